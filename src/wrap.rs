@@ -13,6 +13,15 @@ pub(crate) fn stderr_columns() -> usize {
     columns(&console::Term::stderr())
 }
 
+/// Rows of the terminal behind standard error; 0 where it does not tell them.
+pub(crate) fn stderr_rows() -> usize {
+    #[cfg(unix)]
+    return rustix::termios::tcgetwinsize(rustix::stdio::stderr())
+        .map_or(0, |size| usize::from(size.ws_row));
+    #[cfg(not(unix))]
+    console::Term::stderr().size_checked().map_or(0, |(rows, _)| rows.into())
+}
+
 /// Columns of a terminal. `console` does not know them where the terminal does not tell its rows
 /// (`stty cols 40` in a new one).
 #[cfg(unix)]

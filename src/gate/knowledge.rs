@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::menu::say;
-use crate::gate::screen::{self, Paint, header, labelled};
+use crate::gate::paint::Paint;
+use crate::gate::screen::{self, header, labelled};
 use crate::gate::terminal::{self, Key, Terminal};
 
 /// What is asked about.
@@ -56,7 +57,8 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Learned<'_>) -> Result<Learned
 fn draw(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
     let facts = if what.count == 1 { "fact" } else { "facts" };
     let title = format!("knowledge · {} {facts} proposed", what.count);
-    let mut out = header(Paint::of(terminal), terminal.width(), &title, "waiting for you");
+    let mut out =
+        header(Paint::of(terminal), terminal.width(), &title, &["your decision".to_owned()]);
     labelled(&mut out, terminal.width(), "From", &clean_line(what.sessions));
     labelled(&mut out, terminal.width(), "File", ".cowork/knowledge.md, which later sessions read");
     for line in clean(what.diff).lines().filter(|line| !line.starts_with("@@")) {

@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::gate::clean::clean_line;
 use crate::gate::menu::{Back, earlier_stage, say};
-use crate::gate::screen::{self, Paint, header, labelled};
+use crate::gate::paint::Paint;
+use crate::gate::screen::{self, header, labelled};
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::stage::Stage;
 
@@ -67,6 +68,7 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDeci
                 Back::End => Some(LimitDecision::Stop),
             },
             Key::Char(c) => {
+                terminal.write("\x07")?;
                 say(terminal, &format!("unknown key '{c}'"))?;
                 None
             }
@@ -81,7 +83,8 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDeci
 
 fn draw(terminal: &dyn Terminal, what: &Stuck<'_>) -> String {
     let title = format!("{} · {}", what.stage, clean_line(what.title));
-    let mut out = header(Paint::of(terminal), terminal.width(), &title, "waiting for you");
+    let mut out =
+        header(Paint::of(terminal), terminal.width(), &title, &["your decision".to_owned()]);
     for (i, reason) in what.reasons.iter().enumerate() {
         labelled(&mut out, terminal.width(), if i == 0 { "Still" } else { "" }, reason);
     }
@@ -161,7 +164,7 @@ mod tests {
         run(&terminal, &what(&reasons, &[])).unwrap();
         assert_eq!(
             terminal.output(),
-            "\x07── prd · draft limit reached (3/3) ────────────────────────── waiting for you ──
+            "\x07━━ prd · draft limit reached (3/3) ━━━━━━━━━━━━━━━━━━━━━━━━━━━━ your decision ━━
 Still    critic: REQ-002 cannot be
          tested
          no FEAT

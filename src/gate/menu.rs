@@ -2,14 +2,13 @@
 //!
 //! Whatever goes wrong here leads back to the menu, never to a pass.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 
 use crate::gate::clean::{clean, clean_colored, clean_line};
-use crate::gate::editor::EditResult;
+use crate::gate::edits::{edit, edit_code, pass};
+use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key, Terminal, Text};
-use crate::gate::{Decision, Document, Draft, Gate, comments, pager, screen};
+use crate::gate::{Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::wrap::hanging;
@@ -25,6 +24,9 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 _ => "pass".to_owned(),
             };
             let late = if here.is_some() { "; your answer came later" } else { "" };
+            if here.is_none() {
+                gate.terminal.write("\n")?;
+            }
             say(gate.terminal, &format!("answered from another terminal: {what}{late}"))?;
         }
         if let Some(decision) = there.or(here) {
@@ -47,14 +49,27 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             return Ok(None);
         };
         if key == Key::Enter {
+            terminal.write("\n")?;
             if !std::mem::take(&mut after_key) {
                 say(terminal, "Enter alone decides nothing; p passes the draft")?;
             }
+            terminal.write(menu_lines::PROMPT)?;
             continue;
         }
         after_key = true;
+        if !is_offered(gate, draft, key) {
+            unknown(terminal, key)?;
+            continue;
+        }
+        // A text follows `f` on the same line.
+        if let Key::Char(c) = key
+            && c != 'f'
+        {
+            terminal.write(&format!("{c}\n"))?;
+        }
         let decision = match key {
             Key::Char('p') => pass(gate, draft, &mut announced)?,
+            Key::Char('e') if draft.main().is_none() => edit_code(gate, draft)?,
             Key::Char('e') => {
                 let main = draft.main().map(|main| main.path.clone());
                 edit(gate, draft, &main.into_iter().collect::<Vec<_>>(), &mut announced)?
@@ -63,14 +78,12 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 let all: Vec<_> = draft.documents.iter().map(|d| d.path.clone()).collect();
                 edit(gate, draft, &all, &mut announced)?
             }
-            Key::Char('f') => {
-                let prompt = "feedback (Enter ends it; empty goes back): ";
-                match terminal::text(terminal, prompt)? {
-                    Text::Given(text) => Some(Decision::Feedback(text)),
-                    Text::Nothing => None,
-                    Text::End => Some(Decision::Stop),
-                }
-            }
+            Key::Char('h') => hunks::go_through(gate, draft)?,
+            Key::Char('f') => match terminal::text(terminal, "f  ")? {
+                Text::Given(text) => Some(Decision::Feedback(text)),
+                Text::Nothing => None,
+                Text::End => Some(Decision::Stop),
+            },
             Key::Char('F') => long_feedback(gate)?,
             Key::Char(c @ ('d' | 'v' | 'V')) => {
                 let paged = match c {
@@ -88,158 +101,48 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             }
             Key::Char('+') => match draft.more {
                 Some(depth) => raise(terminal, depth)?,
-                None => {
-                    say(terminal, "this session cannot be raised here")?;
-                    None
-                }
+                None => None,
             },
             Key::Char('g') => go_back(terminal, draft.earlier)?,
             Key::Char('a') => abort(terminal, draft.stage)?,
-            Key::Char('q') | Key::End => Some(Decision::Stop),
-            Key::Char('?' | 'h') => {
-                terminal.write(&screen::menu(gate, draft))?;
-                continue;
+            Key::Char('?') => {
+                terminal.write(&menu_lines::help(gate, draft))?;
+                None
             }
-            Key::Char(_) | Key::Escape | Key::Other | Key::Enter | Key::Interrupt => {
-                if let Key::Char(c) = key {
-                    terminal.write("\x07")?;
-                    say(terminal, &format!("unknown key '{c}'"))?;
-                }
-                terminal.write(&screen::menu(gate, draft))?;
-                continue;
-            }
+            _ => Some(Decision::Stop),
         };
         if decision.is_some() {
             return Ok(decision);
         }
-        terminal.write(&screen::short_menu(gate, draft))?;
+        terminal.write(&menu_lines::menu(gate, draft))?;
     }
+}
+
+/// Whether the menu has this key now.
+fn is_offered(gate: &Gate<'_>, draft: &Draft<'_>, key: Key) -> bool {
+    match key {
+        Key::Char(c) => menu_lines::has(gate, draft, c),
+        Key::End => true,
+        Key::Enter | Key::Escape | Key::Other | Key::Interrupt => false,
+    }
+}
+
+/// Beeps; the line of the menu says why.
+fn unknown(terminal: &dyn Terminal, key: Key) -> Result<()> {
+    terminal.write("\x07")?;
+    if let Key::Char(c) = key {
+        let key = clean_line(&c.to_string());
+        terminal.write(&format!("{key}  unknown key '{key}'; ? lists the keys\n"))?;
+        terminal.write(menu_lines::PROMPT)?;
+    }
+    Ok(())
 }
 
 /// The whole gate. What was typed before it was there cannot be about a draft nobody had seen.
 fn draw(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<()> {
     gate.terminal.write(&screen::draft(gate, draft))?;
     gate.terminal.discard_typed();
-    gate.terminal.write(&screen::menu(gate, draft))
-}
-
-/// What the files held when a person was told that they are not what is shown.
-type Announced = Option<Vec<Vec<u8>>>;
-
-/// Passes what was shown. Files that hold something else by now are named first; a second `p`
-/// then passes them as the person's edit.
-fn pass(gate: &Gate<'_>, draft: &Draft<'_>, announced: &mut Announced) -> Result<Option<Decision>> {
-    let Some(now) = read(gate.terminal, draft)? else { return Ok(None) };
-    let differing = differing(draft, &now, &[]);
-    if differing.is_empty() {
-        return Ok(Some(Decision::Pass));
-    }
-    if announced.as_ref() == Some(&now) {
-        return Ok(Some(Decision::Edited));
-    }
-    *announced = Some(now);
-    gate.terminal.discard_typed();
-    say(gate.terminal, &format!("not passed yet: {differing} changed on disk since it was shown"))?;
-    say(gate.terminal, "e opens it, p again passes it as it is now")?;
-    Ok(None)
-}
-
-/// Opens files; what the person saved is the decision, unless others changed unseen meanwhile.
-fn edit(
-    gate: &Gate<'_>,
-    draft: &Draft<'_>,
-    files: &[PathBuf],
-    announced: &mut Announced,
-) -> Result<Option<Decision>> {
-    let terminal = gate.terminal;
-    if files.is_empty() {
-        say(terminal, "there is no document to edit here; f says what to change")?;
-        return Ok(None);
-    }
-    let mut changed = Vec::new();
-    loop {
-        match gate.editor.open(files) {
-            Ok(EditResult::Changed(now)) => changed = now,
-            Ok(EditResult::Unchanged) if changed.is_empty() => {
-                say(terminal, "nothing was changed; p passes the draft as it is")?;
-                return Ok(None);
-            }
-            Ok(EditResult::Unchanged) => return Ok(Some(Decision::Stop)),
-            Err(error) => {
-                failed(terminal, &error)?;
-                return Ok(None);
-            }
-        }
-        let unreadable = (draft.unreadable)()?;
-        if unreadable.is_empty() {
-            break;
-        }
-        for line in &unreadable {
-            say(terminal, &clean_line(line))?;
-        }
-        say(
-            terminal,
-            "your editor opens again; closed without a change, the draft waits as it is",
-        )?;
-    }
-    let names: Vec<_> =
-        changed.iter().map(|path| screen::shown_path(path, &gate.editor.cwd)).collect();
-    let names = names.join(", ");
-    let Some(now) = read(terminal, draft)? else { return Ok(None) };
-    let others = differing(draft, &now, files);
-    if !others.is_empty() {
-        *announced = Some(now);
-        terminal.discard_typed();
-        say(terminal, &format!("saved {names}, but {others} changed on disk, too"))?;
-        say(terminal, "p passes everything as it is now")?;
-        return Ok(None);
-    }
-    let follows = match count_comments(gate, draft, &now) {
-        0 => "what you saved is what passes".to_owned(),
-        1 => "your comment goes to the actor".to_owned(),
-        n => format!("your {n} comments go to the actor"),
-    };
-    say(terminal, &format!("saved {names}: {follows}"))?;
-    Ok(Some(Decision::Edited))
-}
-
-/// What the documents hold now; `None`, said, when one cannot be read.
-fn read(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Vec<Vec<u8>>>> {
-    let mut now = Vec::with_capacity(draft.documents.len());
-    for document in &draft.documents {
-        match std::fs::read(&document.path) {
-            Ok(bytes) => now.push(bytes),
-            Err(error) => {
-                let name = clean_line(&document.name);
-                say(terminal, &format!("not passed: {name} cannot be read: {error}"))?;
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(now))
-}
-
-/// Names of documents that are not what is shown, but for those a person just had open.
-fn differing(draft: &Draft<'_>, now: &[Vec<u8>], but: &[PathBuf]) -> String {
-    let names: Vec<_> = draft
-        .documents
-        .iter()
-        .zip(now)
-        .filter(|(document, now)| *now != document.text.as_bytes() && !but.contains(&document.path))
-        .map(|(document, _)| clean_line(&document.name))
-        .collect();
-    names.join(", ")
-}
-
-/// How many comments the person wrote.
-fn count_comments(gate: &Gate<'_>, draft: &Draft<'_>, now: &[Vec<u8>]) -> usize {
-    let documents = draft.documents.iter().zip(now);
-    documents
-        .map(|(document, now)| {
-            let now = String::from_utf8_lossy(now);
-            comments::take(&now, &document.text, gate.comment_prefix).comments.len()
-        })
-        .sum()
+    gate.terminal.write(&menu_lines::menu(gate, draft))
 }
 
 fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
@@ -280,7 +183,7 @@ fn diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<String> {
     }
     let colored = clean_colored(&plain, &(draft.full_diff)(true)?);
     // Some settings make other text of it (`diff.wordRegex`, a mode of another git).
-    Ok(colored.unwrap_or_else(|| screen::colored_diff(screen::Paint::of(gate.terminal), &plain)))
+    Ok(colored.unwrap_or_else(|| screen::colored_diff(Paint::of(gate.terminal), &plain)))
 }
 
 /// Shows a cleaned text; whether the person's pager did.
@@ -298,12 +201,12 @@ fn show_documents(gate: &Gate<'_>, draft: &Draft<'_>, documents: &[&Document]) -
         say(gate.terminal, "there is no document here; d shows the diff")?;
         return Ok(false);
     }
-    let paint = screen::Paint::of(gate.terminal);
+    let paint = Paint::of(gate.terminal);
     let mut text = String::new();
     for document in documents {
         if documents.len() > 1 {
             let place = screen::shown_path(&document.path, &gate.editor.cwd);
-            text.push_str(&screen::header(paint, gate.terminal.width(), &place, ""));
+            text.push_str(&screen::header(paint, gate.terminal.width(), &place, &[]));
         }
         text.push_str(clean(document.shown()).trim_end());
         text.push('\n');
@@ -388,9 +291,9 @@ pub(super) fn say(terminal: &dyn Terminal, text: &str) -> Result<()> {
 }
 
 /// What failed, and that nothing was decided by it.
-fn failed(terminal: &dyn Terminal, error: &anyhow::Error) -> Result<()> {
+pub(super) fn failed(terminal: &dyn Terminal, error: &anyhow::Error) -> Result<()> {
     let text = clean_line(&format!("{error:#}"));
-    let mark = screen::Paint::of(terminal).bad("✗");
+    let mark = Paint::of(terminal).bad("✗");
     say(terminal, &format!("{mark} nothing is decided: {text}"))?;
     for hint in crate::error::hints_of(error) {
         say(terminal, &hanging(&format!("  hint: {}", clean_line(hint)), terminal.width(), 8))?;

@@ -51,6 +51,9 @@ impl Desk {
             stage: Stage::Design,
             iteration: 1,
             limit: 3,
+            place: (3, 7),
+            records: None,
+            code: Vec::new(),
             spent: Spent {
                 usage: Usage { input: 9_000, output: 249, cached: 0 },
                 millis: 41_000,
@@ -122,7 +125,7 @@ fn more_process_is_asked_for_and_confirmed() {
     for (keys, decided) in [("+y", Decision::Raise(Depth::Standard)), ("+nq", Decision::Stop)] {
         let desk = Desk::new(keys, "").with(|draft| draft.more = Some(Depth::Standard));
         assert_eq!(desk.decision(), decided);
-        assert!(desk.said().contains("+  more process"));
+        assert!(desk.said().contains("+ deeper"));
     }
     assert_eq!(Desk::new("+q", "").decision(), Decision::Stop);
 }
@@ -133,7 +136,7 @@ fn the_first_look() {
     assert_eq!(desk.decision(), Decision::Pass);
     assert_eq!(
         desk.said(),
-        "\x07── design · draft 1 of 3 · waiting for you ─────────────── 41 s · 9.2k tokens ──
+        "\x07━━ design · draft 1 of 3 · your decision ━━ stage 3 of 7 · 41 s · 9.2k tokens ━━
   # Design
 
   One binary.
@@ -149,16 +152,14 @@ fn the_first_look() {
       line 8
       line 9
       line 10
-  (+4 more lines)       design.md
-Checks   ✓ 2 components (2–4)  ✓ every feature covered
-? Your decision
-    p  pass: the critic reads it next; if it passes, this becomes a commit
-    e  edit design.md in vim (\">>> text\" on a line is a comment to the actor)
-    E  edit design_spec.json, design.md
-    f  feedback: say what to change   F  write it in vim
-    d  whole diff   v  whole document   V  all documents
-    g  go back to an earlier stage   a  abort (everything is kept)
-    q  stop for now: draft kept, working tree left clean
+      line 11
+      line 12
+      line 13
+ design.md: 19 lines, v reads it
+ ✓ 2 components (2–4)  ✓ every feature covered
+ p pass → critic → commit    e edit    f feedback
+ d diff   v read   V all   g go back   a abort   q stop for now   ? help
+▸ p
 "
     );
 }
@@ -193,27 +194,23 @@ fn the_second_look() {
     assert_eq!(desk.decision(), Decision::Stop);
     assert_eq!(
         desk.said(),
-        "\x07── design · draft 2 of 3 · waiting for you ─────────────── 41 s · 9.2k tokens ──
+        "\x07━━ design · draft 2 of 3 · your decision ━━ stage 3 of 7 · 41 s · 9.2k tokens ━━
 Note     a commit hook changed what you approved
 Since you last looked: 1 component removed, 6 lines changed
    ## Components
   -COMP-003 Storage
   +COMP-002 Todo core
-  design.md
-Checks   ✓ 2 components (2–4)  ✓ every feature covered
-         ✗ COMP-002 covers no feature
+ design.md: 19 lines, v reads it
+ ✓ 2 components (2–4)  ✓ every feature covered
+ ✗ COMP-002 covers no feature
 Critic   approves:
          small and whole
 Actor    The core keeps the file itself.
 You said \"no storage layer, one file\"  → done: COMP-003 removed
 You said \"name the file\"
-? Your decision
-    p  pass: this becomes a commit
-    e  edit design.md in vim (\">>> text\" on a line is a comment to the actor)
-    f  feedback: say what to change   F  write it in vim
-    d  whole diff   v  whole document
-    a  abort (everything is kept)
-    q  stop for now: draft kept, working tree left clean
+ p pass → commit    e edit    f feedback
+ d diff    v read    a abort    q stop for now    ? help
+▸ q
 "
     );
 }
@@ -239,47 +236,40 @@ fn a_narrow_terminal_shows_everything() {
     assert_eq!(desk.decision(), Decision::Stop);
     assert_eq!(
         desk.said(),
-        "\x07── design · draft 2 of 3 · waiting for… ──
-Since you last looked: 2 lines changed
+        "\x07━━ design · draft 2 of 3 · your decisi… ━━
+Since you last looked: 2 lines changed;
+  the critic has not read it yet
    ## Components, which is long
   -COMP-003 Storage service: a
      repository layer over SQLite
   +COMP-002 Todo core: owns the list,
      reads and writes todos.json
    design_spec.json: 2 lines changed
-  design.md/../a/long/way/to/the/design.md
-Checks   ✓ 2 components (2–4)
-         ✓ every feature covered
-         ✗ COMP-002 covers no feature, and
-           nobody needs it at all
+ design.md: 19 lines, v reads it
+ ✓ 2 components (2–4)
+ ✓ every feature covered
+ ✗ COMP-002 covers no feature, and nobody
+   needs it at all
 Critic   approves, but it could be smaller
          than it is
 You said \"no storage layer, one
          file\"
-? Your decision
-    p  pass: the critic reads it next; if
-       it passes, this becomes a commit
-    e  edit design.md in vim (\">>> text\"
-       on a line is a comment to the
-       actor)
-    E  edit design_spec.json, design.md
-    f  feedback: say what to change
-    F  write it in vim
-    d  whole diff
-    v  whole document
-    V  all documents
-    g  go back to an earlier stage
-    a  abort (everything is kept)
-    q  stop for now: draft kept, working
-       tree left clean
+ p pass → critic → commit  e edit
+ f feedback
+ d diff  v read  V all  g go back  a abort
+ q stop for now  ? help
+▸ d
 --- a/design.md
 +++ b/design.md
 @@ -1 +1 @@
 -old
 +new
-── design · draft 2 of 3 · waiting for… ──
-? Your decision (p e E f F d v V g a q;
-  ? says what they do)
+━━ design · draft 2 of 3 · your decisi… ━━
+ p pass → critic → commit  e edit
+ f feedback
+ d diff  v read  V all  g go back  a abort
+ q stop for now  ? help
+▸ q
 "
     );
 }
@@ -296,17 +286,67 @@ fn an_empty_difference_shows_the_document_again() {
 
 #[test]
 fn coding_shows_what_changed_and_has_no_document() {
-    let desk = Desk::new("evq", "vim").with(|draft| {
+    let desk = Desk::new("vEq", "vim").with(|draft| {
         draft.stage = Stage::Coding;
         draft.documents.clear();
         draft.diffstat = Some(" src/main.rs | 12 ++++\n 1 file changed".to_owned());
     });
     assert_eq!(desk.decision(), Decision::Stop);
     let said = desk.said();
-    assert!(said.contains("  src/main.rs | 12 ++++\n  1 file changed\nChecks"), "{said}");
-    assert!(!said.contains("    e  edit"), "{said}");
-    assert!(said.contains("there is no document to edit here"), "{said}");
-    assert!(said.contains("there is no document here; d shows the diff"), "{said}");
+    assert!(said.contains("  src/main.rs | 12 ++++\n  1 file changed\n ✓ 2 comp"), "{said}");
+    assert!(said.contains("unknown key 'v'") && said.contains("unknown key 'E'"), "{said}");
+    assert!(!said.contains("e edit"), "{said}");
+}
+
+/// A draft of code that changes one file in two places.
+fn code(keys: &str, editor: &str) -> Desk {
+    let desk = Desk::new(keys, editor);
+    std::fs::write(desk.path("x.py"), "a\n").unwrap();
+    let path = desk.path("x.py");
+    desk.with(move |draft| {
+        draft.stage = Stage::Coding;
+        draft.documents.clear();
+        draft.code = vec![path.clone()];
+        draft.full_diff = &|_| {
+            Ok("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,3 @@\n a\n+b\n c\n\
+                @@ -20 +21 @@\n-d\n+e\n"
+                .to_owned())
+        };
+    })
+}
+
+#[test]
+fn e_opens_the_changed_files_and_the_code_is_looked_at_again() {
+    let desk = code("e", &script("echo more >>\"$1\""));
+    assert_eq!(desk.decision(), Decision::Look);
+    assert!(desk.said().contains("saved x.py: it is checked"), "{}", desk.said());
+    let desk = code("eq", "true");
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("nothing was changed"));
+}
+
+#[test]
+fn hunks_are_accepted_commented_and_edited_one_by_one() {
+    let desk = code("hyc why not f?\ry", "");
+    assert_eq!(desk.decision(), Decision::Feedback("- x.py:21: why not f?".to_owned()));
+    let desk = code("hyy q", "");
+    assert_eq!(desk.decision(), Decision::Stop, "what is accepted passes nothing");
+    let desk = code("heyq", &script("echo more >>\"$1\""));
+    assert_eq!(desk.decision(), Decision::Look);
+    assert_eq!(desk.said().matches("hunk 1 of 2").count(), 1, "{}", desk.said());
+}
+
+#[test]
+fn comments_on_hunks_outlive_the_gate() {
+    let kept = code("hc name it\rq\x04", "");
+    assert_eq!(kept.decision(), Decision::Stop);
+    let file = kept.path("scratch/comments-coding.md");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "- x.py:4: name it\n");
+    let again = code("hqnhqy", "");
+    std::fs::create_dir(again.path("scratch")).unwrap();
+    std::fs::copy(&file, again.path("scratch/comments-coding.md")).unwrap();
+    assert_eq!(again.decision(), Decision::Feedback("- x.py:4: name it".to_owned()));
+    assert!(again.said().contains("1 comment on hunks not sent; h goes on"), "{}", again.said());
 }
 
 #[test]
@@ -344,11 +384,17 @@ fn enter_alone_says_so_once_it_is_meant() {
 }
 
 #[test]
-fn unknown_keys_show_the_menu_again() {
-    let desk = Desk::new("x\x1b?q", "false");
+fn a_wrong_key_beeps_and_only_the_question_mark_helps() {
+    let desk = Desk::new("zh\x1b?q", "false");
     desk.decision();
-    assert_eq!(desk.said().matches("    q  stop for now").count(), 4);
-    assert!(desk.said().contains("\x07unknown key 'x'"));
+    let said = desk.said();
+    for key in ["z", "h"] {
+        let line = format!("▸ \x07{key}  unknown key '{key}'; ? lists the keys\n▸ ");
+        assert!(said.contains(&line), "{said}");
+    }
+    assert_eq!(said.matches("? help").count(), 2, "the menu stays: {said}");
+    assert_eq!(said.matches("    q  stop for now: draft kept").count(), 1, "? unfolds it: {said}");
+    assert_eq!(said.matches('\x07').count(), 4, "the gate, two keys, Escape: {said}");
 }
 
 #[test]
@@ -448,14 +494,14 @@ fn diff_and_documents_are_shown_whole() {
     let desk = Desk::new("dvq", "false");
     desk.decision();
     let said = desk.said();
-    assert!(said.contains("@@ -1 +1 @@\n-old\n+new\n── design · draft 1 of 3"), "{said}");
-    assert!(said.contains("\tline 14\n── design · draft 1 of 3"), "{said}");
-    let short = "tokens ──\n? Your decision (p e E f F d v V g a q; ? says what they do)\n";
-    assert_eq!(said.matches(short).count(), 2, "{said}");
+    assert!(said.contains("@@ -1 +1 @@\n-old\n+new\n━━ design · draft 1 of 3"), "{said}");
+    assert!(said.contains("\tline 14\n━━ design · draft 1 of 3"), "{said}");
+    let short = "tokens ━━\n p pass → critic → commit";
+    assert_eq!(said.matches(short).count(), 2, "a heading stands below each: {said}");
     assert!(!said.contains("\x1b[2J"));
     let desk = Desk::new("Vq", "false");
     desk.decision();
-    assert!(desk.said().contains("── design_spec.json ──"), "{}", desk.said());
+    assert!(desk.said().contains("━━ design_spec.json ━━"), "{}", desk.said());
     let desk = Desk::new("dq", "false")
         .with(|draft| draft.full_diff = &|_| Err(anyhow::anyhow!("the disk is on fire")));
     assert_eq!(desk.decision(), Decision::Stop);
@@ -468,7 +514,7 @@ fn going_back_needs_a_stage_and_aborting_a_yes() {
     assert_eq!(decide("ana\x1bp"), Decision::Pass);
     let desk = Desk::new("gq", "false").with(|draft| draft.earlier = &[]);
     assert_eq!(desk.decision(), Decision::Stop);
-    assert!(desk.said().contains("there is no earlier stage"));
+    assert!(desk.said().contains("unknown key 'g'"));
 }
 
 #[test]

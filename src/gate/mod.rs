@@ -9,13 +9,18 @@ pub mod clean;
 pub mod comments;
 mod decide;
 pub mod editor;
+mod edits;
 mod elsewhere;
+mod hunks;
 mod knowledge;
 pub mod limit;
 mod menu;
+mod menu_lines;
 pub mod notify;
 mod pager;
+mod paint;
 pub mod question;
+mod records;
 mod screen;
 mod since;
 pub mod terminal;
@@ -31,11 +36,13 @@ use crate::stage::{Depth, Stage};
 pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
 pub use elsewhere::{Elsewhere, NobodyElse};
+pub use hunks::comments_file;
 pub use knowledge::{Learned, LearnedDecision};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
 pub use pager::{Pagers, is_pager, page_output, show as page};
 pub use question::{NobodyThere, TerminalPerson, choose, confirm};
+pub use records::{Record, Records};
 pub use terminal::Terminal;
 pub use tty::Tty;
 
@@ -101,6 +108,8 @@ pub enum Decision {
     Edited,
     /// The actor is to change something.
     Feedback(String),
+    /// The person edited code: it is looked at again.
+    Look,
     /// Back to an earlier stage.
     GoBack(Stage),
     /// More process from here on.
@@ -159,10 +168,16 @@ pub struct Draft<'a> {
     pub iteration: u32,
     /// How many drafts there may be; 0 when there is no limit.
     pub limit: u32,
+    /// Which of the session's stages it is, and of how many.
+    pub place: (usize, usize),
     /// What the stage took so far.
     pub spent: Spent,
     /// The files; the first Markdown one is the main document.
     pub documents: Vec<Document>,
+    /// The records as a table, where the stage has some.
+    pub records: Option<Records>,
+    /// The changed files, where the draft is code.
+    pub code: Vec<PathBuf>,
     /// Since the last look; `None` on the first one, which shows the document's beginning.
     pub since: Option<Since>,
     /// Checks that hold, a few words each.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::menu::say;
-use crate::gate::screen::Paint;
+use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Terminal, Text, was_pasted};
 use crate::tool::{Person, Question};
 use crate::wrap::hanging;

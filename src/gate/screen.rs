@@ -5,86 +5,139 @@
 use std::path::Path;
 
 use crate::gate::clean::{clean, clean_line};
+use crate::gate::paint::Paint;
 use crate::gate::terminal::Terminal;
-use crate::gate::{Draft, Gate, since};
+use crate::gate::{Document, Draft, Gate, Since, hunks, menu_lines, since};
 use crate::spent::{Spent, tokens};
 use crate::wrap::{hanging, wrap};
 
-/// Lines of a document or a diff that are shown unasked.
-const PREVIEW_LINES: usize = 15;
-
-/// Widest header and check lines: beyond that the eye loses them.
-const MAX_WIDTH: usize = 80;
+/// A terminal is at least this high, though it say nothing or less: what matters is shown, and scrolls.
+const LEAST_HEIGHT: usize = 24;
+/// Rows of a table or a diff that are shown, however little room there is.
+const LEAST_ROWS: usize = 6;
+/// Fewer lines of a document tell nothing.
+const LEAST_PREVIEW: usize = 3;
 
 /// Where the text behind a label begins.
 const INDENT: usize = 9;
 
-/// Colours, or their absence.
-#[derive(Clone, Copy)]
-pub(super) struct Paint(bool);
-
-impl Paint {
-    pub(super) fn of(terminal: &dyn Terminal) -> Self {
-        Self(terminal.colors())
-    }
-
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    pub(super) fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
-    }
-
-    pub(super) fn dim(self, text: &str) -> String {
-        self.wrap("2", text)
-    }
-
-    fn good(self, text: &str) -> String {
-        self.wrap("32", text)
-    }
-
-    pub(super) fn bad(self, text: &str) -> String {
-        self.wrap("31", text)
-    }
-}
-
-/// The whole screen of a gate but its menu.
+/// The whole screen of a gate but its menu. It fills the terminal: what changed, the records and the
+/// document share what the rest leaves.
 pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let paint = Paint::of(gate.terminal);
     let width = gate.terminal.width().max(20);
-    let mut out = heading(gate, draft);
+    let mut above = heading(gate, draft);
     if let Some(note) = &draft.note {
-        labelled(&mut out, width, "Note", note);
+        labelled(&mut above, width, "Note", note);
     }
-    let place = draft.main().map(|main| shown_path(&main.path, &gate.editor.cwd));
-    let place = place.as_deref().unwrap_or_default();
+    let below = below(
+        paint,
+        width,
+        draft,
+        if draft.code.is_empty() { 0 } else { hunks::unsent(gate, draft) },
+    );
+    let height = gate.terminal.height().max(LEAST_HEIGHT);
+    let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
+    let mut room = Room(height.saturating_sub(taken));
     // A draft that is what it was has nothing to show but itself.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
+    let (head, rows) = match &draft.records {
+        Some(records) if !records.rows.is_empty() => records.lines(paint, width),
+        _ => Default::default(),
+    };
+    let mut out = above;
     if let Some(since) = since {
-        let summary = format!("{}: {}", since.heading, clean_line(&since.summary));
-        out.push_str(&format!("{}\n", hanging(&summary, width, 2)));
-        let shown = since::shown(draft, &since.diff, width.saturating_sub(2), PREVIEW_LINES);
-        for (sign, row) in &shown.rows {
-            out.push_str(format!("  {}", signed(paint, *sign, row)).trim_end());
-            out.push('\n');
-        }
-        for line in &shown.counted {
-            out.push_str(&format!("   {line}\n"));
-        }
-        let main = draft.main().is_some_and(|main| since::touches(&since.diff, &main.name));
-        rest(&mut out, paint, width, shown.more, if main { place } else { "" });
+        changed(&mut out, paint, width, draft, since, &mut room, rows.len());
     }
     if let Some(diffstat) = &draft.diffstat {
-        for line in clean(diffstat).lines() {
-            out.push_str(&format!(" {}\n", line.trim_end()));
-        }
-    } else if let (None, Some(main)) = (since, draft.main()) {
-        preview(&mut out, paint, width, &clean(main.shown()), place);
+        listed(&mut out, paint, &stat_lines(diffstat), "d shows the diff", &mut room);
     }
+    if !rows.is_empty() {
+        out.push_str(&format!("{head}\n"));
+        room.take(1);
+        let key = if draft.documents.is_empty() { "d shows the diff" } else { "v reads them" };
+        listed(&mut out, paint, &rows, key, &mut room);
+    }
+    if let Some(main) = draft.main() {
+        let shows = since.is_none() && draft.diffstat.is_none();
+        preview(&mut out, paint, width, main, if shows { room.0 } else { 0 });
+    }
+    out + &below
+}
+
+/// Lines that are left on the screen.
+struct Room(usize);
+
+impl Room {
+    fn take(&mut self, lines: usize) {
+        self.0 = self.0.saturating_sub(lines);
+    }
+}
+
+/// What changed since the last look. `rows` of records follow and want room, too.
+fn changed(
+    out: &mut String,
+    paint: Paint,
+    width: usize,
+    draft: &Draft<'_>,
+    since: &Since,
+    room: &mut Room,
+    rows: usize,
+) {
+    let before = out.lines().count();
+    let read = if draft.critic_next { "; the critic has not read it yet" } else { "" };
+    let summary = format!("{}: {}{read}", since.heading, clean_line(&since.summary));
+    out.push_str(&format!("{}\n", hanging(&summary, width, 2)));
+    let most = room.0.saturating_sub(rows + 3).max(room.0 / 2).max(LEAST_ROWS);
+    let shown = since::shown(draft, &since.diff, width.saturating_sub(2), most);
+    for (sign, row) in &shown.rows {
+        out.push_str(format!("  {}", paint.signed(*sign, row)).trim_end());
+        out.push('\n');
+    }
+    for line in &shown.counted {
+        out.push_str(&format!("   {line}\n"));
+    }
+    if shown.more > 0 {
+        out.push_str(&format!(
+            "  {}\n",
+            paint.dim(&more(shown.more, "changed line", "d shows the diff"))
+        ));
+    }
+    room.take(out.lines().count() - before);
+}
+
+/// As many of these lines as there is room for, and how many more.
+fn listed(out: &mut String, paint: Paint, lines: &[String], key: &str, room: &mut Room) {
+    let most = room.0.max(LEAST_ROWS);
+    // A line that says how many more takes one itself.
+    let shown = if lines.len() <= most { lines.len() } else { most - 1 };
+    for line in &lines[..shown] {
+        out.push_str(&format!("{line}\n"));
+    }
+    if shown < lines.len() {
+        out.push_str(&format!("   {}\n", paint.dim(&more(lines.len() - shown, "more", key))));
+    }
+    room.take(shown + usize::from(shown < lines.len()));
+}
+
+fn more(count: usize, what: &str, key: &str) -> String {
+    match what {
+        "more" => format!("… {count} more, {key}"),
+        _ if count == 1 => format!("… 1 more {what}, {key}"),
+        _ => format!("… {count} more {what}s, {key}"),
+    }
+}
+
+fn stat_lines(diffstat: &str) -> Vec<String> {
+    clean(diffstat).lines().map(|line| format!(" {}", line.trim_end())).collect()
+}
+
+/// The checks, and what was said about the draft.
+fn below(paint: Paint, width: usize, draft: &Draft<'_>, unsent: usize) -> String {
+    let mut out = String::new();
     let lines =
         Checks { passed: &draft.passed, findings: &draft.findings, warnings: &draft.warnings };
-    checks(&mut out, paint, width.min(MAX_WIDTH), &lines);
+    checks(&mut out, paint, width, &lines);
     for unfixed in &draft.unfixed {
         labelled(&mut out, width, "Unfixed", &format!("self-review: {unfixed}"));
     }
@@ -103,6 +156,10 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
         let line = format!("You said \"{text}\"{}", outcome.unwrap_or_default());
         out.push_str(&format!("{}\n", hanging(&line, width, INDENT)));
     }
+    if unsent > 0 {
+        let comments = count(unsent, "comment");
+        labelled(&mut out, width, "", &format!("{comments} on hunks not sent; h goes on"));
+    }
     out
 }
 
@@ -110,22 +167,10 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
 pub(super) fn heading(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let paint = Paint::of(gate.terminal);
     let width = gate.terminal.width().max(20);
-    header(paint, width, &title(draft), &costs(&draft.spent))
-}
-
-/// The menu of a gate: what each key does.
-pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
-    let paint = Paint::of(gate.terminal);
-    let rows: Vec<_> = rows(gate, draft);
-    format!("{} Your decision\n{}", paint.bold("?"), keys(gate.terminal, &rows))
-}
-
-/// The same in a line.
-pub(super) fn short_menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
-    let keys: Vec<_> =
-        rows(gate, draft).iter().flatten().map(|(key, _)| (*key).to_string()).collect();
-    let text = format!("? Your decision ({}; ? says what they do)", keys.join(" "));
-    format!("{}\n", hanging(&text, gate.terminal.width(), 2))
+    let (number, of) = draft.place;
+    let mut right = vec![format!("stage {number} of {of}")];
+    right.extend(costs(&draft.spent));
+    header(paint, width, &title(draft), &right)
 }
 
 /// Rows of keys and what they do. A row that does not fit becomes several.
@@ -148,63 +193,16 @@ pub(super) fn keys(terminal: &dyn Terminal, rows: &[Vec<(char, String)>]) -> Str
     out
 }
 
-fn rows(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
-    let editor = gate.editor.name();
-    let mut rows: Vec<Vec<(char, String)>> = Vec::new();
-    let pass = if draft.critic_next {
-        "pass: the critic reads it next; if it passes, this becomes a commit"
-    } else {
-        "pass: this becomes a commit"
-    };
-    rows.push(vec![('p', pass.to_owned())]);
-    if let Some(main) = draft.main() {
-        let name = clean_line(&main.name);
-        let mark = gate.comment_prefix.trim();
-        let comment = format!(" (\"{mark} text\" on a line is a comment to the actor)");
-        let comment = if mark.is_empty() { "" } else { comment.as_str() };
-        rows.push(vec![('e', format!("edit {name} in {editor}{comment}"))]);
-        if draft.documents.len() > 1 {
-            let names: Vec<_> = draft.documents.iter().map(|d| clean_line(&d.name)).collect();
-            rows.push(vec![('E', format!("edit {}", names.join(", ")))]);
-        }
-    }
-    rows.push(vec![
-        ('f', "feedback: say what to change".to_owned()),
-        ('F', format!("write it in {editor}")),
-    ]);
-    let mut look = vec![('d', "whole diff".to_owned())];
-    if !draft.documents.is_empty() {
-        look.push(('v', "whole document".to_owned()));
-    }
-    if draft.documents.len() > 1 {
-        look.push(('V', "all documents".to_owned()));
-    }
-    rows.push(look);
-    let abort = ('a', "abort (everything is kept)".to_owned());
-    rows.push(if draft.earlier.is_empty() {
-        vec![abort]
-    } else {
-        vec![('g', "go back to an earlier stage".to_owned()), abort]
-    });
-    if let Some(depth) = draft.more {
-        rows.push(vec![('+', format!("more process: go on as a {depth} session"))]);
-    }
-    rows.push(vec![('q', "stop for now: draft kept, working tree left clean".to_owned())]);
-    rows
-}
-
-/// A line that separates what follows from what scrolled by. What does not fit beside the title
-/// is left out.
-pub(super) fn header(paint: Paint, width: usize, left: &str, right: &str) -> String {
-    let width = width.min(MAX_WIDTH);
-    let left = console::truncate_str(left, width.saturating_sub(6), "…");
-    let left = format!("── {left} ");
-    let mut right = if right.is_empty() { String::new() } else { format!(" {right} ──") };
+/// A rule that separates what follows from what scrolled by, as wide as the screen. What does not fit
+/// beside the title is left out, its first parts first.
+pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -> String {
     let columns = console::measure_text_width;
-    if columns(&left) + 2 + columns(&right) > width {
-        right.clear();
-    }
-    let line = "─".repeat(width.saturating_sub(columns(&left) + columns(&right)).max(2));
+    let left = console::truncate_str(left, width.saturating_sub(6), "…");
+    let left = format!("━━ {left} ");
+    let fits = |right: &String| columns(&left) + 2 + columns(right) <= width;
+    let ends = (0..right.len()).map(|at| format!(" {} ━━", right[at..].join(" · ")));
+    let right = ends.into_iter().find(fits).unwrap_or_default();
+    let line = "━".repeat(width.saturating_sub(columns(&left) + columns(&right)).max(2));
     format!("{}\n", paint.bold(&format!("{left}{line}{right}")))
 }
 
@@ -235,15 +233,13 @@ pub(super) fn shown_path(path: &Path, top: &Path) -> String {
 
 fn title(draft: &Draft<'_>) -> String {
     let of = if draft.limit == 0 { String::new() } else { format!(" of {}", draft.limit) };
-    format!("{} · draft {}{of} · waiting for you", draft.stage, draft.iteration)
+    format!("{} · draft {}{of} · your decision", draft.stage, draft.iteration)
 }
 
-fn costs(spent: &Spent) -> String {
+fn costs(spent: &Spent) -> Vec<String> {
     let time = duration(spent.millis / 1000);
-    match spent.tokens() {
-        0 => time,
-        all => format!("{time} · {} tokens", tokens(all)),
-    }
+    let tokens = (spent.tokens() > 0).then(|| format!("{} tokens", tokens(spent.tokens())));
+    [Some(time), tokens, spent.cost()].into_iter().flatten().collect()
 }
 
 fn duration(seconds: u64) -> String {
@@ -254,65 +250,42 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-/// The first lines of a text, and where the rest is.
-fn preview(out: &mut String, paint: Paint, width: usize, text: &str, place: &str) {
-    let mut height = PREVIEW_LINES;
-    let mut shown = 0;
-    for line in text.lines() {
-        // A tab's width depends on where it stands.
-        let line = line.replace('\t', "    ");
-        let parts = wrap(&line, width.saturating_sub(3));
-        // The first line is shown as far as it goes: there must be something to see.
-        if parts.len() > height && shown > 0 || height == 0 {
-            break;
+/// The first lines of a document, as many as there is room for, and the key that reads all.
+fn preview(out: &mut String, paint: Paint, width: usize, main: &Document, room: usize) {
+    let text = clean(main.shown());
+    let lines = text.lines().count();
+    let all = format!("{}: {}", clean_line(&main.name), count(lines, "line"));
+    // The line below takes one.
+    let mut height = room.saturating_sub(1);
+    let mut whole = height >= LEAST_PREVIEW || lines <= height;
+    if whole {
+        for line in text.lines() {
+            // A tab's width depends on where it stands.
+            let line = line.replace('\t', "    ");
+            let parts = wrap(&line, width.saturating_sub(3));
+            for part in parts.iter().take(height) {
+                out.push_str(format!("  {part}").trim_end());
+                out.push('\n');
+            }
+            whole = parts.len() <= height;
+            height = height.saturating_sub(parts.len());
+            if !whole {
+                break;
+            }
         }
-        let whole = parts.len() <= height;
-        for part in parts.iter().take(height) {
-            out.push_str(format!("  {part}").trim_end());
-            out.push('\n');
-        }
-        height = height.saturating_sub(parts.len());
-        if !whole {
-            break;
-        }
-        shown += 1;
     }
-    rest(out, paint, width, text.lines().count() - shown, place);
+    let key = if whole { "" } else { ", v reads it" };
+    out.push_str(&format!(" {}\n", paint.dim(&format!("{all}{key}"))));
 }
 
-/// How many lines are not shown, and where all of them are.
-fn rest(out: &mut String, paint: Paint, width: usize, more: usize, place: &str) {
-    let more = match more {
-        0 => String::new(),
-        1 => "(+1 more line)".to_owned(),
-        n => format!("(+{n} more lines)"),
-    };
-    let one = format!("  {more}       {place}");
-    if more.is_empty() || place.is_empty() {
-        if !(more.is_empty() && place.is_empty()) {
-            out.push_str(&format!("  {}\n", paint.dim(&format!("{more}{place}"))));
-        }
-    } else if console::measure_text_width(&one) < width {
-        out.push_str(&format!("  {}\n", paint.dim(one.trim_start())));
-    } else {
-        out.push_str(&format!("  {}\n  {}\n", paint.dim(&more), paint.dim(place)));
-    }
+fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn diff_line(paint: Paint, line: &str) -> String {
-    signed(paint, line.chars().next().unwrap_or(' '), line)
+    paint.signed(line.chars().next().unwrap_or(' '), line)
 }
 
-fn signed(paint: Paint, sign: char, line: &str) -> String {
-    match sign {
-        '+' => paint.good(line),
-        '-' => paint.bad(line),
-        '@' => paint.dim(line),
-        _ => line.to_owned(),
-    }
-}
-
-/// What holds, as many to a line as fit; then what does not, a line each.
 /// What the checks found.
 struct Checks<'a> {
     passed: &'a [String],
@@ -320,37 +293,28 @@ struct Checks<'a> {
     warnings: &'a [String],
 }
 
+/// What holds, as many to a line as fit; then what does not, a line each.
 fn checks(out: &mut String, paint: Paint, width: usize, found: &Checks<'_>) {
     let Checks { passed, findings, warnings } = found;
-    let mut line = String::new();
-    let mut used = INDENT;
-    let mut lines = Vec::new();
+    let mut used = 0;
     for check in *passed {
         let check = clean_line(check);
         let columns = console::measure_text_width(&check) + 2;
-        if !line.is_empty() && used + 2 + columns > width {
-            lines.push(std::mem::take(&mut line));
-            used = INDENT;
+        if used > 0 && used + 2 + columns > width {
+            out.push('\n');
+            used = 0;
         }
-        if !line.is_empty() {
-            line.push_str("  ");
-            used += 2;
-        }
-        line.push_str(&format!("{} {check}", paint.good("✓")));
-        used += columns;
+        let before = if used == 0 { 1 } else { 2 };
+        out.push_str(&format!("{}{} {check}", " ".repeat(before), paint.good("✓")));
+        used += before + columns;
     }
-    if !line.is_empty() {
-        lines.push(line);
+    if used > 0 {
+        out.push('\n');
     }
-    let full = |sign: &str, text: &String| {
-        format!("{sign} {}", hanging(&clean_line(text), width, INDENT + 2))
-    };
-    lines.extend(findings.iter().map(|finding| full(&paint.bad("✗"), finding)));
-    lines.extend(warnings.iter().map(|warning| full(&paint.bold("!"), warning)));
-    for (i, line) in lines.iter().enumerate() {
-        let label = if i == 0 { "Checks" } else { "" };
-        out.push_str(&format!("{label:<INDENT$}{line}\n"));
-    }
+    let full =
+        |sign: &str, text: &String| format!(" {sign} {}\n", hanging(&clean_line(text), width, 3));
+    findings.iter().for_each(|finding| out.push_str(&full(&paint.bad("✗"), finding)));
+    warnings.iter().for_each(|warning| out.push_str(&full(&paint.bold("!"), warning)));
 }
 
 #[cfg(test)]
@@ -373,7 +337,7 @@ mod tests {
         checks(&mut out, Paint(false), 40, &found);
         assert_eq!(
             out,
-            "Checks   ✓ one thing  ✓ another thing\n         ✓ third\n         ✗ TASK-002 names a feature that\n           is not there\n         ! a_test.py: deleted\n"
+            " ✓ one thing  ✓ another thing  ✓ third\n ✗ TASK-002 names a feature that is not\n   there\n ! a_test.py: deleted\n"
         );
     }
 

@@ -102,11 +102,6 @@ pub(super) fn shown(draft: &Draft<'_>, diff: &str, width: usize, height: usize) 
     out
 }
 
-/// Whether a diff changes the file of this name.
-pub(super) fn touches(diff: &str, name: &str) -> bool {
-    files(diff).iter().any(|file| file.changed() > 0 && file.name.rsplit('/').next() == Some(name))
-}
-
 type Line = (char, String);
 
 /// The changes of one file: `+`, `-`, a blank for what stayed, `@` between hunks.
@@ -224,12 +219,6 @@ fn without_common(old: &str, new: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_changed_file_is_touched() {
-        let diff = "diff --git a/s/requirements.json b/s/requirements.json\n@@ -1 +1 @@\n-a\n+b\n";
-        assert!(touches(diff, "requirements.json") && !touches(diff, "prd.md"));
-    }
 
     const ONE: &str = "diff --git a/d/x.md b/d/x.md\nindex 1..2\n--- a/d/x.md\n+++ b/d/x.md\n\
                        @@ -1,3 +1,3 @@\n \n far\n near\n--- a\n+b\n@@ -9 +9 @@\n c\n+d\n";

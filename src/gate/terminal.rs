@@ -90,6 +90,9 @@ pub trait Terminal {
     /// Columns.
     fn width(&self) -> usize;
 
+    /// Rows; 0 where nobody knows.
+    fn height(&self) -> usize;
+
     /// Whether to colour.
     fn colors(&self) -> bool;
 }
@@ -210,6 +213,7 @@ pub(crate) mod scripted {
         output: RefCell<String>,
         pub(crate) discarded: RefCell<u32>,
         pub(crate) width: usize,
+        pub(crate) height: usize,
         bursts: bool,
     }
 
@@ -220,6 +224,7 @@ pub(crate) mod scripted {
                 output: RefCell::default(),
                 discarded: RefCell::default(),
                 width: 80,
+                height: 24,
                 bursts: false,
             }
         }
@@ -310,6 +315,10 @@ pub(crate) mod scripted {
 
         fn width(&self) -> usize {
             self.width
+        }
+
+        fn height(&self) -> usize {
+            self.height
         }
 
         fn colors(&self) -> bool {

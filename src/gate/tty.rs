@@ -15,7 +15,7 @@ use crate::ascii::{self, on_terminal};
 use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal, interrupted};
 use crate::interrupt;
 use crate::moment;
-use crate::wrap::stderr_columns;
+use crate::wrap::{stderr_columns, stderr_rows};
 
 /// The process's own terminal.
 pub struct Tty {
@@ -97,6 +97,10 @@ impl Terminal for Tty {
 
     fn width(&self) -> usize {
         stderr_columns()
+    }
+
+    fn height(&self) -> usize {
+        stderr_rows()
     }
 
     fn colors(&self) -> bool {

@@ -22,6 +22,9 @@ fn program() {
         stage: Stage::Design,
         iteration: 1,
         limit: 3,
+        place: (1, 7),
+        records: None,
+        code: Vec::new(),
         spent: crate::spent::Spent::default(),
         documents: vec![Document {
             readable: None,
@@ -81,7 +84,7 @@ fn start(editor: &str) -> Pty {
         .args(["--exact", "gate::tty::tests::program", "--nocapture", "--test-threads=1"])
         .current_dir(folder.path());
     let mut session = spawn_command(command, Some(20_000)).unwrap();
-    session.exp_string("q  stop for now").unwrap();
+    session.exp_string("? help").unwrap();
     Pty { session, folder }
 }
 
@@ -125,7 +128,7 @@ fn a_paste_is_no_decision_but_may_be_feedback() {
 fn escape_and_arrows_are_no_text() {
     let mut pty = start(":");
     pty.type_in("f");
-    pty.session.exp_string("feedback").unwrap();
+    pty.session.exp_string("f  ").unwrap();
     pty.type_in("a\x1b[A\x1b[1;5Cb\x15c\r");
     pty.ends("decided Feedback(\"c\")");
 }

@@ -163,7 +163,7 @@ fn without_dependencies_every_record_says_not_run() {
     assert_eq!(told.matches(said).count(), 1, "{told}");
     first_task(&sandbox, &[Reply::call("check_tests", json!({}))]);
     let mut terminal = sandbox.terminal(&["resume", "--review", "ask"]);
-    let shown = terminal.sees("Your decision");
+    let shown = terminal.sees("p pass ");
     assert!(shown.contains("npm test was not run (dependencies missing)"), "{shown}");
     terminal.types("p");
     let (code, rest) = terminal.ends();

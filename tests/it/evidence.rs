@@ -153,7 +153,7 @@ fn deleted_and_weakened_tests_are_named_to_everybody() {
     );
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let mut terminal = sandbox.terminal(&["resume", "--review", "ask"]);
-    let shown = terminal.sees("Your decision");
+    let shown = terminal.sees("p pass ");
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     terminal.types("p");
     let (code, rest) = terminal.ends();
@@ -252,7 +252,7 @@ fn tests_nobody_wants_are_refused_or_pointed_out() {
     asked.auto(&["--stop-after", "plan"]).exits(0);
     let mut terminal = asked.terminal(&["resume", "--stop-after", "coding"]);
     terminal.sees("! new tests in test_todo.py");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.types("p");
     assert_eq!(terminal.ends().0, 0);
     let coding = asked.stage_commit("coding");

@@ -89,12 +89,12 @@ fn where_the_locale_is_not_utf_8_our_own_signs_are_ascii() {
     sandbox.server.on(at("idea", "actor").turn(1), save);
     let mut screen = sandbox.screen(100, &NEW);
     let seen = screen.shows(|text| text.contains("stop for now"));
-    assert!(seen.contains("-- idea - draft 1 "), "{seen}");
+    assert!(seen.contains("== idea - draft 1 "), "{seen}");
     assert!(seen.contains("Notes > a café get lost"), "{seen}");
     screen.types("p");
     let (code, seen) = screen.ends();
     assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("  + idea"), "{seen}");
+    assert!(seen.contains(" + idea"), "{seen}");
     assert!(!seen.contains(['─', '·', '✓', '…', '→']), "{seen}");
     let piped = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
     assert!(piped.contains("Session  todo · ") && piped.contains('✓'), "{piped}");

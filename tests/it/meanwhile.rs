@@ -194,7 +194,7 @@ fn a_person_may_allow_it_and_their_version_is_kept() {
     });
     terminal.types("y");
     terminal.sees("attempt 1");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();
@@ -216,7 +216,7 @@ fn a_run_that_was_kept_from_their_file_too_often_asks_the_same() {
     let mut terminal = kept_from_their_file(&sandbox);
     terminal.types("y");
     terminal.sees("attempt 1");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();
@@ -243,7 +243,7 @@ fn code_a_person_fixes_beside_the_gate_is_their_edit() {
     sandbox.user_config("[review]\ngates = [\"coding\"]\n");
     let mut terminal =
         sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "coding"]);
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees("stop for now");
     sandbox.write("lib/add.sh", "# fixed by hand\n");
     sandbox.write("notes.txt", "mine\n");

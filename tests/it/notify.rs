@@ -33,11 +33,12 @@ fn notify_runs_once_for_each_thing_a_person_is_asked() {
     let new = ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "prd"];
     let mut terminal = sandbox.terminal(&new);
     terminal.sees(ASKED);
+    terminal.sees("? help");
     // Looking around is no new question.
     terminal.types("v");
-    terminal.sees("Your decision");
+    terminal.sees("? help");
     terminal.types("x");
-    terminal.sees(ASKED);
+    terminal.sees("unknown key 'x'");
     terminal.types("p");
     terminal.sees("your own words");
     terminal.enters("1");

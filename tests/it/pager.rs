@@ -29,7 +29,7 @@ fn long_idea() -> Sandbox {
 
 fn at_the_gate(sandbox: &Sandbox) -> Terminal {
     let mut terminal = sandbox.terminal(&NEW);
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees(ASKED);
     terminal
 }
@@ -71,7 +71,7 @@ fn less_is_opened_and_its_q_ends_only_itself() {
         terminal.control('c');
         terminal.sees("(END)");
         terminal.types("q");
-        terminal.sees("Your decision");
+        terminal.sees("p pass ");
         terminal.sees(ASKED);
     }
     terminal.types("p");
@@ -94,7 +94,7 @@ fn the_pager_and_its_arguments_are_what_git_would_take() {
     let shown = terminal.sees("line 300");
     assert!(!shown.contains("line 100"), "not the pager of core.pager: {shown}");
     terminal.types("q");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     leaves(terminal);
 }
 
@@ -118,7 +118,7 @@ fn no_pager_is_none() {
         terminal.sees(ASKED);
         terminal.types(key);
         terminal.sees("line 300");
-        terminal.sees("Your decision");
+        terminal.sees("p pass ");
         terminal.types("q");
         let (code, rest) = terminal.ends();
         assert_eq!(code, 3, "{rest}");
@@ -134,7 +134,7 @@ fn a_pager_that_is_not_there_hides_nothing() {
     terminal.types("v");
     terminal.sees("the pager 'no-such-pager --x' cannot be run");
     terminal.sees("line 300");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
 }

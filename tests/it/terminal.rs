@@ -10,11 +10,11 @@ const NEW: [&str; 6] =
     ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
 
 /// The last line of the menu: from here on keys are read.
-const ASKED: &str = "stop for now";
+const ASKED: &str = "? help";
 
 fn at_the_gate(sandbox: &Sandbox) -> Terminal {
     let mut terminal = sandbox.terminal(&NEW);
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees(ASKED);
     terminal
 }
@@ -23,7 +23,7 @@ fn at_the_gate(sandbox: &Sandbox) -> Terminal {
 fn p_passes() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.terminal(&NEW);
-    let shown = terminal.sees("Your decision");
+    let shown = terminal.sees("p pass ");
     assert!(shown.contains("idea") && shown.contains("A todo list for the terminal"), "{shown}");
     terminal.sees(ASKED);
     terminal.types("p");
@@ -45,7 +45,7 @@ fn f_asks_what_to_change_and_the_gate_comes_again() {
     });
     let mut terminal = at_the_gate(&sandbox);
     terminal.types("f");
-    terminal.sees("feedback");
+    terminal.sees("f  ");
     terminal.enters("say it in a haiku");
     terminal.sees("Haiku");
     terminal.sees(ASKED);
@@ -79,7 +79,7 @@ fn a_failed_editor_comes_back_to_the_gate() {
     let mut terminal = at_the_gate(&sandbox);
     terminal.types("e");
     terminal.sees("nothing is decided");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.types("q");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 3, "{rest}");
@@ -128,16 +128,16 @@ fn a_paste_at_the_gate_decides_nothing() {
 fn the_gate_stands_below_what_was_shown_and_says_things_once() {
     let sandbox = Sandbox::new();
     let mut terminal = sandbox.terminal(&NEW);
-    let before = terminal.sees("Your decision");
+    let before = terminal.sees("p pass ");
     assert!(!before.contains("draft 1: waiting for you"), "{before}");
     assert_eq!(before.matches('\u{7}').count(), 1, "{before}");
     // Every line of the gate begins where lines begin.
-    let header = before.lines().find(|line| line.contains("waiting for you"));
+    let header = before.lines().find(|line| line.contains("your decision"));
     let header = header.unwrap_or_default().rsplit('\r').next().unwrap_or_default();
     assert!(!header.contains("tokens · "), "{header:?}");
     terminal.sees(ASKED);
     terminal.types("f shorter, please\r");
-    let after = terminal.sees("Your decision");
+    let after = terminal.sees("p pass ");
     assert_eq!(after.matches("shorter, please").count(), 2, "typed, and what was said: {after}");
     terminal.sees(ASKED);
     terminal.types("q");
@@ -211,7 +211,7 @@ fn v_shows_the_whole_document() {
     let mut terminal = at_the_gate(&sandbox);
     terminal.types("v");
     terminal.sees("Write the requirements.");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
 }

@@ -13,7 +13,7 @@ const WATCHED: &str = "q stop watching";
 /// A run that stands at the gate of the idea, and somebody who watches it there.
 fn both(sandbox: &Sandbox) -> (Terminal, Terminal) {
     let mut run = sandbox.terminal(&NEW);
-    run.sees("Your decision");
+    run.sees("p pass ");
     run.sees(ASKED);
     let mut watch = sandbox.terminal(&["watch", "todo"]);
     let seen = watch.sees(WATCHED);

@@ -78,7 +78,7 @@ fn record_answer(
         Answer::Edit => (edit(run, spec, editor)?, String::new()),
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
-        Answer::Ask => match ask_waiting(run, spec)? {
+        Answer::Ask => match looked(run, spec)? {
             // Nobody elsewhere is asked about a draft that waits.
             Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
             Decision::Edited => (Verdict::Edited, String::new()),
@@ -95,7 +95,7 @@ fn record_answer(
                     .hint(hint)
                     .into());
             }
-            Decision::Stop => return Ok(None),
+            Decision::Stop | Decision::Look => return Ok(None),
         },
     };
     let (verdict, said) = weigh(run, spec, waiting, verdict, words)?;
@@ -207,4 +207,16 @@ fn edit(run: &Run<'_>, spec: &StageSpec, editor: &Editor) -> anyhow::Result<Verd
 fn ask_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {
     let progress = resume_stage::resume(run, spec)?.unwrap_or_default();
     shown::ask_person(run, spec, &progress, false)
+}
+
+/// The same until there is an answer: code that a person has edited here is shown again.
+fn looked(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {
+    loop {
+        match ask_waiting(run, spec)? {
+            Decision::Look => {
+                approved_content::take_persons_code(run, spec, None)?;
+            }
+            decision => return Ok(decision),
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! What a person says about a draft: in the gate, or as comments in its documents.
 
+use anyhow::Context as _;
+
 use crate::artifact::{Feedback, Files as _, Origin};
 use crate::gate::comments;
 use crate::git::Oid;
@@ -21,6 +23,17 @@ pub(crate) fn take_answer(
     run.give_feedback(persons_words(run, spec, progress.iteration, words))?;
     progress.needs_draft = true;
     Ok(StepOutcome::Again)
+}
+
+/// Comments on hunks were sent with the feedback, which keeps them now.
+pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    let file = crate::gate::comments_file(run.env.state.path(), spec.stage);
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", file.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a person said about a draft.

@@ -5,6 +5,7 @@ pub(crate) mod approve;
 mod decided;
 mod elsewhere;
 pub(crate) mod feedback;
+mod record_table;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
 pub(crate) mod unread_edits;
@@ -19,6 +20,7 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::edits::{self, overwritten_edits};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, StepOutcome, WayBack};
+use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::record::Approval;
@@ -110,12 +112,23 @@ pub(crate) fn open_gate(
             Ok(StepOutcome::Next)
         }
         Decision::Edited => save_edited(run, spec, progress, true),
+        Decision::Look => {
+            // A pass of it is the pass of an edit.
+            if let Some(since) = progress.seen.clone().filter(|_| edited) {
+                progress.edit = Some(Edit { since, files: Vec::new(), told: false });
+                keep::keep(run, spec, progress)?;
+            }
+            progress.note = why;
+            Ok(StepOutcome::Again)
+        }
         Decision::Feedback(text) => {
             // Whatever else the person did to the files meanwhile is theirs.
             if let Some(shown) = progress.seen.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
-            feedback::take_answer(run, spec, progress, &[text])
+            let answer = feedback::take_answer(run, spec, progress, &[text])?;
+            feedback::forget_comments(run, spec)?;
+            Ok(answer)
         }
         Decision::GoBack(stage) => {
             let asked = asks.and_then(|words| Asked::parse(&words, progress.iteration));

@@ -8,7 +8,7 @@ use crate::pipeline::draft::{checks, self_review};
 use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::since_last_review;
+use crate::pipeline::review::{record_table, since_last_review};
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
 use crate::session::OpenGate;
@@ -53,8 +53,17 @@ pub(crate) fn ask_person(
             remarks: remarks.collect(),
         });
     }
+    let order = run.session.order();
+    let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
+    let code = match spec.approves {
+        Approves::Tree => approved_content::shown_paths(run, spec, &from, &tree)?,
+        Approves::Artifacts => Vec::new(),
+    };
     gate.ask(&Draft {
         stage: spec.stage,
+        place: (number, order.len()),
+        records: record_table::record_table(spec, &store, &look.added),
+        code: code.iter().map(|path| run.env.git.top().join(path)).collect(),
         iteration: progress.iteration,
         limit: progress::allowed(run, spec, progress)?,
         spent: usage::stage_so_far(run, progress),

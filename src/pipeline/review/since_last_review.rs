@@ -1,7 +1,7 @@
 //! What a person is shown who looks at a stage again: what changed since, and what came of the
 //! things they said. Outcomes are read from the bytes; words of the actor are shown as its own.
 
-use crate::artifact::record_diff::{self, Change};
+use crate::artifact::record_diff::{self, Became, Change};
 use crate::artifact::{Files as _, Origin};
 use crate::gate::{Said, Since, comments};
 use crate::git::{DiffStyle, Oid};
@@ -24,6 +24,8 @@ pub(crate) struct SecondLook {
     pub since: Option<Since>,
     pub said: Vec<Said>,
     pub actor_said: Option<String>,
+    /// Ids of records that were not there.
+    pub added: Vec<String>,
 }
 
 /// What the person last saw, against the draft as it is; nothing on a first look.
@@ -57,6 +59,7 @@ pub(crate) fn since_last_review(
     }
     Ok(SecondLook {
         since: Since::of(diff, &record_diff::summary(&changes)),
+        added: added(&changes),
         actor_said: (!closing.is_empty() && !said.is_empty()).then_some(closing),
         said,
     })
@@ -73,7 +76,12 @@ fn first_look(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<Sec
     let since = Since::of(diff, &record_diff::summary(&changes));
     let heading = "What this change makes of it";
     let since = since.map(|since| Since { heading, ..since });
-    Ok(SecondLook { since, ..SecondLook::default() })
+    Ok(SecondLook { since, added: added(&changes), ..SecondLook::default() })
+}
+
+fn added(changes: &[Change]) -> Vec<String> {
+    let new = changes.iter().filter(|change| change.became == Became::Added);
+    new.map(|change| change.id.clone()).collect()
 }
 
 /// What the person said at or after the draft they saw last, newest round only.

@@ -130,14 +130,14 @@ fn a_person_raises_at_the_gate_with_one_key() {
     {
         let sandbox = if from == "quick" { with_code() } else { Sandbox::new() };
         let mut terminal = sandbox.terminal(&[&super::NEW[..], &["--depth", from]].concat());
-        let shown = terminal.sees("Your decision");
+        let shown = terminal.sees("p pass ");
         assert!(shown.contains(at), "{shown}");
         terminal.sees(ASKED);
         sandbox.script("plan", todo::plan_draft());
         terminal.types("+");
         terminal.sees(&format!("Go on as a {offered} session?"));
         terminal.types("y");
-        let shown = terminal.sees("Your decision");
+        let shown = terminal.sees("p pass ");
         assert!(shown.contains(next), "{shown}");
         terminal.sees(ASKED);
         terminal.types("q");

@@ -75,9 +75,9 @@ fn code_of_a_person_in_an_older_draft_is_kept_when_the_session_is_archived() {
     terminal.sees(ASKED);
     sandbox.write("lib/add.sh", "# mine\n");
     terminal.types("f");
-    terminal.sees("feedback");
+    terminal.sees("f  ");
     terminal.enters("shorter, please");
-    terminal.sees("Your decision");
+    terminal.sees("p pass ");
     terminal.sees(ASKED);
     terminal.types("p");
     let (code, rest) = terminal.ends();

@@ -1,0 +1,162 @@
+//! What passes, and what a person edits at a gate: the bytes that were shown, or those that were saved.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::gate::clean::clean_line;
+use crate::gate::editor::EditResult;
+use crate::gate::menu::{failed, say};
+use crate::gate::terminal::Terminal;
+use crate::gate::{Decision, Draft, Gate, comments, screen};
+
+/// What the files held when a person was told that they are not what is shown.
+pub(super) type Announced = Option<Vec<Vec<u8>>>;
+
+/// Passes what was shown. Files that hold something else by now are named first; a second `p`
+/// then passes them as the person's edit.
+pub(super) fn pass(
+    gate: &Gate<'_>,
+    draft: &Draft<'_>,
+    announced: &mut Announced,
+) -> Result<Option<Decision>> {
+    let Some(now) = read(gate.terminal, draft)? else { return Ok(None) };
+    let differing = differing(draft, &now, &[]);
+    if differing.is_empty() {
+        return Ok(Some(Decision::Pass));
+    }
+    if announced.as_ref() == Some(&now) {
+        return Ok(Some(Decision::Edited));
+    }
+    *announced = Some(now);
+    gate.terminal.discard_typed();
+    say(gate.terminal, &format!("not passed yet: {differing} changed on disk since it was shown"))?;
+    say(gate.terminal, "e opens it, p again passes it as it is now")?;
+    Ok(None)
+}
+
+/// Opens files; what the person saved is the decision, unless others changed unseen meanwhile.
+pub(super) fn edit(
+    gate: &Gate<'_>,
+    draft: &Draft<'_>,
+    files: &[PathBuf],
+    announced: &mut Announced,
+) -> Result<Option<Decision>> {
+    let terminal = gate.terminal;
+    if files.is_empty() {
+        say(terminal, "there is no document to edit here; f says what to change")?;
+        return Ok(None);
+    }
+    let mut changed = Vec::new();
+    loop {
+        match gate.editor.open(files) {
+            Ok(EditResult::Changed(now)) => changed = now,
+            Ok(EditResult::Unchanged) if changed.is_empty() => {
+                say(terminal, "nothing was changed; p passes the draft as it is")?;
+                return Ok(None);
+            }
+            Ok(EditResult::Unchanged) => return Ok(Some(Decision::Stop)),
+            Err(error) => {
+                failed(terminal, &error)?;
+                return Ok(None);
+            }
+        }
+        let unreadable = (draft.unreadable)()?;
+        if unreadable.is_empty() {
+            break;
+        }
+        for line in &unreadable {
+            say(terminal, &clean_line(line))?;
+        }
+        say(
+            terminal,
+            "your editor opens again; closed without a change, the draft waits as it is",
+        )?;
+    }
+    let names: Vec<_> =
+        changed.iter().map(|path| screen::shown_path(path, &gate.editor.cwd)).collect();
+    let names = names.join(", ");
+    let Some(now) = read(terminal, draft)? else { return Ok(None) };
+    let others = differing(draft, &now, files);
+    if !others.is_empty() {
+        *announced = Some(now);
+        terminal.discard_typed();
+        say(terminal, &format!("saved {names}, but {others} changed on disk, too"))?;
+        say(terminal, "p passes everything as it is now")?;
+        return Ok(None);
+    }
+    let follows = match count_comments(gate, draft, &now) {
+        0 => "what you saved is what passes".to_owned(),
+        1 => "your comment goes to the actor".to_owned(),
+        n => format!("your {n} comments go to the actor"),
+    };
+    say(terminal, &format!("saved {names}: {follows}"))?;
+    Ok(Some(Decision::Edited))
+}
+
+/// What the documents hold now; `None`, said, when one cannot be read.
+fn read(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Vec<Vec<u8>>>> {
+    let mut now = Vec::with_capacity(draft.documents.len());
+    for document in &draft.documents {
+        match std::fs::read(&document.path) {
+            Ok(bytes) => now.push(bytes),
+            Err(error) => {
+                let name = clean_line(&document.name);
+                say(terminal, &format!("not passed: {name} cannot be read: {error}"))?;
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(now))
+}
+
+/// Names of documents that are not what is shown, but for those a person just had open.
+fn differing(draft: &Draft<'_>, now: &[Vec<u8>], but: &[PathBuf]) -> String {
+    let names: Vec<_> = draft
+        .documents
+        .iter()
+        .zip(now)
+        .filter(|(document, now)| *now != document.text.as_bytes() && !but.contains(&document.path))
+        .map(|(document, _)| clean_line(&document.name))
+        .collect();
+    names.join(", ")
+}
+
+/// How many comments the person wrote.
+fn count_comments(gate: &Gate<'_>, draft: &Draft<'_>, now: &[Vec<u8>]) -> usize {
+    let documents = draft.documents.iter().zip(now);
+    documents
+        .map(|(document, now)| {
+            let now = String::from_utf8_lossy(now);
+            comments::take(&now, &document.text, gate.comment_prefix).comments.len()
+        })
+        .sum()
+}
+
+/// Opens the changed files; what was saved is looked at again.
+pub(super) fn edit_code(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
+    let files: Vec<_> = draft.code.iter().filter(|path| path.is_file()).cloned().collect();
+    if files.is_empty() {
+        say(gate.terminal, "no changed file is there to edit; d shows the diff")?;
+        return Ok(None);
+    }
+    match gate.editor.open(&files) {
+        Ok(EditResult::Changed(now)) => {
+            let names: Vec<_> =
+                now.iter().map(|path| screen::shown_path(path, &gate.editor.cwd)).collect();
+            say(
+                gate.terminal,
+                &format!("saved {}: it is checked and shown again", names.join(", ")),
+            )?;
+            Ok(Some(Decision::Look))
+        }
+        Ok(EditResult::Unchanged) => {
+            say(gate.terminal, "nothing was changed; p passes the draft as it is")?;
+            Ok(None)
+        }
+        Err(error) => {
+            failed(gate.terminal, &error)?;
+            Ok(None)
+        }
+    }
+}

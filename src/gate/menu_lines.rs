@@ -1,0 +1,126 @@
+//! The menu of a gate: two lines, and what `?` unfolds of them.
+
+use crate::gate::clean::clean_line;
+use crate::gate::paint::Paint;
+use crate::gate::screen;
+use crate::gate::{Draft, Gate};
+
+/// What stands before the key that is pressed.
+pub(super) const PROMPT: &str = "▸ ";
+
+/// A key, what the menu says of it, and what the help says.
+struct Entry {
+    key: char,
+    short: String,
+    long: String,
+}
+
+fn entry(key: char, short: &str, long: impl Into<String>) -> Entry {
+    Entry { key, short: short.to_owned(), long: long.into() }
+}
+
+/// The menu in two lines, more where they do not fit, and the prompt.
+pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
+    let paint = Paint::of(gate.terminal);
+    let width = gate.terminal.width().max(20);
+    let mut out = String::new();
+    for line in [decisions(gate, draft), looks(draft)] {
+        let line: Vec<&Entry> = line.iter().filter(|entry| !entry.short.is_empty()).collect();
+        packed(&mut out, paint, width, &line);
+    }
+    out + PROMPT
+}
+
+/// Every key with a line of its own.
+pub(super) fn help(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
+    let mut all = decisions(gate, draft);
+    all.extend(looks(draft));
+    let rows: Vec<_> = all.into_iter().map(|entry| vec![(entry.key, entry.long)]).collect();
+    screen::keys(gate.terminal, &rows)
+}
+
+/// Whether a key does something at this gate.
+pub(super) fn has(gate: &Gate<'_>, draft: &Draft<'_>, key: char) -> bool {
+    let mut all = decisions(gate, draft).into_iter().chain(looks(draft));
+    all.any(|entry| entry.key == key)
+}
+
+/// How many lines of a terminal the menu takes.
+pub(super) fn height(gate: &Gate<'_>, draft: &Draft<'_>) -> usize {
+    menu(gate, draft).lines().count()
+}
+
+fn packed(out: &mut String, paint: Paint, width: usize, entries: &[&Entry]) {
+    let columns = |entry: &Entry| 2 + console::measure_text_width(&entry.short);
+    let all: usize = entries.iter().map(|entry| columns(entry)).sum();
+    let gap = (2..=4).rev().find(|gap| 1 + all + gap * entries.len() < width).unwrap_or(2);
+    let mut used = 0;
+    for entry in entries {
+        if used > 0 && used + gap + columns(entry) > width {
+            out.push('\n');
+            used = 0;
+        }
+        let before = if used == 0 { 1 } else { gap };
+        out.push_str(&" ".repeat(before));
+        out.push_str(&format!("{} {}", paint.bold(&entry.key.to_string()), entry.short));
+        used += before + columns(entry);
+    }
+    out.push('\n');
+}
+
+/// The keys that decide, or lead to a decision.
+fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
+    let editor = gate.editor.name();
+    let mut keys = vec![match draft.critic_next {
+        true => entry(
+            'p',
+            "pass → critic → commit",
+            "pass: the critic reads it next; if it passes, this becomes a commit",
+        ),
+        false => entry('p', "pass → commit", "pass: this becomes a commit"),
+    }];
+    if let Some(main) = draft.main() {
+        let name = clean_line(&main.name);
+        let mark = gate.comment_prefix.trim();
+        let comment = format!(" (\"{mark} text\" on a line is a comment to the actor)");
+        let comment = if mark.is_empty() { "" } else { comment.as_str() };
+        keys.push(entry('e', "edit", format!("edit {name} in {editor}{comment}")));
+        if draft.documents.len() > 1 {
+            let names: Vec<_> = draft.documents.iter().map(|d| clean_line(&d.name)).collect();
+            keys.push(entry('E', "", format!("edit {}", names.join(", "))));
+        }
+    } else if !draft.code.is_empty() {
+        keys.push(entry('e', "edit", format!("edit the changed files in {editor}")));
+        keys.push(entry('h', "hunks", "go through the diff hunk by hunk: accept, comment, edit"));
+    }
+    keys.push(entry(
+        'f',
+        "feedback",
+        "feedback: say what to change (Enter sends it, Esc goes back)",
+    ));
+    keys.push(entry('F', "", format!("write feedback in {editor}")));
+    keys
+}
+
+/// The keys that show something, and the ways out.
+fn looks(draft: &Draft<'_>) -> Vec<Entry> {
+    let mut keys = vec![entry('d', "diff", "the whole diff")];
+    if !draft.documents.is_empty() {
+        keys.push(entry('v', "read", "the whole document"));
+    }
+    if !draft.documents.is_empty() {
+        // Of one document it is what `v` is.
+        let short = if draft.documents.len() > 1 { "all" } else { "" };
+        keys.push(entry('V', short, "all documents"));
+    }
+    if !draft.earlier.is_empty() {
+        keys.push(entry('g', "go back", "go back to an earlier stage"));
+    }
+    if let Some(depth) = draft.more {
+        keys.push(entry('+', "deeper", format!("more process: go on as a {depth} session")));
+    }
+    keys.push(entry('a', "abort", "abort (everything is kept)"));
+    keys.push(entry('q', "stop for now", "stop for now: draft kept, working tree left clean"));
+    keys.push(entry('?', "help", "this list"));
+    keys
+}
