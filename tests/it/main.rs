@@ -82,6 +82,7 @@ mod extras;
 mod faults;
 mod feedback;
 mod findings;
+mod gate_code;
 mod git_hooks;
 #[cfg(unix)]
 mod hands;
@@ -130,6 +131,7 @@ mod older;
 mod outage;
 #[cfg(unix)]
 mod pager;
+mod picture;
 mod pipeline;
 #[cfg(unix)]
 mod pr;

@@ -28,6 +28,7 @@ pub mod sessions;
 pub mod skip;
 #[cfg(unix)]
 pub mod strike;
+pub mod svg;
 pub mod todo;
 pub mod vendor;
 #[cfg(unix)]

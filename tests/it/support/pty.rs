@@ -84,6 +84,11 @@ impl Screen {
         self.session.flush().unwrap();
     }
 
+    /// What stands on it now, with its colours.
+    pub fn seen(&self) -> &vt100::Screen {
+        self.parser.screen()
+    }
+
     /// The terminal is read byte by byte, each as a character.
     fn take(&mut self, text: &str) {
         self.raw.push_str(text);
