@@ -37,7 +37,8 @@ impl Blamed {
 }
 
 /// Blames a file (its path from the top) at a commit, or as it is in the working tree; `lines` (from 1,
-/// both inclusive) narrows it. What the user configured for `git blame` counts: commits to be ignored.
+/// both inclusive) narrows it. What the user configured for `git blame` counts: commits to be ignored. As git
+/// needs a while for a long history, `meanwhile` may do what comes next.
 ///
 /// # Errors
 /// There is no such file or line, or git fails (exit 5).
@@ -46,8 +47,9 @@ pub fn blame(
     at: Option<&Oid>,
     path: &str,
     lines: Option<(usize, usize)>,
+    meanwhile: &dyn Fn(),
 ) -> Result<Vec<Blamed>> {
-    let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]);
+    let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]).meanwhile(meanwhile);
     if let Some((first, last)) = lines {
         blame = blame.arg(format!("-L{first},{last}"));
     }
@@ -153,7 +155,7 @@ mod tests {
             let second = repo.head();
             repo.file("moved.txt", &format!("{moved}new\nnewer\n"));
             let git = repo.git();
-            let found = blame(&git, None, "moved.txt", None).unwrap();
+            let found = blame(&git, None, "moved.txt", None, &|| ()).unwrap();
             let told: Vec<_> =
                 found.iter().map(|b| (b.first, b.last(), b.commit.clone(), b.line)).collect();
             let expected =
@@ -161,12 +163,12 @@ mod tests {
             assert_eq!(told, expected, "{options:?}");
             assert_eq!(found[0].path, odd);
             assert_eq!(found[2].texts, ["newer"]);
-            let one = blame(&git, Some(&second), "moved.txt", Some((2, 2))).unwrap();
+            let one = blame(&git, Some(&second), "moved.txt", Some((2, 2)), &|| ()).unwrap();
             assert_eq!((one.len(), one[0].first, one[0].line), (1, 2, 4));
-            assert!(blame(&git, Some(&second), "moved.txt", Some((9, 9))).is_err());
+            assert!(blame(&git, Some(&second), "moved.txt", Some((9, 9)), &|| ()).is_err());
             repo.file("empty", "");
             repo.commit_all("empty");
-            assert!(blame(&git, None, "empty", None).unwrap().is_empty());
+            assert!(blame(&git, None, "empty", None, &|| ()).unwrap().is_empty());
         }
     }
 }

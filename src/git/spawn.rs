@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::ops::ControlFlow;
@@ -61,6 +62,17 @@ pub struct Cmd<'a> {
     stdin: Vec<u8>,
     retry: bool,
     beside: bool,
+    meanwhile: Option<Meanwhile<'a>>,
+}
+
+/// What is done while a child is at work.
+#[derive(Clone, Copy)]
+struct Meanwhile<'a>(&'a dyn Fn());
+
+impl fmt::Debug for Meanwhile<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meanwhile")
+    }
 }
 
 impl<'a> Cmd<'a> {
@@ -70,7 +82,8 @@ impl<'a> Cmd<'a> {
         S: AsRef<OsStr>,
     {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true, beside: false }
+        let (env, stdin) = (Vec::new(), Vec::new());
+        Self { git, role, args, env, stdin, retry: true, beside: false, meanwhile: None }
     }
 
     /// One more argument.
@@ -114,6 +127,13 @@ impl<'a> Cmd<'a> {
             bytes.push(0);
         }
         self.stdin(bytes)
+    }
+
+    /// Does something of ours while git is at work; again where git is started again.
+    #[must_use]
+    pub(super) fn meanwhile(mut self, work: &'a dyn Fn()) -> Self {
+        self.meanwhile = Some(Meanwhile(work));
+        self
     }
 
     /// Do not try again when a lock is busy: a second try would not find what the first found.
@@ -310,6 +330,9 @@ impl<'a> Cmd<'a> {
         let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
             if let Some(children) = children {
                 children.started(child.id());
+            }
+            if let Some(Meanwhile(work)) = self.meanwhile {
+                work();
             }
             child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
         });

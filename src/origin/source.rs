@@ -133,6 +133,12 @@ impl<'a> Origins<'a> {
         }
     }
 
+    /// Reads what the newest commit says, and with it the session that most of a session's lines are of.
+    pub fn read_ahead(&self) {
+        // It is told where a line asks for it.
+        let _ = self.said(&self.sessions.at);
+    }
+
     pub(super) fn git(&self) -> &'a Git {
         self.sessions.git
     }
@@ -165,7 +171,7 @@ impl<'a> Origins<'a> {
         if let Some(found) = self.inner.borrow().get(&place) {
             return Ok(Rc::clone(found));
         }
-        let found = Rc::new(blame(self.git(), Some(commit), path, None)?);
+        let found = Rc::new(blame(self.git(), Some(commit), path, None, &|| ())?);
         self.inner.borrow_mut().insert(place, Rc::clone(&found));
         Ok(found)
     }

@@ -33,9 +33,9 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
     };
     let Place { path, lines } = Place::of(context, git, &args.place, &at)?;
     let committed = !here || !git.top().join(&path).exists();
-    let blamed = blame(git, committed.then_some(&at), &path, lines)?;
     let (refs, config) = (context.refs()?, context.config()?);
     let origins = Origins::new(git, &refs, config, &at);
+    let blamed = blame(git, committed.then_some(&at), &path, lines, &|| origins.read_ahead())?;
     let told = answers(&origins, &path, &blamed)?;
     if context.global.json {
         let mut out = String::new();
