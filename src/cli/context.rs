@@ -150,9 +150,10 @@ impl Context {
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    /// The same without its warnings, for who tells them in another way.
-    pub(crate) fn loaded_silently(&self) -> anyhow::Result<&Loaded> {
-        let loaded = config::load(&self.sources(Some(self.git()?))?)?;
+    /// The same without its warnings and without what is wrong in it, for who tells all that in another
+    /// way.
+    pub(crate) fn loaded_tolerantly(&self) -> anyhow::Result<&Loaded> {
+        let loaded = config::load(&self.tolerant_sources(Some(self.git()?))?)?;
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
@@ -190,6 +191,11 @@ impl Context {
         self.sources_with(git, project, trust)
     }
 
+    /// The same, to be read as far as it can be.
+    pub(crate) fn tolerant_sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
+        Ok(Sources { tolerant: true, ..self.sources(git)? })
+    }
+
     fn sources_with(
         &self,
         git: Option<&Git>,
@@ -211,6 +217,7 @@ impl Context {
                 base_url: self.global.base_url.clone(),
             },
             trust,
+            tolerant: false,
         })
     }
 

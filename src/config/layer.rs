@@ -10,6 +10,7 @@ use anyhow::Result;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{Key, Rule};
+use super::problem::Problems;
 use super::schema::{self, Found, Path};
 use super::value::{self, Shape, Value};
 use super::{Config, endpoint};
@@ -44,7 +45,12 @@ pub(super) enum Expand<'a> {
 }
 
 /// Reads the text of a TOML file called `file`.
-pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Settings> {
+pub(super) fn from_toml(
+    text: &str,
+    file: &str,
+    expand: Expand<'_>,
+    problems: &Problems,
+) -> Result<Settings> {
     // The library's own rendering would show the offending line, which may hold a key.
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
@@ -53,7 +59,7 @@ pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Se
             .hint("fix that line; a configuration with an error is not used at all")
     })?;
     let lines = line_starts(text);
-    let mut file = File { lines, name: file, expand, settings: Settings::new() };
+    let mut file = File { lines, name: file, expand, problems, settings: Settings::new() };
     file.table(table.get_ref(), &mut Path::new())?;
     Ok(file.settings)
 }
@@ -62,6 +68,7 @@ struct File<'a> {
     lines: Vec<usize>,
     name: &'a str,
     expand: Expand<'a>,
+    problems: &'a Problems,
     settings: Settings,
 }
 
@@ -70,25 +77,31 @@ impl File<'_> {
         for (name, value) in table {
             path.push(name.get_ref().to_string());
             let origin = format!("{}:{}", self.name, line_of(&self.lines, &name.span()));
-            match (schema::find(path), value.get_ref()) {
-                (Found::Leaf(key), value) => {
-                    let value = self.value(key, path, &origin, value)?;
-                    let written = path.clone();
-                    let setting = Setting { value, origin, preset: false, key, written };
-                    self.settings.insert(path.clone(), setting);
-                }
-                (Found::Section, DeValue::Table(inner)) => self.table(inner, path)?,
-                (Found::Section, other) => {
-                    let keys = keys_below(path);
-                    return Err(wrong(path, "a table", Some(value::found(other)), &origin)
-                        .hint(format!("keys of [{}]: {}", schema::dotted(path), keys.join(", ")))
-                        .into());
-                }
-                (Found::Unknown, _) => return Err(unknown(path, &origin).into()),
-            }
+            let entry = self.entry(path, origin, value.get_ref());
+            self.problems.or_nothing(entry)?;
             path.pop();
         }
         Ok(())
+    }
+
+    fn entry(&mut self, path: &mut Path, origin: String, value: &DeValue<'_>) -> Result<()> {
+        match (schema::find(path), value) {
+            (Found::Leaf(key), value) => {
+                let value = self.value(key, path, &origin, value)?;
+                let written = path.clone();
+                let setting = Setting { value, origin, preset: false, key, written };
+                self.settings.insert(path.clone(), setting);
+                Ok(())
+            }
+            (Found::Section, DeValue::Table(inner)) => self.table(inner, path),
+            (Found::Section, other) => {
+                let keys = keys_below(path);
+                Err(wrong(path, "a table", Some(value::found(other)), &origin)
+                    .hint(format!("keys of [{}]: {}", schema::dotted(path), keys.join(", ")))
+                    .into())
+            }
+            (Found::Unknown, _) => Err(unknown(path, &origin).into()),
+        }
     }
 
     fn value(
@@ -123,19 +136,21 @@ impl File<'_> {
 }
 
 /// Reads `git config` entries; names other than `cowork.…` are passed over.
-pub(super) fn from_git(entries: &[(String, String)]) -> Result<Settings> {
-    let mut settings = Settings::new();
-    for (name, text) in entries {
-        let Some((section, rest)) = name.split_once('.') else { continue };
-        if !section.eq_ignore_ascii_case("cowork") {
-            continue;
-        }
-        let origin = format!("git config {name}");
+pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Result<Settings> {
+    let one = |name: &str, rest: &str, text: &str| {
         let Some((key, path)) = schema::find_git(rest) else {
             let path: Path = rest.split('.').map(str::to_owned).collect();
             return Err(unknown_in_git(&path).into());
         };
-        settings.insert(path.clone(), plain(key, &path, text, origin)?);
+        let setting = plain(key, &path, text, format!("git config {name}"))?;
+        Ok(Settings::from([(path, setting)]))
+    };
+    let mut settings = Settings::new();
+    for (name, text) in entries {
+        let Some((section, rest)) = name.split_once('.') else { continue };
+        if section.eq_ignore_ascii_case("cowork") {
+            settings.extend(problems.or_nothing(one(name, rest, text))?);
+        }
     }
     Ok(settings)
 }
@@ -187,11 +202,14 @@ pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Co
 
 /// One name for each thing that is set: lists of stages become a switch for each stage, aliases
 /// the key they stand for.
-pub(super) fn settle(layer: Settings) -> Result<Settings> {
+pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
     let mut settled = Settings::new();
     let mut aliases = Settings::new();
     for (path, setting) in layer {
-        check_stage(&path, &setting.origin)?;
+        let has_stage = check_stage(&path, &setting.origin).map(|()| true);
+        if !problems.or_nothing(has_stage)? {
+            continue;
+        }
         let each = match (setting.key.shape, &setting.value) {
             (Shape::Stages, Ok(Value::Stages(listed))) => Stage::ALL
                 .iter()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::layer::{self, Expand, Settings};
+use super::problem::{Problem, Problems};
 use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
 use super::{ANTHROPIC, Config, build, schema};
@@ -33,6 +34,8 @@ pub struct Sources {
     pub flags: Flags,
     /// Whether the user accepted the project's file exactly as it is (`git cowork trust`).
     pub trust: Trust,
+    /// What is wrong is left out and told; else it is an error.
+    pub tolerant: bool,
 }
 
 /// Options of the command line that stand for a key.
@@ -58,6 +61,8 @@ pub struct Loaded {
     pub origins: BTreeMap<String, String>,
     /// What the project's file sets that does not count because nobody has accepted it.
     pub restricted: Vec<Restricted>,
+    /// What is wrong, and was left out.
+    pub problems: Vec<Problem>,
 }
 
 /// Reads and resolves everything.
@@ -65,7 +70,7 @@ pub struct Loaded {
 /// # Errors
 ///
 /// Kind `Model` (exit 4) for an unknown key, a wrong value or a file that is not TOML, always
-/// with the key and the place. A `${VAR}` that is not set is an error at once, except in `[llm]`
+/// with the key and the place, unless the sources are to be read tolerantly. A `${VAR}` that is not set is an error at once, except in `[llm]`
 /// and `[models]`: there [`Config::model_for`] reports it, so that commands which need no model
 /// work without a key.
 pub fn load(sources: &Sources) -> Result<Loaded> {
@@ -75,26 +80,32 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
 /// The same, with all that was set.
 pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     let (mut warnings, mut literal) = (Vec::new(), Vec::new());
+    let problems = &Problems::new(sources.tolerant);
     let mut settings = Settings::new();
     for path in [&sources.system, &sources.user].into_iter().flatten() {
-        if let Some(text) = read(path)? {
+        if let Some(text) = problems.or_nothing(read(path))? {
             let name = path.display().to_string();
-            let file = layer::from_toml(&text, &name, Expand::From(&sources.env))?;
-            layer::lay(&mut settings, layer::settle(file)?);
+            let file = layer::from_toml(&text, &name, Expand::From(&sources.env), problems);
+            let file = problems.or_nothing(file)?;
+            layer::lay(&mut settings, layer::settle(file, problems)?);
         }
     }
-    let git = layer::settle(layer::from_git(&sources.git_values)?)?;
+    let git = layer::settle(layer::from_git(&sources.git_values, problems)?, problems)?;
     unexpanded(&git, &mut literal);
     let mut taken_out = Vec::new();
     if let Some((path, text)) = &sources.project {
         let name = path.display().to_string();
-        let written = layer::from_toml(text, &name, Expand::Never)?;
-        let mut project = layer::settle(written.clone())?;
+        let written = layer::from_toml(text, &name, Expand::Never, problems);
+        let written = problems.or_nothing(written)?;
+        let mut project = layer::settle(written.clone(), problems)?;
         let mut user = settings.clone();
         above(&mut user, git.clone(), sources)?;
         let held = match sources.trust {
             Trust::Given => None,
-            Trust::None | Trust::Changed => Some(build::build(&user)?),
+            // What is wrong in it is found again below.
+            Trust::None | Trust::Changed => {
+                Some(built(&mut user, &Problems::new(sources.tolerant))?)
+            }
         };
         let taken = layer::restrict(&mut project, &user, held.as_ref());
         if held.is_some() {
@@ -106,12 +117,41 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     }
     above(&mut settings, git, sources)?;
 
-    let config = build::build(&settings)?;
+    let config = built(&mut settings, problems)?;
     let origins =
         settings.values().map(|s| (schema::dotted(&s.written), s.origin.clone())).collect();
     warnings.extend(literal.iter().cloned());
-    let loaded = Loaded { config, warnings, unexpanded: literal, origins, restricted: taken_out };
+    let loaded = Loaded {
+        config,
+        warnings,
+        unexpanded: literal,
+        origins,
+        restricted: taken_out,
+        problems: problems.take(),
+    };
     Ok((loaded, settings))
+}
+
+/// What follows from the settings. Where problems are told, each setting goes without which another one,
+/// or none, is found.
+fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
+    loop {
+        let error = match build::build(settings) {
+            Err(error) if problems.are_told() => error,
+            built => return built,
+        };
+        let said = error.to_string();
+        let helps = |path: &&schema::Path| {
+            let mut without = settings.clone();
+            without.remove(*path);
+            build::build(&without).map_or_else(|other| other.to_string() != said, |_| true)
+        };
+        let named = |path: &&schema::Path| said.contains(&schema::dotted(path));
+        let wrong = settings.keys().filter(named).chain(settings.keys()).find(helps).cloned();
+        let Some(wrong) = wrong else { return Err(error) };
+        settings.remove(&wrong);
+        problems.or_nothing::<()>(Err(error))?;
+    }
 }
 
 /// What is laid over the project's file: all of it is the user's.

@@ -15,6 +15,7 @@ mod keys;
 mod layer;
 mod listing;
 mod load;
+mod problem;
 mod project_file;
 mod request_keys;
 mod schema;
@@ -43,6 +44,7 @@ pub use keys::{
 };
 pub use listing::{DEFAULT_ORIGIN, Entry, is_known, is_named, key_names, list, named, nearest_key};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
+pub use problem::Problem;
 pub use project_file::{PROJECT_FILE, project_file};
 pub use shown::Shown;
 pub use template::template_file;

@@ -306,10 +306,47 @@ fn a_configuration_with_an_error_stops_only_what_needs_it() {
     wrong(&sandbox, "configuration", "problem", "unknown key `llm.modle`", "`llm.model`");
     let outcome = doctor(&sandbox).exits(4);
     one(&outcome, "identity");
-    assert!(outcome.json_lines().iter().all(|line| line["check"] != "model"));
+    assert_eq!(one(&outcome, "model")["state"], "ok");
+    one(&outcome, "sandbox");
     sandbox.user_config("");
     sandbox.write(".cowork/config.toml", "[project]\ntest = \"touch was-run\"\n");
     wrong(&sandbox, "configuration", "warning", "project.test is ignored", "git cowork trust");
+}
+
+#[test]
+fn each_error_of_the_configuration_is_told_with_all_that_can_be_read() {
+    let sandbox = well();
+    sandbox.user_config(
+        "[limits]\nlunch = 1\ntasks = \"many\"\ncommand_timeout_s = 900\ncommand_timeout_max_s = 600\n\
+         [stages.lunch]\nreview = true\n[budget]\ntokens = 7\n",
+    );
+    sandbox.git(&["config", "cowork.llm.modle", "x"]);
+    sandbox.write(".cowork/config.toml", "[review\n");
+    let outcome = doctor(&sandbox).exits(4);
+    let texts = found(&outcome, "configuration");
+    let texts: Vec<&str> = texts.iter().map(|found| found["text"].as_str().unwrap()).collect();
+    let wrong = [
+        "unknown key `limits.lunch`",
+        "`limits.tasks` in",
+        "unknown key `stages.lunch",
+        "unknown key `cowork.llm.modle`",
+        ".cowork/config.toml:1 is not valid TOML",
+        "`limits.command_timeout_s`",
+    ];
+    for part in wrong {
+        assert_eq!(texts.iter().filter(|text| text.contains(part)).count(), 1, "{part}: {texts:?}");
+    }
+    assert_eq!(texts.len(), wrong.len(), "{texts:?}");
+    assert_eq!(one(&outcome, "model")["state"], "ok");
+    // The list has what can be read, and ends as every command does with such a file.
+    let listed = sandbox.cowork(&["config", "--show-origin"]).exits(4);
+    assert!(listed.stdout.contains("budget.tokens = 7\n"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("limits.command_timeout_s = 30\n"), "{}", listed.stdout);
+    for part in wrong {
+        assert_eq!(listed.stderr.matches(part).count(), 1, "{part}: {}", listed.stderr);
+    }
+    assert!(listed.stderr.contains("hint: did you mean `cowork.llm.model`?"), "{}", listed.stderr);
+    sandbox.cowork(&["status"]).exits(4);
 }
 
 #[test]

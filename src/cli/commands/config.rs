@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::suggest::corrected;
-use crate::config::{self, Entry, Restricted, Shown};
-use crate::error::Error;
+use crate::config::{self, Entry, Loaded, Problem, Restricted, Shown};
+use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 
 /// Origins that are longer are not waited for by the other lines.
@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
             None
         }
     };
-    let (loaded, entries) = config::list(&context.sources(git)?)?;
+    let (loaded, entries) = config::list(&context.tolerant_sources(git)?)?;
     for text in &loaded.warnings {
         context.ui.emit(Event::Warning { text: text.clone() });
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
     if context.global.json {
         let lines = shown.into_iter().map(object).chain(ignored.into_iter().map(ignored_object));
         context.print(&lines.map(|line| format!("{line}\n")).collect::<String>())?;
-        return Ok(0);
+        return Ok(told(context, &loaded));
     }
     let home = context.env.get("HOME").map(String::as_str).unwrap_or_default();
     let mut lines: Vec<(String, String)> = shown.into_iter().map(line).collect();
@@ -68,7 +68,16 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
         Some(_) if std::io::stdout().is_terminal() => context.page(&text)?,
         _ => context.print(&text)?,
     }
-    Ok(0)
+    Ok(told(context, &loaded))
+}
+
+/// Tells what is wrong and not in the list, as every other command does that ends with it; the exit code.
+fn told(context: &Context, loaded: &Loaded) -> u8 {
+    for Problem { text, hints } in &loaded.problems {
+        let error = hints.iter().fold(Error::model(text), |error, hint| error.hint(hint));
+        context.ui.error(&error.into());
+    }
+    if loaded.problems.is_empty() { 0 } else { Kind::Model.exit_code() }
 }
 
 /// # Errors

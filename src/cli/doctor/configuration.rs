@@ -10,7 +10,7 @@ const NAMED: usize = 6;
 
 /// Looks at all of it; without a repository at the user's own.
 pub(super) fn look(context: &Context, git: Option<&Git>) -> Vec<Finding> {
-    let loaded = context.sources(git).and_then(|sources| config::load(&sources));
+    let loaded = context.tolerant_sources(git).and_then(|sources| config::load(&sources));
     let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -18,14 +18,15 @@ pub(super) fn look(context: &Context, git: Option<&Git>) -> Vec<Finding> {
             return vec![finding.and("; sandbox, models and forge were not looked at")];
         }
     };
-    let mut findings: Vec<Finding> = loaded
-        .unexpanded
-        .iter()
-        .map(|text| {
-            Finding::warning("configuration", text.clone())
-                .fix("put it into your own file, or write the value")
-        })
-        .collect();
+    let wrong = loaded.problems.iter().map(|problem| {
+        let more = "; sessions do not run until it is fixed, what follows is checked without it";
+        Finding::hinted("configuration", &problem.text, &problem.hints).and(more)
+    });
+    let literal = loaded.unexpanded.iter().map(|text| {
+        Finding::warning("configuration", text.clone())
+            .fix("put it into your own file, or write the value")
+    });
+    let mut findings: Vec<Finding> = wrong.chain(literal).collect();
     if !loaded.restricted.is_empty() {
         findings.push(ignored(&loaded.restricted));
     }

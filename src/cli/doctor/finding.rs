@@ -61,8 +61,12 @@ impl Finding {
 
     /// An error that every session would end with.
     pub(crate) fn of_error(check: &'static str, error: &anyhow::Error) -> Self {
-        let fixes = hints_of(error).iter().cloned();
-        let finding = Self::problem(check, format!("{error:#}")).fixed_by(fixes);
+        Self::hinted(check, &format!("{error:#}"), hints_of(error))
+    }
+
+    /// The same of an error that was told in words.
+    pub(crate) fn hinted(check: &'static str, text: &str, hints: &[String]) -> Self {
+        let finding = Self::problem(check, text).fixed_by(hints.iter().cloned());
         Self { label: "hint", ..finding }
     }
 

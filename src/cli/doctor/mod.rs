@@ -35,7 +35,7 @@ pub(crate) fn examine(
         }
     };
     // What it warns of is looked at below.
-    let configured = git.filter(|_| context.loaded_silently().is_ok());
+    let configured = git.filter(|_| context.loaded_tolerantly().is_ok());
     if let Some(git) = git {
         tell(repository::look(context, git))?;
         tell(tools::of_a_person(context, git))?;
@@ -52,5 +52,5 @@ pub(crate) fn examine(
 
 /// The repository, where its configuration can be read: what the project's check needs.
 pub(crate) fn checkable(context: &Context) -> Option<&Git> {
-    context.git().ok().filter(|_| context.loaded_silently().is_ok())
+    context.git().ok().filter(|_| context.loaded_tolerantly().is_ok())
 }
