@@ -1,6 +1,7 @@
 //! What somebody meets who knows git and not this program: wrong words, git's own words, the manual,
 //! and completion in a real shell.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::Sandbox;
@@ -127,12 +128,15 @@ fn zsh_completes_inside_its_completion_of_git() {
     types_them(terminal);
 }
 
-/// Bash at a prompt, with our completion. On a plain terminal, for what a
+/// Bash at a prompt, with our completion and with `other`. On a plain terminal, for what a
 /// better one is told hides what stands behind it; with echo, without which readline shows nothing.
-fn bash(sandbox: &Sandbox) -> Terminal {
+fn bash(sandbox: &Sandbox, other: Option<&Path>) -> Terminal {
     let mut rc = "PS1='> '; bind 'set enable-bracketed-paste off'; bind 'set bell-style none'\n\
         bind 'set page-completions off'; bind 'set completion-query-items 0'\n"
         .to_owned();
+    if let Some(other) = other {
+        rc += &format!("source '{}'\n", other.display());
+    }
     rc += "source ../completions\n";
     std::fs::write(sandbox.root().join("bashrc"), rc).unwrap();
     let line = "stty echo; TERM=dumb exec bash --noprofile --rcfile ../bashrc -i";
@@ -147,7 +151,7 @@ fn bash_completes_the_program_itself() {
     if !has(&sandbox, "bash") {
         return;
     }
-    let mut terminal = bash(&sandbox);
+    let mut terminal = bash(&sandbox, None);
     for (typed, line) in [
         ("git-cowork rever", "git-cowork revert "),
         ("git-cowork revert --to=pl", "git-cowork revert --to=plan "),
@@ -159,6 +163,51 @@ fn bash_completes_the_program_itself() {
     }
     terminal.enters("exit 7");
     assert_eq!(terminal.ends().0, 7);
+}
+
+/// Where git's packages put its completion for bash.
+const OF_GIT: [&str; 6] = [
+    "/usr/share/bash-completion/completions/git",
+    "/usr/local/share/bash-completion/completions/git",
+    "/usr/share/git-core/contrib/completion/git-completion.bash",
+    "/usr/share/git/completion/git-completion.bash",
+    "/opt/homebrew/etc/bash_completion.d/git-completion.bash",
+    "/Library/Developer/CommandLineTools/usr/share/git-core/git-completion.bash",
+];
+
+#[test]
+fn bash_completes_inside_its_completion_of_git() {
+    let sandbox = completed("bash");
+    if !has(&sandbox, "bash") {
+        return;
+    }
+    let Some(of_git) = OF_GIT.iter().map(Path::new).find(|path| path.is_file()) else {
+        skipped("git's completion for bash is not installed");
+        return;
+    };
+    let mut terminal = bash(&sandbox, Some(of_git));
+    // What only bash splits into several words, and what stands before the command.
+    for (typed, line) in [
+        ("git cowo", "git cowork "),
+        ("git cowork revert --to=pl", "git cowork revert --to=plan "),
+        ("git cowork show --session=to", "git cowork show --session=todo "),
+        ("git -C . cowork rever", "git -C . cowork revert "),
+        ("git -C . cowork resume to", "git -C . cowork resume todo "),
+        ("git --no-pager cowork show desi", "git --no-pager cowork show design "),
+    ] {
+        terminal.types(&format!("{typed}\t"));
+        terminal.sees(line);
+        terminal.control('u');
+    }
+    // Git's own commands are completed as before.
+    terminal.types("git worktree pru\t");
+    terminal.sees("git worktree prune ");
+    terminal.control('u');
+    // A second tab lists what there is, with what it means.
+    terminal.types("git cowork show --session=todo \t\t");
+    terminal.sees("prd.md");
+    terminal.control('u');
+    types_them(terminal);
 }
 
 #[test]
