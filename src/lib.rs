@@ -17,6 +17,7 @@
 pub mod activity;
 pub mod agent;
 pub mod artifact;
+pub mod choice;
 pub mod cli;
 pub mod clock;
 pub mod codebase;

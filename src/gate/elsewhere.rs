@@ -1,5 +1,6 @@
 //! Another terminal, from which a gate may be answered while it is open here.
 
+use crate::choice::Chosen;
 use crate::gate::Decision;
 
 /// What the gate asks of it.
@@ -9,6 +10,9 @@ pub trait Elsewhere {
 
     /// Decides the gate here: from now on nobody else can. What was decided there, where that was first.
     fn decide(&self) -> Option<Decision>;
+
+    /// The same of a menu: the key that was pressed there.
+    fn choose(&self) -> Option<Chosen>;
 }
 
 /// Nobody looks on.
@@ -21,6 +25,10 @@ impl Elsewhere for NobodyElse {
     }
 
     fn decide(&self) -> Option<Decision> {
+        None
+    }
+
+    fn choose(&self) -> Option<Chosen> {
         None
     }
 }

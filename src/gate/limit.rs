@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 
+use crate::choice::{Choice, Chosen, Wants};
+use crate::gate::Elsewhere;
 use crate::gate::clean::clean_line;
 use crate::gate::menu::{Back, earlier_stage, say};
 use crate::gate::paint::Paint;
@@ -43,18 +45,95 @@ pub enum LimitDecision {
     Stop,
 }
 
-/// Asks until there is a decision.
-pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDecision> {
+impl Stuck<'_> {
+    /// The keys that decide, wherever they are pressed.
+    pub fn choices(&self) -> Vec<Choice> {
+        let more = self.more;
+        let mut choices = vec![
+            Choice::new('1', format!("retry: up to {more} more draft{}", plural(more))),
+            Choice::new('2', "give guidance and retry").wanting(Wants::Text(GUIDANCE.to_owned())),
+            Choice::new('3', "abort (everything is kept)"),
+        ];
+        if self.has_draft {
+            choices.push(Choice::new('r', "read the draft: pass it, edit it, comment on it"));
+        }
+        if !self.earlier.is_empty() {
+            let stages = Wants::OneOf(self.earlier.to_vec());
+            choices.push(Choice::new('g', "go back to an earlier stage").wanting(stages));
+        }
+        choices
+    }
+
+    /// What a key means that was pressed elsewhere.
+    fn decided(&self, chosen: Chosen) -> Option<LimitDecision> {
+        Some(match (chosen.key, chosen.stage) {
+            ('1', _) => LimitDecision::Retry,
+            ('2', _) => LimitDecision::Guide(chosen.text),
+            ('3', _) => LimitDecision::Abort,
+            ('r', _) => LimitDecision::Review,
+            ('g', Some(stage)) => LimitDecision::GoBack(stage),
+            _ => return None,
+        })
+    }
+}
+
+/// What is asked of who gives guidance.
+const GUIDANCE: &str = "what should the actor do? ";
+
+/// Asks until there is a decision, here or elsewhere; the first one counts.
+pub(super) fn run(
+    terminal: &dyn Terminal,
+    elsewhere: &dyn Elsewhere,
+    what: &Stuck<'_>,
+) -> Result<LimitDecision> {
+    loop {
+        let here = dialogue(terminal, elsewhere, what)?;
+        let there = elsewhere.choose().and_then(|chosen| what.decided(chosen));
+        if let Some(decision) = &there {
+            if here.is_none() {
+                terminal.write("\n")?;
+            }
+            let late = if here.is_some() { "; your answer came later" } else { "" };
+            say(terminal, &format!("answered from another terminal: {}{late}", told(decision)))?;
+        }
+        if let Some(decision) = there.or(here) {
+            return Ok(decision);
+        }
+    }
+}
+
+/// A decision in a few words.
+fn told(decision: &LimitDecision) -> String {
+    match decision {
+        LimitDecision::Retry => "retry".to_owned(),
+        LimitDecision::Guide(text) => format!("guidance: {}", clean_line(text)),
+        LimitDecision::Review => "read the draft".to_owned(),
+        LimitDecision::GoBack(stage) => format!("go back to {stage}"),
+        LimitDecision::Abort => "abort".to_owned(),
+        LimitDecision::Stop => "stop for now".to_owned(),
+    }
+}
+
+/// Asks here until there is a decision; none where somebody elsewhere has answered.
+fn dialogue(
+    terminal: &dyn Terminal,
+    elsewhere: &dyn Elsewhere,
+    what: &Stuck<'_>,
+) -> Result<Option<LimitDecision>> {
     terminal.write("\x07")?;
     terminal.write(&draw(terminal, what))?;
     let menu = menu(terminal, what);
     terminal.discard_typed();
     terminal.write(&menu)?;
+    let answered = || elsewhere.has_answered();
     loop {
-        let decision = match terminal::menu_key(terminal, &['2'])? {
+        let Some(key) = terminal::menu_key_unless(terminal, &['2'], &answered)? else {
+            return Ok(None);
+        };
+        let decision = match key {
             Key::Enter => continue,
             Key::Char('1') => Some(LimitDecision::Retry),
-            Key::Char('2') => match terminal::text(terminal, "what should the actor do? ")? {
+            Key::Char('2') => match terminal::text(terminal, GUIDANCE)? {
                 Text::Given(text) => Some(LimitDecision::Guide(text)),
                 Text::Nothing => None,
                 Text::End => Some(LimitDecision::Stop),
@@ -62,7 +141,7 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDeci
             Key::Char('3') => Some(LimitDecision::Abort),
             Key::Char('r') if what.has_draft => Some(LimitDecision::Review),
             Key::Char('q') | Key::End => Some(LimitDecision::Stop),
-            Key::Char('g') => match earlier_stage(terminal, what.earlier)? {
+            Key::Char('g') => match earlier_stage(terminal, what.earlier, &answered)? {
                 Back::To(stage) => Some(LimitDecision::GoBack(stage)),
                 Back::Stay => None,
                 Back::End => Some(LimitDecision::Stop),
@@ -74,7 +153,7 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDeci
             }
             Key::Escape | Key::Other | Key::Interrupt => None,
         };
-        if let Some(decision) = decision {
+        if decision.is_some() {
             return Ok(decision);
         }
         terminal.write(&menu)?;
@@ -93,17 +172,8 @@ fn draw(terminal: &dyn Terminal, what: &Stuck<'_>) -> String {
 
 fn menu(terminal: &dyn Terminal, what: &Stuck<'_>) -> String {
     let paint = Paint::of(terminal);
-    let mut rows = vec![
-        vec![('1', format!("retry: up to {} more draft{}", what.more, plural(what.more)))],
-        vec![('2', "give guidance and retry".to_owned())],
-        vec![('3', "abort (everything is kept)".to_owned())],
-    ];
-    if what.has_draft {
-        rows.push(vec![('r', "read the draft: pass it, edit it, comment on it".to_owned())]);
-    }
-    if !what.earlier.is_empty() {
-        rows.push(vec![('g', "go back to an earlier stage".to_owned())]);
-    }
+    let choices = what.choices().into_iter();
+    let mut rows: Vec<_> = choices.map(|choice| vec![(choice.key, choice.does)]).collect();
     rows.push(vec![('q', "stop for now: resume asks again".to_owned())]);
     format!("{} What now\n{}", paint.bold("?"), screen::keys(terminal, &rows))
 }
@@ -116,6 +186,7 @@ const fn plural(number: u32) -> &'static str {
 mod tests {
     use super::*;
     use crate::error::{Kind, kind_of};
+    use crate::gate::NobodyElse;
     use crate::gate::terminal::scripted::Scripted;
 
     fn what<'a>(reasons: &'a [String], earlier: &'a [Stage]) -> Stuck<'a> {
@@ -124,7 +195,7 @@ mod tests {
     }
 
     fn decide(keys: &str) -> LimitDecision {
-        run(&Scripted::new(keys), &what(&[], &[Stage::Idea])).unwrap()
+        run(&Scripted::new(keys), &NobodyElse, &what(&[], &[Stage::Idea])).unwrap()
     }
 
     #[test]
@@ -145,23 +216,60 @@ mod tests {
         for keys in ["", "\r\r\r", "2", "g"] {
             assert_eq!(decide(keys), LimitDecision::Stop, "{keys:?}");
         }
-        let error = run(&Scripted::new("\x03"), &what(&[], &[])).unwrap_err();
+        let error = run(&Scripted::new("\x03"), &NobodyElse, &what(&[], &[])).unwrap_err();
         assert_eq!(kind_of(&error), Kind::Interrupted);
     }
 
     #[test]
     fn there_is_nothing_to_read_without_a_draft() {
         let terminal = Scripted::new("r3");
-        let decision = run(&terminal, &Stuck { has_draft: false, ..what(&[], &[]) }).unwrap();
+        let decision =
+            run(&terminal, &NobodyElse, &Stuck { has_draft: false, ..what(&[], &[]) }).unwrap();
         assert_eq!(decision, LimitDecision::Abort);
         assert!(!terminal.output().contains("read the draft"), "{}", terminal.output());
+    }
+
+    /// Somebody who has pressed a key elsewhere, before anything was typed here.
+    struct There(Chosen);
+
+    impl Elsewhere for There {
+        fn has_answered(&self) -> bool {
+            true
+        }
+
+        fn decide(&self) -> Option<crate::gate::Decision> {
+            None
+        }
+
+        fn choose(&self) -> Option<Chosen> {
+            Some(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn every_key_means_the_same_elsewhere() {
+        let earlier = [Stage::Idea];
+        let what = what(&[], &earlier);
+        for choice in what.choices() {
+            let text = "two are enough".to_owned();
+            let stage = Some(Stage::Idea);
+            let chosen = Chosen { key: choice.key, text, stage };
+            assert!(choice.fits(&chosen), "{choice:?}");
+            let there = run(&Scripted::new(""), &There(chosen), &what).unwrap();
+            let here = match choice.wants {
+                Wants::Nothing => decide(&choice.key.to_string()),
+                Wants::Text(_) => decide("2two are enough\r"),
+                Wants::OneOf(_) => decide("g1"),
+            };
+            assert_eq!(there, here, "{choice:?}");
+        }
     }
 
     #[test]
     fn it_says_what_was_wrong() {
         let terminal = Scripted::new("1");
         let reasons = ["critic: REQ-002 cannot be\ntested\x1b[2J".to_owned(), "no FEAT".to_owned()];
-        run(&terminal, &what(&reasons, &[])).unwrap();
+        run(&terminal, &NobodyElse, &what(&reasons, &[])).unwrap();
         assert_eq!(
             terminal.output(),
             "\x07━━ prd · draft limit reached (3/3) ━━━━━━━━━━━━━━━━━━━━━━━━━━━━ your decision ━━

@@ -103,7 +103,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 Some(depth) => raise(terminal, depth)?,
                 None => None,
             },
-            Key::Char('g') => go_back(terminal, draft.earlier)?,
+            Key::Char('g') => go_back(gate, draft.earlier)?,
             Key::Char('a') => abort(terminal, draft.stage)?,
             Key::Char('?') => {
                 terminal.write(&menu_lines::help(gate, draft))?;
@@ -214,8 +214,8 @@ fn show_documents(gate: &Gate<'_>, draft: &Draft<'_>, documents: &[&Document]) -
     show(gate, draft, &gate.pagers.text, &text)
 }
 
-fn go_back(terminal: &dyn Terminal, earlier: &[Stage]) -> Result<Option<Decision>> {
-    match earlier_stage(terminal, earlier)? {
+fn go_back(gate: &Gate<'_>, earlier: &[Stage]) -> Result<Option<Decision>> {
+    match earlier_stage(gate.terminal, earlier, &|| gate.elsewhere.has_answered())? {
         Back::To(stage) => Ok(Some(Decision::GoBack(stage))),
         Back::Stay => Ok(None),
         Back::End => Ok(Some(Decision::Stop)),
@@ -223,14 +223,26 @@ fn go_back(terminal: &dyn Terminal, earlier: &[Stage]) -> Result<Option<Decision
 }
 
 /// Where a person wants to go back to.
-pub(super) enum Back {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// To before this stage.
     To(Stage),
+    /// Nowhere.
     Stay,
+    /// The terminal was closed.
     End,
 }
 
-/// Asks which of the earlier stages; any other key stays.
-pub(super) fn earlier_stage(terminal: &dyn Terminal, earlier: &[Stage]) -> Result<Back> {
+/// Asks which of the earlier stages; any other key stays, and so does whoever need not answer any more,
+/// as `ends` says.
+///
+/// # Errors
+/// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
+pub fn earlier_stage(
+    terminal: &dyn Terminal,
+    earlier: &[Stage],
+    ends: &dyn Fn() -> bool,
+) -> Result<Back> {
     if earlier.is_empty() {
         say(terminal, "there is no earlier stage")?;
         return Ok(Back::Stay);
@@ -243,7 +255,10 @@ pub(super) fn earlier_stage(terminal: &dyn Terminal, earlier: &[Stage]) -> Resul
         list.join("   ")
     ))?;
     loop {
-        return Ok(match terminal::menu_key(terminal, &[])? {
+        let Some(key) = terminal::menu_key_unless(terminal, &[], ends)? else {
+            return Ok(Back::Stay);
+        };
+        return Ok(match key {
             Key::Enter => continue,
             Key::End => Back::End,
             Key::Char(c) => c

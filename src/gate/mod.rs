@@ -39,6 +39,7 @@ pub use elsewhere::{Elsewhere, NobodyElse};
 pub use hunks::comments_file;
 pub use knowledge::{Learned, LearnedDecision};
 pub use limit::{LimitDecision, Stuck};
+pub use menu::{Back, earlier_stage};
 pub use notify::notify;
 pub use pager::{Pagers, is_pager, page_output, show as page};
 pub use question::{NobodyThere, TerminalPerson, choose, confirm};
@@ -257,7 +258,7 @@ impl Gate<'_> {
     /// As [`Gate::ask`].
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
         (self.call)(&format!("{} cannot continue and waits for you", what.stage));
-        limit::run(self.terminal, what)
+        limit::run(self.terminal, self.elsewhere, what)
     }
 
     /// Asks what becomes of facts that are proposed. A closed terminal is [`LearnedDecision::Later`].

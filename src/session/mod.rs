@@ -67,7 +67,8 @@ pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{SESSIONS, SessionName, makes_a_name, slug};
 pub use open_gate::{
-    ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer, gates,
+    Asks, ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer,
+    gates,
 };
 pub use project_files::{ProjectFiles, code_changes};
 pub(crate) use project_files::{code, code_digest, code_since_start, start_of_code};

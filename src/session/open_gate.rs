@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::{Holder, SessionLock, StateDir};
+use crate::choice::{Choice, Chosen};
 use crate::git::Oid;
 use crate::stage::Stage;
 
@@ -39,6 +40,39 @@ pub struct OpenGate {
     pub is_code: bool,
     /// Checks that do not hold, and what else is to be known, a line each.
     pub remarks: Vec<String>,
+    /// What is to be decided.
+    #[serde(default)]
+    pub asks: Asks,
+}
+
+/// What is to be decided at a gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asks {
+    /// Whether the draft passes.
+    #[default]
+    Draft,
+    /// Which key of a menu.
+    Menu {
+        /// What it is about, a few words.
+        title: String,
+        /// Its keys.
+        keys: Vec<Choice>,
+    },
+}
+
+impl OpenGate {
+    /// Whether it is an answer to what is asked here.
+    fn takes(&self, said: &Said) -> bool {
+        match (&self.asks, said) {
+            (_, Said::There) => true,
+            (Asks::Draft, said) => !matches!(said, Said::Chose(_)),
+            (Asks::Menu { keys, .. }, Said::Chose(chosen)) => {
+                keys.iter().any(|choice| choice.fits(chosen))
+            }
+            (Asks::Menu { .. }, _) => false,
+        }
+    }
 }
 
 /// What was decided.
@@ -49,6 +83,8 @@ pub enum Said {
     Pass,
     /// The actor is to change something.
     Feedback(String),
+    /// A key of the menu.
+    Chose(Chosen),
     /// Something, at the run's own terminal.
     There,
 }
@@ -145,11 +181,12 @@ impl RunGates {
         self.note.borrow().open.as_ref().map(|gate| gate.tree.clone())
     }
 
-    /// The answer to the open gate that another process gave about what it shows.
+    /// The answer to the open gate that another process gave about what it shows and asks.
     pub fn answer(&self) -> Option<GateAnswer> {
         let note = self.note.borrow();
         let gate = note.open.as_ref()?;
-        gate_answer(&self.state, &gate.id).filter(|answer| answer.tree == gate.tree)
+        let answer = gate_answer(&self.state, &gate.id)?;
+        (answer.tree == gate.tree && gate.takes(&answer.said)).then_some(answer)
     }
 
     /// Decides the open gate here; the answer of another process where that was first.
@@ -186,6 +223,8 @@ impl RunGates {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::session::SessionName;
 
@@ -197,6 +236,7 @@ mod tests {
         let lock = SessionLock::take(&state.lock(), &name, "git cowork resume").unwrap();
         let run = RunGates::new(&state, &lock);
         let tree: Oid = "1".repeat(40).parse().unwrap();
+        let asks = Cell::new(Asks::Draft);
         let open = || {
             run.open(|id, holder| OpenGate {
                 id,
@@ -208,6 +248,7 @@ mod tests {
                 paths: Vec::new(),
                 is_code: false,
                 remarks: Vec::new(),
+                asks: asks.take(),
             });
             gates(&state).open.unwrap()
         };
@@ -226,6 +267,17 @@ mod tests {
         let other = GateAnswer { tree: "2".repeat(40).parse().unwrap(), ..pass.clone() };
         assert!(answer_gate(&state, &gate.id, &other).unwrap());
         assert_eq!((run.answer(), run.decide()), (None, None));
+        // The answer to another question: none.
+        let menu = || Asks::Menu { title: "stuck".into(), keys: vec![Choice::new('1', "retry")] };
+        asks.set(menu());
+        let gate = open();
+        assert!(answer_gate(&state, &gate.id, &pass).unwrap());
+        assert_eq!((run.answer(), run.decide()), (None, None));
+        asks.set(menu());
+        let gate = open();
+        let chose = GateAnswer { said: Said::Chose(Chosen::key('1')), ..pass };
+        assert!(answer_gate(&state, &gate.id, &chose).unwrap());
+        assert_eq!(run.decide(), Some(chose));
         // Here first.
         let gate = open();
         assert_eq!(run.decide(), None);

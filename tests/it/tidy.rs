@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// The words everybody shares.
 const WORDS: &[&str] = &[
     "activity",
+    "choice",
     "stage",
     "error",
     "event",

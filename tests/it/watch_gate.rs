@@ -1,7 +1,8 @@
 //! A gate that is open at a run's terminal, answered from another one with `git cowork watch`.
 
-use crate::support::Sandbox;
 use crate::support::pty::Terminal;
+use crate::support::todo::reject;
+use crate::support::{Sandbox, at};
 
 const NEW: [&str; 6] =
     ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
@@ -158,4 +159,90 @@ fn a_run_that_ends_takes_its_gate_with_it() {
     watch.sees("it was answered at its own terminal");
     let (code, rest) = watch.ends();
     assert!(code == 0 && rest.contains("git cowork review todo"), "{rest}");
+}
+
+/// A run whose critic refuses each PRD, at the menu behind its last draft, and somebody who watches.
+fn at_the_limit() -> (Sandbox, Terminal, Terminal) {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.user_config("[limits]\niterations = { prd = 1 }\n[review]\ngates = [\"coding\"]\n");
+    sandbox.server.on(at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
+    let mut run = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+    run.sees("q  stop for now");
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    let seen = watch.sees(WATCHED);
+    for text in ["draft limit reached (1/1)", "REQ-002 is vague", "2  give guidance and retry"] {
+        assert!(seen.contains(text), "{text}: {seen}");
+    }
+    (sandbox, run, watch)
+}
+
+#[test]
+fn a_stage_that_is_stuck_goes_on_with_guidance_from_another_terminal() {
+    let (sandbox, mut run, mut watch) = at_the_limit();
+    watch.types("2");
+    watch.sees("what should the actor do?");
+    watch.enters("number the second requirement");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: guidance: number the second requirement");
+    assert_eq!(run.ends().0, 0);
+    assert_eq!(watch.ends().0, 0);
+    let asked = sandbox.server.requests_of("prd", "actor");
+    assert!(asked.iter().any(|request| request.text().contains("number the second requirement")));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_draft_read_from_a_stuck_stages_menu_is_answered_at_its_gate() {
+    let (sandbox, mut run, mut watch) = at_the_limit();
+    watch.types("x");
+    watch.sees("unknown key 'x'");
+    watch.sees(WATCHED);
+    watch.types("r");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: read the draft");
+    run.sees(ASKED);
+    watch.sees(" waits for you");
+    watch.sees("p pass ");
+    watch.types("p");
+    watch.sees("your answer was taken");
+    assert_eq!((run.ends().0, watch.ends().0), (0, 0));
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn going_back_and_giving_up_can_be_said_from_another_terminal() {
+    let (sandbox, mut run, mut watch) = at_the_limit();
+    watch.types("g");
+    watch.sees("1  idea");
+    watch.types("1");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: go back to idea");
+    assert!(!sandbox.git(&["for-each-ref", "refs/cowork/attempts/todo/1"]).is_empty());
+    drop((run, watch));
+    let (sandbox, mut run, mut watch) = at_the_limit();
+    watch.types("3");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: abort");
+    assert_eq!((run.ends().0, watch.ends().0), (1, 0));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn who_answers_a_menu_second_is_told() {
+    let (_sandbox, mut run, mut watch) = at_the_limit();
+    watch.types("2");
+    watch.sees("what should the actor do?");
+    run.types("3");
+    assert_eq!(run.ends().0, 1);
+    watch.enters("too late");
+    watch.sees("it was answered at its own terminal");
+    assert_eq!(watch.ends().0, 0);
+    // And the other way round: a list of stages that is open there goes when the answer comes.
+    let (_sandbox, mut run, mut watch) = at_the_limit();
+    run.types("g");
+    run.sees("1  idea");
+    watch.types("3");
+    run.sees("answered from another terminal: abort");
+    watch.sees("your answer was taken");
+    assert_eq!((run.ends().0, watch.ends().0), (1, 0));
 }

@@ -1,5 +1,6 @@
 //! The gates of a run as other terminals may answer them (`git cowork watch`).
 
+use crate::choice::Chosen;
 use crate::gate::{Decision, Elsewhere};
 use crate::session::{GateAnswer, RunGates, Said};
 
@@ -16,7 +17,14 @@ impl Elsewhere for FromElsewhere<'_> {
         match said {
             Said::Pass => Some(Decision::PassedElsewhere),
             Said::Feedback(text) => Some(Decision::Feedback(text)),
-            Said::There => None,
+            Said::There | Said::Chose(_) => None,
+        }
+    }
+
+    fn choose(&self) -> Option<Chosen> {
+        match self.0.decide()?.said {
+            Said::Chose(chosen) => Some(chosen),
+            Said::Pass | Said::Feedback(_) | Said::There => None,
         }
     }
 }

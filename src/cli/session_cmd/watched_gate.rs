@@ -1,14 +1,15 @@
 //! The gate of a run, seen and answered from another terminal. What is shown are the bytes of the tree
 //! that the run has named; an answer names them, too.
 
+use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text};
-use crate::gate::{Tty, page};
+use crate::gate::{Back, Tty, earlier_stage, page};
 use crate::git::{self, DiffStyle, Git, Object};
-use crate::session::{GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
+use crate::session::{Asks, GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
 use crate::ui::markdown;
 
 /// Lines of what is under review that are shown at once; a key shows the rest.
@@ -26,6 +27,18 @@ pub(crate) enum Left {
     Closed,
     /// Whoever watches wants to see no more.
     Stopped,
+}
+
+/// What came of a key.
+enum Pressed {
+    /// It decides.
+    Says(Said),
+    /// Nothing was said with it.
+    Stays,
+    /// Whoever watches wants to see no more.
+    Left,
+    /// It decides nothing.
+    Other,
 }
 
 /// A gate that somebody looks at.
@@ -52,14 +65,19 @@ pub(crate) fn at_gate(
 impl Look<'_> {
     fn show(&self) -> anyhow::Result<()> {
         let OpenGate { stage, iteration, holder, .. } = self.gate;
-        self.say(&format!(
-            "── {stage} · draft {iteration} · process {} waits for you",
-            holder.pid
-        ))?;
+        let about = match &self.gate.asks {
+            Asks::Draft => format!("draft {iteration}"),
+            Asks::Menu { title, .. } => one_line(title, 100),
+        };
+        self.say(&format!("── {stage} · {about} · process {} waits for you", holder.pid))?;
         for remark in &self.gate.remarks {
             self.say(&one_line(remark, 200))?;
         }
-        let all = self.content()?;
+        // A menu asks how it goes on, and not whether something passes.
+        let all = match &self.gate.asks {
+            Asks::Draft => self.content()?,
+            Asks::Menu { .. } => String::new(),
+        };
         let lines: Vec<&str> = all.lines().collect();
         for line in lines.iter().take(LINES) {
             self.say(line)?;
@@ -72,7 +90,15 @@ impl Look<'_> {
     }
 
     fn menu(&self) -> anyhow::Result<()> {
-        self.say("p pass   f feedback   v read all   d diff   q stop watching")
+        match &self.gate.asks {
+            Asks::Draft => self.say("p pass   f feedback   v read all   d diff   q stop watching"),
+            Asks::Menu { keys, .. } => {
+                for Choice { key, does, .. } in keys {
+                    self.say(&format!("    {key}  {}", one_line(does, 100)))?;
+                }
+                self.say("v read the draft here   d diff   q stop watching")
+            }
+        }
     }
 
     /// The documents as the tree has them, or the difference of the code.
@@ -111,19 +137,20 @@ impl Look<'_> {
     fn ask(&self) -> anyhow::Result<Left> {
         let closed = || !self.is_open();
         loop {
-            let Some(key) = menu_key_unless(&self.terminal, &['f'], &closed)? else {
+            let Some(key) = menu_key_unless(&self.terminal, &['f', '2'], &closed)? else {
                 self.tell_other()?;
                 return Ok(Left::Closed);
             };
-            match key {
-                Key::Char('p') => return self.answer(Said::Pass),
-                Key::Char('f') => {
-                    match text(&self.terminal, "feedback (Enter ends it; empty goes back): ")? {
-                        Text::Given(text) => return self.answer(Said::Feedback(text)),
-                        Text::Nothing => self.menu()?,
-                        Text::End => return Ok(Left::Stopped),
-                    }
+            match self.said_by(key)? {
+                Pressed::Says(said) => return self.answer(said),
+                Pressed::Left => return Ok(Left::Stopped),
+                Pressed::Stays => {
+                    self.menu()?;
+                    continue;
                 }
+                Pressed::Other => {}
+            }
+            match key {
                 Key::Char('v') => self.page(&self.content()?)?,
                 Key::Char('d') => self.page(&self.diff()?)?,
                 Key::Char('q') | Key::End => return Ok(Left::Stopped),
@@ -135,6 +162,51 @@ impl Look<'_> {
                 Key::Escape | Key::Other | Key::Interrupt => self.menu()?,
             }
         }
+    }
+
+    /// What a key decides at this gate, with what is asked for it.
+    fn said_by(&self, key: Key) -> anyhow::Result<Pressed> {
+        let Key::Char(key) = key else { return Ok(Pressed::Other) };
+        match &self.gate.asks {
+            Asks::Draft if key == 'p' => Ok(Pressed::Says(Said::Pass)),
+            Asks::Draft if key == 'f' => {
+                self.text("feedback (Enter ends it; empty goes back): ", Said::Feedback)
+            }
+            Asks::Draft => Ok(Pressed::Other),
+            Asks::Menu { keys, .. } => match keys.iter().find(|choice| choice.key == key) {
+                Some(choice) => self.chosen(choice),
+                None => Ok(Pressed::Other),
+            },
+        }
+    }
+
+    /// A key of a menu, with what it wants.
+    fn chosen(&self, choice: &Choice) -> anyhow::Result<Pressed> {
+        let chosen = Chosen::key(choice.key);
+        match &choice.wants {
+            Wants::Nothing => Ok(Pressed::Says(Said::Chose(chosen))),
+            Wants::Text(question) => {
+                self.text(&one_line(question, 200), |text| Said::Chose(Chosen { text, ..chosen }))
+            }
+            Wants::OneOf(stages) => {
+                Ok(match earlier_stage(&self.terminal, stages, &|| !self.is_open())? {
+                    Back::To(stage) => {
+                        Pressed::Says(Said::Chose(Chosen { stage: Some(stage), ..chosen }))
+                    }
+                    Back::Stay => Pressed::Stays,
+                    Back::End => Pressed::Left,
+                })
+            }
+        }
+    }
+
+    fn text(&self, question: &str, said: impl FnOnce(String) -> Said) -> anyhow::Result<Pressed> {
+        let question = format!("{} ", question.trim_end());
+        Ok(match text(&self.terminal, &question)? {
+            Text::Given(text) => Pressed::Says(said(text)),
+            Text::Nothing => Pressed::Stays,
+            Text::End => Pressed::Left,
+        })
     }
 
     fn page(&self, text: &str) -> anyhow::Result<()> {
@@ -181,10 +253,30 @@ impl Look<'_> {
             Some(Said::Feedback(text)) => {
                 format!("it was answered from another terminal: {}", one_line(&text, 200))
             }
+            Some(Said::Chose(chosen)) => {
+                format!("it was answered from another terminal: {}", self.told(&chosen))
+            }
             None => "it is closed".to_owned(),
         };
         self.context.ui.emit(Event::Note { text: what });
         Ok(())
+    }
+
+    /// What was chosen from the menu, in its words.
+    fn told(&self, chosen: &Chosen) -> String {
+        let keys = match &self.gate.asks {
+            Asks::Menu { keys, .. } => keys.as_slice(),
+            Asks::Draft => &[],
+        };
+        let does = keys.iter().find(|choice| choice.key == chosen.key);
+        let mut told = does.map_or_else(|| chosen.key.to_string(), |choice| choice.does.clone());
+        if !chosen.text.is_empty() {
+            told = format!("{told}: {}", chosen.text);
+        }
+        if let Some(stage) = chosen.stage {
+            told = format!("{told}: {stage}");
+        }
+        one_line(&told, 200)
     }
 
     fn say(&self, line: &str) -> anyhow::Result<()> {

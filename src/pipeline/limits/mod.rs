@@ -15,10 +15,10 @@ use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{self, waiting};
+use crate::pipeline::review::{self, elsewhere, waiting};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
-use crate::session::RefNames;
+use crate::session::{Asks, RefNames};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
 
@@ -220,11 +220,17 @@ pub(crate) fn ask_what_now(
     has_draft: bool,
 ) -> anyhow::Result<Option<LimitDecision>> {
     let Some(gate) = &run.env.gate else { return Ok(None) };
+    let iteration = run.current_draft.borrow().as_ref().map_or(0, |draft| draft.iteration);
     let earlier = run.session.earlier(spec.stage);
     let more = run.env.config.iterations(spec.stage);
     let stage = spec.stage;
     let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
-    gate.stuck(&asked).map(Some)
+    let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
+    let tree = run.recorder().tree(&run.session.tip)?;
+    elsewhere::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
+    let decision = gate.stuck(&asked);
+    run.env.gates.close(None);
+    decision.map(Some)
 }
 
 /// The boxed warning (row J6).

@@ -3,7 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod approve;
 mod decided;
-mod elsewhere;
+pub(crate) mod elsewhere;
 pub(crate) mod feedback;
 mod record_table;
 pub(crate) mod shown;

@@ -8,10 +8,10 @@ use crate::pipeline::draft::{checks, self_review};
 use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{record_table, since_last_review};
+use crate::pipeline::review::{elsewhere, record_table, since_last_review};
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
-use crate::session::OpenGate;
+use crate::session::Asks;
 use crate::stages::{Approves, StageSpec};
 
 /// Shows the draft and asks; where it is `shared`, people at other terminals, too.
@@ -38,20 +38,10 @@ pub(crate) fn ask_person(
     let earlier = run.session.earlier(spec.stage);
     let look = since_last_review::since_last_review(run, spec, progress, &tree)?;
     if shared {
-        let paths = approved_content::shown_paths(run, spec, &from, &tree)?;
         let findings = report.findings.iter().map(|finding| finding.details.clone());
         let remarks = progress.note.iter().cloned().chain(findings).chain(report.warnings.clone());
-        run.env.gates.open(|id, holder| OpenGate {
-            id,
-            holder,
-            stage: spec.stage,
-            iteration: progress.iteration,
-            tree: tree.clone(),
-            from: from.clone(),
-            paths,
-            is_code: spec.approves == Approves::Tree,
-            remarks: remarks.collect(),
-        });
+        let (iteration, remarks) = (progress.iteration, remarks.collect());
+        elsewhere::open(run, spec, &tree, iteration, (Asks::Draft, remarks))?;
     }
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
