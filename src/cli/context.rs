@@ -10,6 +10,7 @@ use anyhow::Context as _;
 
 use crate::ascii::{self, Spelled};
 use crate::cli::args::{Color, Global};
+use crate::cli::demo_recording;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::config::{
@@ -54,11 +55,15 @@ pub(crate) struct Context {
 
 impl Context {
     /// The same process, but in the repository at `path`, with no configuration but the defaults
-    /// and with a recording for a model: the demo.
-    pub(crate) fn demo(global: &Global, git: Git, recording: (&'static str, &'static str)) -> Self {
+    /// and with a recording for a model: the demo. Without one it is kept in that repository.
+    pub(crate) fn demo(
+        global: &Global,
+        git: Git,
+        recording: Option<(&'static str, &'static str)>,
+    ) -> Self {
         let mut context = Self::new(global);
         git.top().clone_into(&mut context.cwd);
-        context.embedded = Some(recording);
+        context.embedded = recording;
         // A cell that was just made is empty.
         let _ = context.loaded.set(Loaded::default());
         let _ = context.git.set(git);
@@ -146,7 +151,10 @@ impl Context {
             return Ok(loaded);
         }
         let git = self.git()?;
-        let loaded = self.load(git)?;
+        let loaded = match demo_recording::kept(git) {
+            Some(_) => Loaded::default(),
+            None => self.load(git)?,
+        };
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
@@ -155,6 +163,12 @@ impl Context {
     pub(crate) fn loaded_tolerantly(&self) -> anyhow::Result<&Loaded> {
         let loaded = config::load(&self.tolerant_sources(Some(self.git()?))?)?;
         Ok(self.loaded.get_or_init(|| loaded))
+    }
+
+    /// Whether the project's commands are not run: there is nothing to run them with.
+    pub(crate) fn is_without_commands(&self) -> bool {
+        let demo = || demo_recording::kept(self.git().ok()?);
+        self.without_commands || demo().is_some_and(|demo| !demo.builds)
     }
 
     /// Shortcut for the configuration alone.

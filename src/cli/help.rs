@@ -35,7 +35,7 @@ const EXAMPLES: [(&str, &[&str]); 31] = [
         &["git cowork adopt feature/due-dates", "git cowork adopt origin/due-dates --base main"],
     ),
     ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
-    ("demo", &["git cowork demo", "git cowork demo /tmp/demo --review auto"]),
+    ("demo", &["git cowork demo", "git cowork demo --ask", "git cowork demo /tmp/demo"]),
     ("resume", &["git cowork resume", "git cowork resume todo --review auto"]),
     ("review", &["git cowork review --pass", "git cowork review --feedback 'no charts'"]),
     ("revert", &["git cowork revert --to design --reason 'one file is enough'"]),

@@ -8,6 +8,7 @@ mod bash;
 mod commands;
 mod complete;
 mod context;
+mod demo_recording;
 mod doctor;
 mod help;
 mod overview;

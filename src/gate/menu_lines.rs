@@ -33,10 +33,13 @@ pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
 
 /// Every key with a line of its own.
 pub(super) fn help(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
-    let mut all = decisions(gate, draft);
-    all.extend(looks(draft));
-    let rows: Vec<_> = all.into_iter().map(|entry| vec![(entry.key, entry.long)]).collect();
-    screen::keys(gate.terminal, &rows)
+    screen::keys(gate.terminal, &rows(gate, draft))
+}
+
+/// Every key with what the help says of it.
+pub(super) fn rows(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
+    let all = decisions(gate, draft).into_iter().chain(looks(draft));
+    all.map(|entry| vec![(entry.key, entry.long)]).collect()
 }
 
 /// Whether a key does something at this gate.

@@ -90,6 +90,7 @@ impl Desk {
             scratch: &scratch,
             call: &|_| {},
             elsewhere: &crate::gate::NobodyElse,
+            guide: None,
         }
         .ask(&draft)
     }

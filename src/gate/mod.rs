@@ -11,6 +11,7 @@ mod decide;
 pub mod editor;
 mod edits;
 mod elsewhere;
+mod guide;
 mod hunks;
 mod knowledge;
 pub mod limit;
@@ -36,6 +37,7 @@ use crate::stage::{Depth, Stage};
 pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
 pub use elsewhere::{Elsewhere, NobodyElse};
+pub use guide::Guide;
 pub use hunks::comments_file;
 pub use knowledge::{Learned, LearnedDecision};
 pub use limit::{LimitDecision, Stuck};
@@ -239,6 +241,8 @@ pub struct Gate<'a> {
     pub call: &'a dyn Fn(&str),
     /// Who else may answer.
     pub elsewhere: &'a dyn Elsewhere,
+    /// Explains each gate before it is shown.
+    pub guide: Option<&'a Guide>,
 }
 
 impl Gate<'_> {
@@ -248,6 +252,11 @@ impl Gate<'_> {
     /// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
     pub fn ask(&self, draft: &Draft<'_>) -> anyhow::Result<Decision> {
         (self.call)(&format!("{} waits for you", draft.stage));
+        if let Some(guide) = self.guide
+            && !guide.explain(self, draft)?
+        {
+            return Ok(Decision::Stop);
+        }
         menu::run(self, draft)
     }
 

@@ -57,6 +57,7 @@ fn program() {
         scratch: &cwd,
         call: &|_| {},
         elsewhere: &crate::gate::NobodyElse,
+        guide: None,
     };
     let result = gate.ask(&draft);
     let cooked = rustix::termios::tcgetattr(rustix::stdio::stdin())

@@ -27,6 +27,7 @@ pub mod prose;
 pub mod rate;
 pub mod record;
 mod recovery;
+pub mod repeat;
 pub mod replay;
 #[cfg(test)]
 mod responses_tests;

@@ -119,14 +119,23 @@ impl Replay {
 
     /// The answer at a position: each time the next one that was recorded there, at the end the
     /// last again.
-    fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
-        let found = self.answers.get(&position.into()).and_then(|answers| {
-            let n = answers.next.get();
-            answers.next.set((n + 1).min(answers.replies.len().saturating_sub(1)));
-            answers.replies.get(n)
-        });
-        let reply = found.ok_or_else(|| ModelError::Replay { message: self.missing(position) })?;
-        Ok(Reply { model: self.model.clone(), requests: 0, ..reply.clone() })
+    pub(super) fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
+        let reply = self.at(&position.into());
+        reply.ok_or_else(|| ModelError::Replay { message: self.missing(position) })
+    }
+
+    /// The same for a position by its key; none where nothing was recorded.
+    pub(super) fn at(&self, key: &Key) -> Option<Reply> {
+        let answers = self.answers.get(key)?;
+        let n = answers.next.get();
+        answers.next.set((n + 1).min(answers.replies.len().saturating_sub(1)));
+        let reply = answers.replies.get(n)?.clone();
+        Some(Reply { model: self.model.clone(), requests: 0, ..reply })
+    }
+
+    /// Where something was recorded.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.answers.keys()
     }
 
     fn missing(&self, position: &Position) -> String {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::support::pty::Terminal;
 use crate::support::todo::reject;
 use crate::support::{Reply, Sandbox, at};
 
@@ -135,4 +136,85 @@ fn no_usage_is_claimed(sandbox: &Sandbox, commit: &str, said: &str) {
         let tokens: Vec<&str> = shown.lines().filter(|line| line.contains("token")).collect();
         assert_eq!(tokens, ["Used     tokens not reported"], "{shown}");
     }
+}
+
+/// Reads what is said of a gate, and goes to it.
+fn to_the_gate(terminal: &mut Terminal, stage: &str) -> String {
+    terminal.sees(&format!("the gate of {stage}, explained"));
+    let told = terminal.sees("Enter shows the gate");
+    terminal.types("x");
+    terminal.sees("Enter shows the gate");
+    terminal.types("\r");
+    terminal.sees("stop for now");
+    terminal.sees("? help");
+    told
+}
+
+#[test]
+fn demo_ask_explains_each_gate_and_continues_where_it_stopped() {
+    let mut sandbox = Sandbox::nowhere();
+    // Nothing of the user's counts there.
+    sandbox.user_config("[project]\nbranch_prefix = \"mine\"\n[review]\ngates = [\"check\"]\n");
+    let folder = sandbox.root().join("de mo");
+    let mut demo = sandbox.terminal(&["demo", "--ask", &folder.display().to_string()]);
+    let told = to_the_gate(&mut demo, "idea");
+    for text in ["e  edit idea.md in", "Reviewed-by", "feedback_history.json"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    demo.types("f");
+    demo.enters("who uses it?");
+    demo.sees("The recording has no answer to that: the same draft comes again.");
+    let told = to_the_gate(&mut demo, "idea");
+    assert!(!told.contains("e  edit idea.md"), "told twice: {told}");
+    demo.types("q");
+    demo.sees(&format!("cd '{}'", folder.display()));
+    demo.sees("git cowork resume");
+    assert_eq!(demo.ends().0, 3);
+
+    sandbox.enter(&folder);
+    let mut resumed = sandbox.terminal(&["resume"]);
+    to_the_gate(&mut resumed, "idea");
+    resumed.types("p");
+    let told = to_the_gate(&mut resumed, "prd");
+    assert!(told.contains("a second model, the critic, reads the draft"), "{told}");
+    resumed.types("p");
+    resumed.sees("synchronising");
+    let told = to_the_gate(&mut resumed, "prd");
+    assert!(told.contains("what changed since you last looked"), "{told}");
+    resumed.control('c');
+    assert_eq!(resumed.ends().0, 130);
+    let commit = sandbox.commit_of("cowork/todo", "idea: ");
+    let trailers = sandbox.trailers(&commit);
+    assert_eq!(trailers["Cowork-Review"], ["passed"]);
+    assert_eq!(trailers["Cowork-Iterations"], ["2"]);
+    let said = sandbox.blob(&commit, ".cowork/sessions/todo/feedback_history.json");
+    assert!(said.contains("who uses it?"), "{said}");
+
+    let mut rest = sandbox.terminal(&["resume", "todo"]);
+    for stage in ["prd", "design", "plan", "coding"] {
+        to_the_gate(&mut rest, stage);
+        rest.types("p");
+    }
+    rest.sees("todo is delivered");
+    assert_eq!(rest.ends().0, 0);
+    assert_eq!(sandbox.server.requests().len(), 0);
+    sandbox.assert_sound();
+    // What comes next is asked of a model of the user's, with the user's configuration.
+    sandbox.cowork(&["status", "todo"]).exits(5);
+    let mine = "add due dates";
+    sandbox.git(&["branch", "-m", "cowork/todo", "mine/todo"]);
+    sandbox.cowork(&["modify", mine, "--session", "todo", "--review", "wait"]).exits(1);
+    assert!(sandbox.server.requests().iter().any(|request| request.text().contains(mine)));
+}
+
+#[test]
+fn demo_ask_without_a_terminal_makes_nothing() {
+    let sandbox = Sandbox::nowhere();
+    let folder = sandbox.root().join("demo");
+    let path = folder.display().to_string();
+    let outcome = sandbox.cowork(&["demo", "--ask", &path]).exits(2);
+    outcome.says("demo --ask needs a terminal").says("hint: without one: git cowork demo\n");
+    sandbox.cowork(&["demo", "--review", "ask", &path]).exits(2).says("needs a terminal");
+    sandbox.cowork(&["demo", "--ask", "--review", "auto", &path]).exits(2).says("--review");
+    assert!(!folder.exists());
 }

@@ -1,7 +1,7 @@
 //! `git cowork demo`: the whole pipeline in a throw-away repository, played from the recording
-//! that comes with the program. No key, no network.
+//! that comes with the program. No key, no network. With `--ask` a person decides at its gates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -9,11 +9,13 @@ use clap::Args;
 use crate::cli::args::{Answer, Global};
 use crate::cli::commands::new::{self, NewArgs};
 use crate::cli::context::Context;
+use crate::cli::demo_recording;
 use crate::cli::terminal::runtime;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git::Git;
+use crate::shell_quote::quoted;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
 #[derive(Debug, Args)]
@@ -21,6 +23,9 @@ pub(crate) struct DemoArgs {
     /// Where to create the repository [default: a new temporary folder]
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
+    /// Stop at the gates, explain each one, and let you decide (on a terminal)
+    #[arg(long)]
+    ask: bool,
 }
 
 /// The idea the recording answers.
@@ -30,6 +35,7 @@ const IDEA: &str = "a todo list for the terminal: add, list, complete and remove
 const RECORDING: &str = include_str!("../../../demo/replay.jsonl");
 
 pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
+    let asks = asks(context, args.ask)?;
     let path = match args.path {
         Some(path) => path,
         None => tempfile::Builder::new()
@@ -45,27 +51,97 @@ pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
     }
     let git = Git::init(&path)?;
     let top = git.top().to_owned();
-    // Nobody is asked: the recording has one answer for each step.
-    let global =
-        Global { review: Some(Mode::Auto), no_interactive: true, ..context.global.clone() };
-    let mut inner = Context::demo(&global, git, ("the demo's recording", RECORDING));
-    inner.without_commands = !cargo_works(&inner)?;
-    let code = new::run(&inner, NewArgs::for_demo(IDEA, "todo"))?;
-    if !context.global.json {
-        let top = top.display();
-        context.print(&format!(
-            "\nA session from idea to delivery, in {top}\n\n  \
-             cd {top}\n  \
-             git log --graph --oneline --decorate     # the story\n  \
-             git log --format=fuller                  # who made what, reviewed how, tested with what\n  \
-             git show cowork/todo/prd                 # a stage is a commit: its documents, its trailers\n  \
-             git cowork status                        # read from that history, kept nowhere else\n  \
-             git cowork show report                   # what a reviewer reads first\n  \
-             git cowork merge                         # that report becomes the message of the merge\n  \
-             cargo run -- add \"buy milk\"              # the program that was delivered\n"
-        ))?;
+    let inner = match asks {
+        true => Context::demo(&context.global, git, None),
+        // Nobody is asked: the recording has one answer for each step.
+        false => {
+            let global =
+                Global { review: Some(Mode::Auto), no_interactive: true, ..context.global.clone() };
+            Context::demo(&global, git, Some(("the demo's recording", RECORDING)))
+        }
+    };
+    play(context, inner, asks).map_err(|error| match asks {
+        true => told_where(error, &top),
+        false => error,
+    })
+}
+
+/// Whether a person decides at the gates.
+fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
+    let mode = context.global.review;
+    match (ask, mode) {
+        (true, Some(Mode::Wait | Mode::Auto)) => {
+            return Err(Error::usage(
+                "demo --ask asks at the gates; --review says that nobody is asked",
+            )
+            .hint("git cowork demo --ask")
+            .hint("git cowork demo")
+            .into());
+        }
+        (false, None | Some(Mode::Wait | Mode::Auto)) => return Ok(false),
+        (true, _) | (_, Some(Mode::Ask)) => {}
     }
+    match context.attended {
+        true => Ok(true),
+        false => Err(Error::usage("demo --ask needs a terminal")
+            .hint("without one: git cowork demo")
+            .into()),
+    }
+}
+
+/// Plays the session, and says what can be looked at or how it continues.
+fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
+    inner.without_commands = !cargo_works(&inner)?;
+    if asks {
+        demo_recording::keep(inner.git()?, RECORDING, !inner.without_commands)?;
+        let text = "you decide at the gates, and each is explained before it opens; a recording \
+                    plays the models, and knows one story: feedback is recorded, but the drafts stay \
+                    those of the recording";
+        context.ui.emit(Event::Note { text: text.to_owned() });
+    }
+    let code = new::run(&inner, NewArgs::for_demo(IDEA, "todo"))?;
+    if context.global.json {
+        return Ok(code);
+    }
+    // The live line of the run would take away what is printed below it.
+    inner.ui.clear();
+    let top = inner.git()?.top();
+    let there = quoted(&top.to_string_lossy());
+    if code != 0 {
+        context.print(&format!(
+            "\nThe demo waits for you in {}\n\n  \
+             cd {there}\n  \
+             git cowork                               # where it is\n  \
+             git cowork resume                        # opens the gate again\n",
+            top.display()
+        ))?;
+        return Ok(code);
+    }
+    context.print(&format!(
+        "\nA session from idea to delivery, in {}\n\n  \
+         cd {there}\n  \
+         git log --graph --oneline --decorate     # the story\n  \
+         git log --format=fuller                  # who made what, reviewed how, tested with what\n  \
+         git show cowork/todo/prd                 # a stage is a commit: its documents, its trailers\n  \
+         git cowork status                        # read from that history, kept nowhere else\n  \
+         git cowork show report                   # what a reviewer reads first\n  \
+         git cowork merge                         # that report becomes the message of the merge\n  \
+         cargo run -- add \"buy milk\"              # the program that was delivered\n",
+        top.display()
+    ))?;
     Ok(code)
+}
+
+/// The same failure, with the folder its commands are to be given in.
+fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
+    let first = format!("cd {}", quoted(&top.to_string_lossy()));
+    match error.downcast::<Error>() {
+        Ok(mut error) => {
+            error.hints.insert(0, first);
+            error.into()
+        }
+        Err(error) => error,
+    }
 }
 
 /// Whether the delivered program can be built and tested here; without a Rust toolchain the demo

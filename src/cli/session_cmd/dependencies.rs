@@ -22,7 +22,7 @@ pub(crate) fn require(
     name: &SessionName,
     then: &str,
 ) -> anyhow::Result<()> {
-    if context.without_commands {
+    if context.is_without_commands() {
         return Ok(());
     }
     let workspace = workspace::open(context, held, name)?;

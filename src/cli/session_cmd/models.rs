@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::cli::context::Context;
+use crate::cli::demo_recording;
 use crate::cli::session_cmd::asking::{notice, options, unless_interrupted, unreachable};
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::session_cmd::{agent_network, agent_places};
@@ -16,6 +17,7 @@ use crate::model::agents::{tells_cost, tells_tokens};
 use crate::model::meter::{Meter, Metered};
 use crate::model::openai::BuildOptions;
 use crate::model::record::{Recorder, Recording};
+use crate::model::repeat::Repeating;
 use crate::model::replay::Replay;
 use crate::model::{Model, choose, known_prices};
 use crate::pipeline::Models;
@@ -24,20 +26,16 @@ use crate::stage::{Role, Stage};
 /// The models of a run, probed, so that nothing is created when nobody can answer.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let global = &context.global;
-    let asked = if context.embedded.is_some() || global.replay.is_some() {
-        Vec::new()
-    } else {
-        chosen(context)?
+    let recording = Recorded::of(context)?;
+    let asked = match recording {
+        Some(_) => Vec::new(),
+        None => chosen(context)?,
     };
     let budget = priced(context.config()?.budget.clone(), &asked);
     let meter = Rc::new(Meter::new(budget, Some(notice(context))));
-    let metered =
-        |replay: Replay| -> Box<dyn Model> { Box::new(Metered::new(replay, Rc::clone(&meter))) };
     let mut models: BTreeMap<String, Box<dyn Model>> = BTreeMap::new();
-    if let Some((source, text)) = context.embedded {
-        models.insert("default".to_owned(), metered(Replay::parse(source, text)?));
-    } else if let Some(path) = &global.replay {
-        models.insert("default".to_owned(), metered(Replay::open(path)?));
+    if let Some(recording) = recording {
+        models.insert(DEFAULT_MODEL.to_owned(), recording.metered(&meter));
     } else {
         let runtime = runtime::current_thread()?;
         let reach = agent_network::reach(context, &asked)?;
@@ -69,6 +67,35 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
             .collect();
     }
     Ok(Models { by_name: models, meter })
+}
+
+/// A recording that answers in the place of all models.
+enum Recorded {
+    /// As it was recorded.
+    Strict(Replay),
+    /// To a person who decides at the gates.
+    Asked(Repeating),
+}
+
+impl Recorded {
+    fn of(context: &Context) -> anyhow::Result<Option<Self>> {
+        let recorded = match (&context.global.replay, context.embedded) {
+            (Some(path), None) => Self::Strict(Replay::open(path)?),
+            (_, Some((source, text))) => Self::Strict(Replay::parse(source, text)?),
+            (None, None) => match demo_recording::kept(context.git()?) {
+                Some(kept) => Self::Asked(Repeating::new(Replay::open(&kept.recording)?)),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(recorded))
+    }
+
+    fn metered(self, meter: &Rc<Meter>) -> Box<dyn Model> {
+        match self {
+            Self::Strict(replay) => Box::new(Metered::new(replay, Rc::clone(meter))),
+            Self::Asked(replay) => Box::new(Metered::new(replay, Rc::clone(meter))),
+        }
+    }
 }
 
 /// The models of a run by their names in the configuration, with all that it leaves open.

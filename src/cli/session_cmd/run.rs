@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::artifact::Base;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
+use crate::cli::demo_recording;
 use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
@@ -14,7 +15,7 @@ use crate::cli::terminal::runtime;
 use crate::config::Config;
 use crate::error::{Error, Kind, hints_of, kind_of};
 use crate::event::{Event, Sink as _};
-use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
+use crate::gate::{Gate, Guide, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::{self, Git};
 use crate::interrupt;
 use crate::languages::detect_commands;
@@ -73,8 +74,9 @@ pub(crate) fn with_pipeline<T>(
     let workspace = workspace::open(context, held, &session.name)?;
     let prompts = Prompts { folder: context.prompt_folder() };
     let known: Kept<(), ProjectCommands> = Kept::default();
+    let demo = demo_recording::kept(&held.git);
     let found = || -> anyhow::Result<ProjectCommands> {
-        Ok(match context.without_commands {
+        Ok(match context.is_without_commands() {
             true => ProjectCommands::default(),
             false => commands(config, &held.git),
         })
@@ -86,6 +88,7 @@ pub(crate) fn with_pipeline<T>(
     let notes = RunNotes::new(&held.state, &held.lock, session.next_stage());
     let gates = RunGates::new(&held.state, &held.lock);
     let elsewhere = FromElsewhere(&gates);
+    let guide = demo.map(|_| Guide::default());
     let call = |message: &str| {
         notes.waits();
         event_log::call(&context.ui, notify, held.git.top(), message);
@@ -122,6 +125,7 @@ pub(crate) fn with_pipeline<T>(
         scratch: &scratch,
         call: &call,
         elsewhere: &elsewhere,
+        guide: guide.as_ref(),
     });
     let env = Env {
         git: &held.git,
@@ -199,6 +203,7 @@ pub(crate) fn run_session(
     context.ui.clear();
     match finish {
         Finish::Completed => {
+            demo_recording::forget(&held.git);
             let text = format!("{name} is delivered; look at it: git cowork show {name} report");
             context.ui.emit(Event::Note { text });
             Ok(0)
