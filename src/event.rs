@@ -25,6 +25,8 @@ pub enum Event {
         number: usize,
         /// How many there are.
         of: usize,
+        /// All of them, in their order.
+        order: Vec<Stage>,
     },
     /// A draft begins.
     DraftStarted {
@@ -141,6 +143,12 @@ pub enum Event {
         checks: String,
         /// Something of it fails that did not before the session.
         fails: bool,
+        /// What it changed, in short: `store.py +42`.
+        files: String,
+        /// Its tests where they passed: `cargo test 12 passed`; else empty.
+        tests: String,
+        /// Milliseconds that its models and tools worked.
+        millis: u64,
     },
     /// The last stage is done.
     SessionCompleted {
@@ -150,6 +158,8 @@ pub enum Event {
         spent: Spent,
         /// What of it this run used.
         here: Spent,
+        /// What it has delivered, where that can be read.
+        delivered: Option<Box<Delivered>>,
     },
     /// Something a person should know that stops nothing.
     Warning {
@@ -168,6 +178,27 @@ pub enum Event {
         /// One line.
         text: String,
     },
+}
+
+/// What a session has delivered, for the last lines of its run.
+#[derive(Clone, Debug, Default)]
+pub struct Delivered {
+    /// The title of the delivery report.
+    pub title: String,
+    /// The id of each requirement, and whether it was found to be met.
+    pub requirements: Vec<(String, bool)>,
+    /// Files of the project that were changed.
+    pub files: Vec<String>,
+    /// Lines that came, and lines that went.
+    pub lines: (u64, u64),
+    /// How the project's own commands ended when they were run last.
+    pub tests: Vec<String>,
+    /// Drafts and attempts that were refused, in words; empty where there are none.
+    pub rejected: String,
+    /// A command that shows what was made, where one is known.
+    pub try_it: Option<String>,
+    /// There is a remote, so that a pull request can be opened.
+    pub has_remote: bool,
 }
 
 /// What a server counted, in tokens.

@@ -49,6 +49,7 @@ pub mod workspace;
 mod ascii;
 mod clean;
 mod excerpt;
+mod line_count;
 mod markers;
 mod nearest;
 mod palette;

@@ -1,6 +1,7 @@
 //! Colours of a gate, or their absence.
 
 use crate::gate::terminal::Terminal;
+use crate::palette::{self, Slot};
 
 /// Colours, or their absence.
 #[derive(Clone, Copy)]
@@ -11,24 +12,28 @@ impl Paint {
         Self(terminal.colors())
     }
 
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn with(self, slot: Slot, text: &str) -> String {
+        if self.0 { palette::paint(slot, text) } else { text.to_owned() }
     }
 
     pub(super) fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
+        self.with(Slot::Header, text)
     }
 
     pub(super) fn dim(self, text: &str) -> String {
-        self.wrap("2", text)
+        self.with(Slot::Dim, text)
     }
 
     pub(super) fn good(self, text: &str) -> String {
-        self.wrap("32", text)
+        self.with(Slot::Success, text)
     }
 
     pub(super) fn bad(self, text: &str) -> String {
-        self.wrap("31", text)
+        self.with(Slot::Error, text)
+    }
+
+    pub(super) fn warned(self, text: &str) -> String {
+        self.with(Slot::Warning, text)
     }
 
     /// A line of a diff, by its sign.

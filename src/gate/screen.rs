@@ -314,7 +314,7 @@ fn checks(out: &mut String, paint: Paint, width: usize, found: &Checks<'_>) {
     let full =
         |sign: &str, text: &String| format!(" {sign} {}\n", hanging(&clean_line(text), width, 3));
     findings.iter().for_each(|finding| out.push_str(&full(&paint.bad("✗"), finding)));
-    warnings.iter().for_each(|warning| out.push_str(&full(&paint.bold("!"), warning)));
+    warnings.iter().for_each(|warning| out.push_str(&full(&paint.warned("!"), warning)));
 }
 
 #[cfg(test)]

@@ -220,7 +220,13 @@ impl<'a> Pipeline<'a> {
                 let commit = run.session.tip.to_string();
                 let meter = &run.env.models.meter;
                 let (spent, here) = (meter.used(), meter.in_this_run());
-                run.env.sink.emit(Event::SessionCompleted { commit, spent, here });
+                let delivered = report::delivered(run)
+                    .inspect_err(|error| {
+                        tracing::warn!("the end of the run is not told: {error:#}")
+                    })
+                    .ok()
+                    .map(Box::new);
+                run.env.sink.emit(Event::SessionCompleted { commit, spent, here, delivered });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;

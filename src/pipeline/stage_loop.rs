@@ -35,7 +35,8 @@ use crate::verify::require_readable;
 pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
-    run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of: order.len() });
+    let of = order.len();
+    run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of, order });
     require_earlier(run, spec)?;
     let mut evidence = None;
     if spec.rechecks

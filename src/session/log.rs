@@ -10,7 +10,7 @@ mod transcripts;
 mod words;
 
 pub use cost::Cost;
-pub use files::name_files;
+pub use files::{count_lines, name_files};
 pub use once::once;
 
 use std::collections::{HashMap, HashSet};
@@ -20,8 +20,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::{
-    Attempt, Back, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session, Verdict,
-    artifact_path, attempts, key, reviewer_of,
+    Attempt, Back, ChangedFile, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session,
+    Verdict, artifact_path, attempts, key, reviewer_of,
 };
 use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
@@ -92,6 +92,12 @@ pub struct Step {
     /// Transcripts of its conversations on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transcripts: Vec<PathBuf>,
+    /// By how many lines the files of a task changed, where [`count_lines`] has counted them.
+    #[serde(skip)]
+    pub changed: Vec<ChangedFile>,
+    /// How bad what was said is: `critical`, `major` or `minor`.
+    #[serde(skip)]
+    pub severity: &'static str,
     #[serde(skip)]
     order: Order,
     /// The attempt a kept draft was left behind with.
@@ -295,6 +301,7 @@ impl Teller<'_> {
         }
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
+        step.severity = said.severity.name();
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
             let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
             step.reason = names.join(", ");

@@ -6,6 +6,7 @@ mod attempts;
 mod baseline;
 mod bases;
 mod change_requests;
+mod changed_files;
 mod drafts;
 mod file_at_tip;
 mod find;
@@ -45,6 +46,7 @@ pub use change_requests::{
     own_tasks,
 };
 pub(crate) use change_requests::{place_of, related_commits};
+pub use changed_files::{ChangedFile, changed_files, in_short};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
 pub use find::{default_session, exists, heads, names, newest_open, taken};
@@ -61,7 +63,7 @@ pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
-pub use log::{Step, log, name_files, once};
+pub use log::{Step, count_lines, log, name_files, once};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};

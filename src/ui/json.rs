@@ -153,7 +153,7 @@ impl Sink for JsonLines {
                     "millis": spent.millis,
                 }),
             ),
-            Event::SessionCompleted { commit, spent, here: _ } => self.line(
+            Event::SessionCompleted { commit, spent, .. } => self.line(
                 "session_completed",
                 json!({
                     "commit": commit,
@@ -213,7 +213,7 @@ mod tests {
         let subject = "prd: 4 requirements".to_owned();
         vec![
             Event::SessionStarted { branch: "cowork/todo".into(), resumed: false },
-            Event::StageStarted { stage, number: 1, of: 7 },
+            Event::StageStarted { stage, number: 1, of: 7, order: Vec::new() },
             Event::DraftStarted { stage, iteration: 1, limit: 3, task: None, tasks: (0, 0) },
             Event::Text { text: "never shown".into() },
             Event::ModelRequest {
@@ -244,7 +244,12 @@ mod tests {
                 subject,
                 spent: Spent::default(),
             },
-            Event::SessionCompleted { commit, spent: Spent::default(), here: Spent::default() },
+            Event::SessionCompleted {
+                commit,
+                spent: Spent::default(),
+                here: Spent::default(),
+                delivered: None,
+            },
             Event::Warning { text: "be\nware".into() },
             Event::Note { text: "never shown".into() },
         ]

@@ -3,7 +3,9 @@
 //! On a terminal the last line is a live status, and keys are not echoed into it. It is taken
 //! away before anything else is written; whoever prompts calls [`Terminal::clear`] first.
 
+mod ending;
 mod lines;
+mod stage_row;
 mod status;
 
 pub(crate) use status::{bar, shortened};
@@ -91,6 +93,8 @@ struct State {
     stage: Option<Progress>,
     /// Since when a person is waited for.
     waits: Option<Duration>,
+    /// How long one was waited for, in all.
+    waited: Duration,
 }
 
 /// Without text for so long, an answer is thought to have stopped.
@@ -123,6 +127,7 @@ impl Terminal {
             at_line_start: false,
             stage: None,
             waits: None,
+            waited: Duration::ZERO,
         };
         let age = Box::new(move || born.elapsed());
         Self { look, state: Mutex::new(screen), age, hides_echo: look.live }
@@ -286,6 +291,7 @@ impl State {
         let Some(since) = self.waits.take() else { return };
         self.now.resume(now);
         let waited = now.saturating_sub(since);
+        self.waited += waited;
         if let Some(progress) = &mut self.stage {
             progress.began += waited;
         }

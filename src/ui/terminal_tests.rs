@@ -44,7 +44,7 @@ fn told(look: Look) -> String {
     let spent = Spent { usage, millis: 41_000, ..Spent::default() };
     for event in [
         Event::SessionStarted { branch: "cowork/todo".into(), resumed: true },
-        Event::StageStarted { stage, number: 5, of: 7 },
+        Event::StageStarted { stage, number: 5, of: 7, order: Vec::new() },
         Event::DraftStarted {
             stage,
             iteration: 2,
@@ -95,6 +95,9 @@ fn told(look: Look) -> String {
             subject: "coding: TASK-003 list todos".into(),
             checks: "none".into(),
             fails: false,
+            files: String::new(),
+            tests: String::new(),
+            millis: 0,
         },
         Event::StageCompleted {
             stage,
@@ -103,7 +106,12 @@ fn told(look: Look) -> String {
             subject: "coding: 1 of 1 task".into(),
             spent,
         },
-        Event::SessionCompleted { commit: "fedcba9876".into(), spent, here: spent },
+        Event::SessionCompleted {
+            commit: "fedcba9876".into(),
+            spent,
+            here: spent,
+            delivered: None,
+        },
     ] {
         terminal.emit(event);
     }
@@ -161,7 +169,7 @@ fn colour_adds_nothing_but_colour() {
 fn the_live_lines_are_taken_back() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
     let rule = format!("── prd (2 of 7) {}", "─".repeat(64));
     let live = "⠹ working · 0 s".to_owned()
         + &" ".repeat(61)
@@ -193,7 +201,7 @@ fn the_live_lines_are_taken_back() {
 fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, color: true, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
     let path = "a.rs".to_owned();
     terminal.emit(Event::Now(Activity::Changed { path, added: 6, removed: 1 }));
     terminal.emit(tool("edit_file", "a.rs", "edited a.rs at line 2"));
@@ -219,7 +227,7 @@ fn the_window_says_how_far_it_is_and_gets_its_title_back() {
     let knows = Knows { title: true, progress: true, message: None };
     let terminal = terminal(&out, Look { live: true, knows, ..PLAIN });
     let stage = Stage::Coding;
-    terminal.emit(Event::StageStarted { stage, number: 5, of: 8 });
+    terminal.emit(Event::StageStarted { stage, number: 5, of: 8, order: Vec::new() });
     let task = Some("TASK-003 list".to_owned());
     terminal.emit(Event::DraftStarted { stage, iteration: 1, limit: 3, task, tasks: (2, 4) });
     let set = |title: &str, percent: u8| format!("\x1b]0;{title}\x1b\\\x1b]9;4;1;{percent}\x1b\\");
@@ -279,6 +287,9 @@ fn a_task_whose_tests_fail_is_red() {
             subject: "TASK-001 add".into(),
             checks: checks.into(),
             fails,
+            files: String::new(),
+            tests: String::new(),
+            millis: 0,
         });
         assert_eq!(out.text(), wanted);
     }
@@ -355,7 +366,7 @@ fn an_answer_that_stops_makes_room_for_the_status() {
     let clock = std::sync::Arc::clone(&now);
     let seconds = move || clock.load(std::sync::atomic::Ordering::Relaxed);
     terminal.age = Box::new(move || Duration::from_secs(seconds()));
-    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
     terminal.emit(Event::Speaker { stage: Stage::Prd, role: Role::SelfReview });
     terminal.emit(text("words"));
     terminal.tick();
@@ -374,7 +385,7 @@ fn an_answer_that_stops_makes_room_for_the_status() {
 fn long_lines_break_at_words() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, width: 30, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
     terminal.clear();
     let details = "REQ-002 cannot be tested by anybody".into();
     let (from, severity) = ("critic".into(), "major".into());
@@ -437,7 +448,7 @@ fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
     let stage = Stage::Prd;
     let usage = Usage { input: 900, output: 50, cached: 0 };
     let (role, commit) = (Role::Actor, "fedcba9876".to_owned());
-    at(1, Event::StageStarted { stage, number: 5, of: 7 });
+    at(1, Event::StageStarted { stage, number: 5, of: 7, order: Vec::new() });
     at(4, Event::ModelRequest { stage, role, iteration: 1, turn: 1, usage, millis: 1 });
     at(5, Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None });
     let subject = "prd: 3 requirements".to_owned();
@@ -448,7 +459,7 @@ fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
     );
     let usage = Usage { input: 9_000, output: 249, cached: 0 };
     let spent = Spent { usage, millis: 7_000, ..Spent::default() };
-    at(602, Event::SessionCompleted { commit, spent, here });
+    at(602, Event::SessionCompleted { commit, spent, here, delivered: None });
     let shown = out.text();
     assert!(shown.contains("✓ prd: 3 requirements · fedcba9 · 950 tokens · 4 s\n"), "{shown}");
     let end = "✓ session completed · fedcba9 · 9.2k tokens (950 in this run) · 7 s\n";

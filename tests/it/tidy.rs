@@ -20,6 +20,7 @@ const WORDS: &[&str] = &[
     "shell_quote",
     "wrap",
     "interrupt",
+    "line_count",
     "markers",
     "moment",
     "nearest",

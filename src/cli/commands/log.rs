@@ -3,26 +3,27 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use console::measure_text_width;
 
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::commands::status;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::cli::terminal::lanes::{Drawn, Mark, lanes};
+use crate::cli::terminal::log_details::details;
+use crate::cli::terminal::log_row::Row;
+use crate::cli::terminal::log_table::Columns;
 use crate::cli::terminal::paint::Paint;
+use crate::cli::terminal::stage_table::count;
+use crate::config::Budget;
 use crate::error::Error;
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
+use crate::model::budget;
 use crate::session::{
-    Attempt, RefNames, Session, StateDir, Step, Used, attempts, log, name_files, once,
+    Attempt, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
 };
 use crate::spent::tokens;
-use crate::stage::Stage;
 use crate::ui::one_line;
-
-/// Longest text of a line that is not asked for in full.
-const TEXT: usize = 100;
-/// What stands before the text of a line: moment, commit, stage.
-const INDENT: usize = 37;
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
@@ -51,32 +52,132 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
         context.print(&out)?;
         return Ok(0);
     }
-    let paint = Paint { on: context.color_stdout() };
+    count_lines(git, &mut steps)?;
+    let left = attempts(git, Some(&session.name))?;
     let verbose = context.global.verbose;
-    let mut out = String::new();
-    let shown = if verbose { all(&steps) } else { once(&steps) };
-    let drawn = if args.graph { graph(git, &shown) } else { vec![Drawn::default(); shown.len()] };
-    for ((step, more), drawn) in shown.into_iter().zip(drawn) {
-        out.extend(drawn.fork.map(|fork| format!("{fork}\n")));
-        for (at, line) in lines(step, more, verbose, &paint).lines().enumerate() {
-            let before = if at == 0 { &drawn.first } else { &drawn.rest };
-            let _ = writeln!(out, "{before}{line}");
-        }
-    }
-    let transcripts = StateDir::at(&git.state_dir(), &session.name).transcripts();
-    out += &comparisons(git, &context.refs()?, &session)?;
+    let told = if verbose { all(&steps) } else { once(&steps) };
+    let view = View {
+        paint: Paint { on: context.color_stdout() },
+        width: context.width(),
+        verbose,
+        is_graph: args.graph,
+    };
+    let tip = session.tip.clone();
+    let refs = context.refs()?;
+    let name = session.name.clone();
+    let commits = session.history.len();
+    let title = format!("{name} · {}", one_line(&session.file.title, status::TITLE));
     let status = find::status(context, session)?;
-    if let Some(used) = status::used(&status, &context.config()?.budget) {
-        let _ = writeln!(out, "Used     {used}");
-        if verbose {
+    let budget = &context.config()?.budget;
+    let head = (title.as_str(), totals(commits, &status, budget));
+    // Whoever reads it on a screen knows their own name.
+    let me = view.width.and_then(|_| git::state::author(git).ok());
+    let lines = Lines::of(git, &told, &left, &tip, me.as_deref(), args.graph);
+    let mut out = view.text(&lines, (head.0, &head.1));
+    if verbose {
+        out += &comparisons(&left, &tip, &refs.short_branch(&name), &name.artifact_dir());
+        if let Some(used) = status::used(&status, budget) {
+            let _ = writeln!(out, "Used     {used}");
             out += &by_stage(&status.used);
         }
-    }
-    if transcripts.is_dir() {
-        let _ = writeln!(out, "Transcripts {}", transcripts.display());
+        let transcripts = StateDir::at(&git.state_dir(), &name).transcripts();
+        if transcripts.is_dir() {
+            let _ = writeln!(out, "Transcripts {}", transcripts.display());
+        }
     }
     context.page(&out)?;
     Ok(0)
+}
+
+/// `14 commits · 110k tokens · $0.29`
+fn totals(commits: usize, status: &Status, budget: &Budget) -> String {
+    let spent = &status.used.total;
+    let used = match spent.tokens() {
+        0 => None,
+        count => Some(format!("{} tokens", tokens(count))),
+    };
+    let parts = [Some(count(commits, "commit")), used, budget::money(budget, spent)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// How the events are shown.
+struct View {
+    paint: Paint,
+    width: Option<usize>,
+    verbose: bool,
+    is_graph: bool,
+}
+
+/// What is shown: a row for each event with what is drawn beside it, and the event itself where there
+/// is one.
+struct Lines<'a> {
+    rows: Vec<Row>,
+    steps: Vec<Option<&'a Step>>,
+    drawn: Vec<Drawn>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(
+        git: &Git,
+        told: &[(&'a Step, usize)],
+        left: &[Attempt],
+        tip: &Oid,
+        me: Option<&str>,
+        is_graph: bool,
+    ) -> Self {
+        let mut lines = Self {
+            rows: told.iter().map(|(step, more)| Row::of(step, *more, me)).collect(),
+            steps: told.iter().map(|(step, _)| Some(*step)).collect(),
+            drawn: if is_graph { graph(git, told) } else { margins(told) },
+        };
+        // An older attempt may be a tip without a commit that says how it was left.
+        let is_told = |number: u32| {
+            told.iter().any(|(step, _)| {
+                step.attempt == Some(number) && matches!(step.event, "went_back" | "copy_kept")
+            })
+        };
+        for attempt in left.iter().filter(|one| one.tip != *tip && !is_told(one.number)) {
+            let of_it =
+                |step: &Option<&Step>| step.is_some_and(|step| step.lane() == Some(attempt.number));
+            let at = lines.steps.iter().rposition(of_it).map_or(lines.rows.len(), |at| at + 1);
+            let rest = at.checked_sub(1).and_then(|at| lines.drawn.get(at));
+            let rest = rest.map(|drawn| drawn.rest.clone()).unwrap_or_default();
+            let first = if is_graph { rest.clone() } else { LEFT.to_owned() };
+            lines.rows.insert(at, Row::of_attempt(attempt));
+            lines.steps.insert(at, None);
+            lines.drawn.insert(at, Drawn { fork: None, first, rest });
+        }
+        lines
+    }
+}
+
+impl View {
+    fn text(&self, lines: &Lines<'_>, (left, right): (&str, &str)) -> String {
+        let margin = lines.drawn.iter().map(|drawn| measure_text_width(&drawn.first)).max();
+        let with_date = self.width.is_none() || self.is_graph;
+        let columns = Columns::of(&lines.rows, margin.unwrap_or(0), self.width, with_date);
+        let mut out = columns.header(left, right, &self.paint);
+        let mut day = "";
+        for ((row, step), drawn) in lines.rows.iter().zip(&lines.steps).zip(&lines.drawn) {
+            let of_row = row.time.split(' ').next().unwrap_or_default();
+            if !with_date && !of_row.is_empty() && of_row != day {
+                day = of_row;
+                let text = format!("{:width$}{day} UTC", "", width = margin.unwrap_or(0));
+                let _ = writeln!(out, "{}", self.paint.dim(&text));
+            }
+            out.extend(drawn.fork.iter().map(|fork| format!("{fork}\n")));
+            let mut shown = columns.lines(row, &self.paint);
+            if let Some(step) = step.filter(|_| self.verbose) {
+                shown.extend(details(step, row, &shown[0], &columns));
+            }
+            for (at, line) in shown.iter().enumerate() {
+                let before = if at == 0 { &drawn.first } else { &drawn.rest };
+                let line = format!("{before}{line}");
+                let _ = writeln!(out, "{}", line.trim_end());
+            }
+        }
+        out
+    }
 }
 
 /// What each stage took, and what no commit tells of.
@@ -128,53 +229,31 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     lanes(&marks)
 }
 
+/// Stands before what was left behind.
+const LEFT: &str = "│ ";
+
+/// A mark before what was left behind, where nothing is drawn.
+fn margins(steps: &[(&Step, usize)]) -> Vec<Drawn> {
+    let of = |(step, _): &(&Step, usize)| {
+        let first = if step.lane().is_some() { LEFT } else { "  " }.to_owned();
+        Drawn { fork: None, rest: first.clone(), first }
+    };
+    steps.iter().map(of).collect()
+}
+
 /// Every step, with nothing left out.
 fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
 }
 
 /// How each tip that was left behind is compared with the present one: its commits, its documents.
-fn comparisons(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<String> {
+fn comparisons(left: &[Attempt], present: &Oid, branch: &str, dir: &str) -> String {
     let mut out = String::new();
-    let branch = refs.short_branch(&session.name);
-    for attempt in attempts(git, Some(&session.name))? {
-        let Attempt { number, tip, .. } = &attempt;
-        if *tip == session.tip {
-            continue;
-        }
-        let (kept, dir) = (attempt.ref_name(), session.name.artifact_dir());
+    for attempt in left.iter().filter(|attempt| attempt.tip != *present) {
+        let Attempt { number, tip, .. } = attempt;
+        let kept = attempt.ref_name();
         let _ = writeln!(out, "Attempt {number} git range-diff {}...{branch}", tip.abbreviated());
         let _ = writeln!(out, "          git diff {kept} {branch} -- {dir}");
-    }
-    Ok(out)
-}
-
-/// A step as people read it; `more` were left out that say as much.
-pub(crate) fn lines(step: &Step, more: usize, verbose: bool, paint: &Paint) -> String {
-    let most = if verbose { usize::MAX } else { TEXT };
-    let moment = step.timestamp.get(..16).unwrap_or_default().replace('T', " ");
-    let commit = step.commit.as_deref().and_then(|id| id.get(..7)).unwrap_or_default();
-    let what = match step.event {
-        "session_started" => "start",
-        _ => step.stage.map_or("", Stage::name),
-    };
-    let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
-    let left = step.attempt.filter(|_| !matches!(step.event, "went_back" | "copy_kept"));
-    let left = left.map(|n| format!(" (left behind in attempt {n})")).unwrap_or_default();
-    let mut out = format!(
-        "{moment}  {}  {what:<9} {}{more}{left}\n",
-        paint.yellow(&format!("{commit:<7}")),
-        one_line(&step.words(), most)
-    );
-    let facts = step.facts();
-    if !facts.is_empty() {
-        let _ = writeln!(out, "{:INDENT$}{}", "", one_line(&facts.join(" · "), usize::MAX));
-    }
-    if step.event == "stage_completed" && !step.reason.is_empty() {
-        let _ = writeln!(out, "{:INDENT$}critic: {}", "", one_line(&step.reason, most));
-    }
-    for path in step.transcripts.iter().filter(|_| verbose) {
-        let _ = writeln!(out, "{:INDENT$}{}", "", path.display());
     }
     out
 }

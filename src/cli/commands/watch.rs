@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli::args::{Answer, SessionArg};
-use crate::cli::commands::log::lines;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::watched_gate::{Left, at_gate};
 use crate::cli::session_cmd::{find, next_step};
+use crate::cli::terminal::log_details::as_it_happens;
 use crate::cli::terminal::paint::Paint;
 use crate::git::{Git, Ref};
 use crate::session::{
@@ -133,7 +133,8 @@ impl<'a> Screen<'a> {
         }
         self.clear()?;
         let paint = Paint { on: self.context.color_stdout() };
-        self.context.print(&lines(step, more, self.context.global.verbose, &paint))
+        let (screen, verbose) = (self.context.width(), self.context.global.verbose);
+        self.context.print(&as_it_happens((step, more), screen, verbose, &paint))
     }
 
     /// Tells where the run is.

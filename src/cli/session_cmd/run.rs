@@ -202,6 +202,8 @@ pub(crate) fn run_session(
     })?;
     context.ui.clear();
     match finish {
+        // On a terminal that was told already.
+        Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
             demo_recording::forget(&held.git);
             let text = format!("{name} is delivered; look at it: git cowork show {name} report");

@@ -1,6 +1,9 @@
 //! The terminal: who shows what happens, colours, signals, panics.
 
 pub(crate) mod lanes;
+pub(crate) mod log_details;
+pub(crate) mod log_row;
+pub(crate) mod log_table;
 pub(crate) mod origin;
 pub(crate) mod paint;
 pub(crate) mod records;

@@ -21,6 +21,14 @@ impl Paint {
         self.with(Slot::Error, text)
     }
 
+    pub(crate) fn dim(&self, text: &str) -> String {
+        self.with(Slot::Dim, text)
+    }
+
+    pub(crate) fn bold(&self, text: &str) -> String {
+        self.with(Slot::Header, text)
+    }
+
     /// The value of `Cowork-Checks`, red where something fails that did not before the session.
     pub(crate) fn checks(&self, checks: &str) -> String {
         let mut failed = checks.split("failed (").skip(1);

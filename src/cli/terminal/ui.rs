@@ -43,6 +43,11 @@ impl Ui {
         }
     }
 
+    /// Whether the end of a run is told at length.
+    pub(crate) fn tells_end(&self) -> bool {
+        matches!(self, Self::Terminal(terminal) if terminal.tells_end())
+    }
+
     /// Shows a message on the desktop, where the terminal can.
     pub(crate) fn message(&self, text: &str) {
         if let Self::Terminal(terminal) = self {

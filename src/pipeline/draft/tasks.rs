@@ -12,7 +12,7 @@ use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::draft::{agent_program, finish_draft, keep};
-use crate::pipeline::evidence::{self, Evidence, gather, recorded};
+use crate::pipeline::evidence::{self, Evidence, counted, gather, recorded};
 use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
@@ -20,6 +20,7 @@ use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
 use crate::pipeline::{knowledge, protected_files, summary, usage};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
+use crate::session::{changed_files, in_short};
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
@@ -127,13 +128,14 @@ async fn finish_task(
         knowledge: knowledge::trailers(&knowledge::acceptable(run, proposed)?),
         left: left.keys().cloned().collect(),
     };
-    let mut fails = false;
+    let (mut fails, mut tests) = (false, String::new());
     if left.is_empty() {
         let evidence =
             gather::gather_evidence(run, progress.evidence.take(), &progress.checked).await?;
         record.checks = evidence::trailer(evidence.as_ref());
         record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
         fails = evidence.as_ref().is_some_and(Evidence::fails);
+        tests = evidence.as_ref().map(|ran| counted::passed_in_short(run, ran)).unwrap_or_default();
         progress.evidence = evidence;
     } else {
         record.checks = not_run_on_a_part(run, &left);
@@ -145,6 +147,7 @@ async fn finish_task(
     match record::task::commit(&run.recorder(), &run.session.tip, &record)? {
         Recorded::Done(commit) => {
             let subject = format!("{} {}", task.id, task.title);
+            let changed = changed_files(run.env.git, &run.session.tip, &commit)?;
             run.advance_leaving(&commit, &record.left)?;
             run.env.sink.emit(Event::TaskCompleted {
                 task: task.id.clone(),
@@ -152,6 +155,9 @@ async fn finish_task(
                 subject,
                 checks: record.checks.clone(),
                 fails,
+                files: in_short(&changed),
+                tests,
+                millis: record.credit.spent.millis,
             });
             // What this task has added and nobody may fetch is missing for all after it.
             gather::require_dependencies(run).await?;

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, Outcome};
+use super::check_run::{CheckRun, Outcome, Which};
+use super::counted::{self, Counts};
 use super::failing;
 use super::named_tests::FAILED_ON_BASE;
 use super::results::{failing_before, list};
@@ -24,6 +25,8 @@ struct Recorded<'a> {
     ending: &'a str,
     /// The blob of its output, abbreviated.
     log: Option<&'a str>,
+    /// The tree it was run on, abbreviated.
+    tree: &'a str,
     /// It failed in a way it did not before the session.
     is_new: bool,
 }
@@ -33,7 +36,7 @@ impl<'a> Recorded<'a> {
     fn of(entry: &'a Entry, command: &str) -> Option<Self> {
         let named = format!("{command}: ");
         let run = entry.trailers.all(key::EVIDENCE).find_map(|run| run.strip_prefix(&named))?;
-        let (run, _tree) = run.rsplit_once(", tree ")?;
+        let (run, tree) = run.rsplit_once(", tree ")?;
         let (ending, log) = match run.rsplit_once(", log ") {
             Some((ending, log)) => (ending, Some(log)),
             None => (run, None),
@@ -43,7 +46,7 @@ impl<'a> Recorded<'a> {
         }
         let checks = entry.trailers.get(key::CHECKS).unwrap_or_default();
         let is_new = checks.contains(&format!("failed ({command}, {ending})"));
-        Some(Self { entry, ending, log, is_new })
+        Some(Self { entry, ending, log, tree, is_new })
     }
 
     fn passed(&self) -> bool {
@@ -87,6 +90,27 @@ pub(crate) fn output_in_log(run: &Run<'_>, log: &Oid) -> anyhow::Result<String> 
     // As `keep_log` writes it: command and tree, what it printed, how it ended.
     let said = text.split_once("\n\n").map_or("", |(_, said)| said);
     Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
+}
+
+/// How each of the project's commands ended when it was run last: `cargo test: 31 passed, 0 failed (tree
+/// cb18d6e, exit 0)`.
+pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
+    let mut told = Vec::new();
+    for (which, command) in gather::commands_to_run(run) {
+        let Some(newest) = recorded_runs(run, &command).next() else { continue };
+        let counts = match which {
+            Which::Test => counted::counts(&output_of_run(run, &newest)?),
+            _ => None,
+        };
+        let Recorded { ending, tree, .. } = newest;
+        told.push(match counts {
+            Some(Counts { passed, failed }) => {
+                format!("{command}: {passed} passed, {failed} failed (tree {tree}, {ending})")
+            }
+            None => format!("{command}: {ending} (tree {tree})"),
+        });
+    }
+    Ok(told)
 }
 
 /// What became of a test that a criterion names, as the newest commit tells that looked at such

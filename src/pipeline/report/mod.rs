@@ -9,6 +9,7 @@
 //! All words in here come from models or people: on a line of ours they are text and nothing else.
 
 mod change;
+mod delivered;
 mod fit;
 mod knowledge;
 mod lines;
@@ -30,6 +31,7 @@ use knowledge::PROPOSED;
 use markdown::{REASON, TITLE, one_line_item, own_words, paths};
 use story::{Story, delivery_story};
 
+pub(crate) use delivered::delivered;
 pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
 pub(crate) use story::judged;

@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::git::{Git, Oid};
-use crate::session::code;
+use crate::session::{changed_files, code};
 
 /// Names the files of each step that is a commit with one parent.
 ///
@@ -17,6 +17,23 @@ pub fn name_files(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
         if let [parent] = &reader.commit(&commit)?.parents[..] {
             let changed = reader.diff(Some(parent), &commit)?;
             step.files = code(changed.into_iter().map(|change| change.path).collect());
+        }
+    }
+    Ok(())
+}
+
+/// Counts the lines that the commit of each task changed, file by file.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn count_lines(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
+    let reader = git.reader();
+    for step in steps.iter_mut().filter(|step| step.event == "task_completed") {
+        let Some(commit) = step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok()) else {
+            continue;
+        };
+        if let [parent] = &reader.commit(&commit)?.parents[..] {
+            step.changed = changed_files(git, parent, &commit)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use console::measure_text_width;
 
+use super::status::{fitted, shortened};
 use super::{Duration, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
 use crate::clean::{one_line, sanitize};
@@ -26,7 +27,7 @@ impl Sink for Terminal {
                 self.line(screen, normal, &format!("on branch {}{how}", one_line(&branch, LINE)));
             }
             Event::Now(activity) => return self.now(screen, activity),
-            Event::StageStarted { stage, number, of } => {
+            Event::StageStarted { stage, number, of, order } => {
                 let began = (self.age)();
                 screen.now.resume(began);
                 screen.stage = Some(Progress { stage, number, of, began, draft: None, task: None });
@@ -35,6 +36,10 @@ impl Sink for Terminal {
                 let rule = "─".repeat(width.saturating_sub(measure_text_width(&title)).max(2));
                 let text = self.paint(Slot::Header, &format!("{title}{rule}"));
                 self.line(screen, normal, &text);
+                let row = self.stage_row(&order, stage, width);
+                if self.look.live && !row.is_empty() {
+                    self.line(screen, normal, &row);
+                }
             }
             Event::DraftStarted { stage: _, iteration, limit, task, tasks: (done, all) } => {
                 if let Some(progress) = &mut screen.stage {
@@ -100,23 +105,17 @@ impl Sink for Terminal {
                 facts.push(elapsed(Duration::from_millis(spent.millis)));
                 self.completed(screen, Slot::Success, &subject, &facts);
             }
-            Event::TaskCompleted { task: _, commit, subject, checks, fails } => {
-                let mut facts = vec![short(&commit).to_owned()];
-                let (mark, color) = match (fails, checks.starts_with("failed")) {
-                    (true, _) => ("✗", Slot::Error),
-                    // As before the session.
-                    (false, true) => ("✓", Slot::Warning),
-                    (false, false) => ("✓", Slot::Success),
-                };
-                let checks = one_line(&checks, LINE);
-                match (color, checks.as_str()) {
-                    (_, "" | "none") => {}
-                    (Slot::Success, _) => facts.push(checks),
-                    _ => facts.push(self.paint(color, &checks)),
-                }
-                self.ended(screen, (mark, color), &subject, &facts);
+            Event::TaskCompleted {
+                commit, subject, checks, fails, files, tests, millis, ..
+            } => {
+                let time = elapsed(Duration::from_millis(millis));
+                self.task(screen, &subject, &commit, &checks, fails, [files, tests, time]);
             }
-            Event::SessionCompleted { commit, spent, here } => {
+            Event::SessionCompleted { spent, delivered: Some(told), .. } if self.tells_end() => {
+                screen.stage = None;
+                self.delivered(screen, &told, &spent);
+            }
+            Event::SessionCompleted { commit, spent, here, .. } => {
                 screen.stage = None;
                 let mut facts = vec![short(&commit).to_owned()];
                 facts.extend(counted(&spent).map(|mut used| {
@@ -200,6 +199,60 @@ impl Terminal {
         if draws {
             self.draw_status(screen);
         }
+    }
+
+    /// Whether the end of a run is told at length: to a person at a terminal.
+    pub(crate) fn tells_end(&self) -> bool {
+        self.look.live && self.look.verbosity >= Verbosity::Normal
+    }
+
+    /// A task that has its commit: at its right what it changed, its tests, its time and its commit, as
+    /// far as there is room.
+    fn task(
+        &self,
+        screen: &mut State,
+        subject: &str,
+        commit: &str,
+        checks: &str,
+        fails: bool,
+        [files, tests, time]: [String; 3],
+    ) {
+        let (mark, color) = match (fails, checks.starts_with("failed")) {
+            (true, _) => ("✗", Slot::Error),
+            // As before the session.
+            (false, true) => ("✓", Slot::Warning),
+            (false, false) => ("✓", Slot::Success),
+        };
+        let checks = match checks {
+            "none" => String::new(),
+            checks => one_line(checks, LINE),
+        };
+        let width = screen.out.width();
+        if !self.look.live || width == 0 {
+            let mut facts = vec![short(commit).to_owned()];
+            if !checks.is_empty() {
+                let told = color != Slot::Success;
+                facts.push(if told { self.paint(color, &checks) } else { checks });
+            }
+            return self.ended(screen, (mark, color), subject, &facts);
+        }
+        let checks = if tests.is_empty() { checks } else { one_line(&tests, LINE) };
+        let subject = one_line(subject, LINE);
+        // With few columns the title gives way to the commit, and no further.
+        let least = measure_text_width(&subject).min(width / 2);
+        let commit = short(commit).to_owned();
+        let all = [(2, one_line(&files, 60)), (1, checks.clone()), (3, time), (0, commit)];
+        let facts = fitted(&all, width.saturating_sub(least + 6)).unwrap_or_default();
+        let room = width.saturating_sub(measure_text_width(&facts) + 6);
+        let subject = shortened(&subject, room);
+        let gap = room - measure_text_width(&subject);
+        let facts = match color {
+            color if color == Slot::Success || checks.is_empty() => facts,
+            color => facts.replace(&checks, &self.paint(color, &checks)),
+        };
+        let mark = self.paint(color, mark);
+        let text = format!("  {mark} {subject}{}  {facts}", " ".repeat(gap));
+        self.line(screen, Verbosity::Quiet, text.trim_end());
     }
 
     fn tool(&self, screen: &mut State, tool: &str, brief: &str, ok: bool, answer: &str) {

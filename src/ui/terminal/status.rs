@@ -273,7 +273,7 @@ pub(crate) fn bar(done: usize, all: usize) -> String {
 }
 
 /// The parts that fit, in their order; those with the highest number are left out first.
-fn fitted(parts: &[(u8, String)], width: usize) -> Option<String> {
+pub(super) fn fitted(parts: &[(u8, String)], width: usize) -> Option<String> {
     let mut parts: Vec<_> = parts.iter().filter(|(_, text)| !text.is_empty()).collect();
     loop {
         let line = parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" · ");

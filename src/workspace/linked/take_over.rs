@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::changed::{LinkedChange, NowThere, is_executable};
 use crate::activity::Activity;
+use crate::line_count::changed_lines;
 use crate::secret::Secrets;
-use crate::workspace::edit::line_count::changed_lines;
 use crate::workspace::effects::{BULK_BYTES, BULK_FILES, Bulk, repositories};
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use crate::activity::Activity;
+use crate::line_count::changed_lines;
 use crate::workspace::edit::apply::{self, Edit};
-use crate::workspace::edit::line_count::changed_lines;
 use crate::workspace::edit::placeholder;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};

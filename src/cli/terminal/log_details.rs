@@ -1,0 +1,59 @@
+//! What `log -v` tells below the line of an event: all that the line has no room for.
+
+use crate::cli::terminal::log_row::Row;
+use crate::cli::terminal::log_table::Columns;
+use crate::cli::terminal::paint::Paint;
+use crate::session::{ChangedFile, Step, in_short};
+use crate::ui::{one_line, sanitize};
+use crate::wrap::wrap;
+
+/// Columns of a detail where the screen has hardly any.
+const NARROWEST: usize = 16;
+
+/// Lines below `line`, which shows the row without its margin.
+pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> Vec<String> {
+    let mut told = Vec::new();
+    let is_whole =
+        line.contains(&row.text) && row.text.ends_with(one_line(&step.reason, 9_999).as_str());
+    if !is_whole {
+        told.extend(sanitize(&step.words()).lines().map(str::to_owned));
+    }
+    let facts = step.facts();
+    if !facts.is_empty() {
+        told.push(one_line(&facts.join(" · "), usize::MAX));
+    }
+    if step.event == "stage_completed" && !step.reason.is_empty() {
+        told.push(format!("critic: {}", one_line(&step.reason, usize::MAX)));
+    }
+    told.extend(step.changed.iter().map(file));
+    told.extend(step.transcripts.iter().map(|path| path.display().to_string()));
+    let indent = columns.indent();
+    let told = told.into_iter().flat_map(|line| match columns.room() {
+        Some(room) => wrap(&line, room.max(NARROWEST)),
+        None => vec![line],
+    });
+    told.map(|line| format!("{:indent$}{line}", "")).collect()
+}
+
+/// `lib/store.py +42 −3`
+fn file(changed: &ChangedFile) -> String {
+    let nameless = ChangedFile { path: String::new(), ..changed.clone() };
+    let counts = in_short(&[nameless]);
+    one_line(&format!("{}{counts}", changed.path), usize::MAX)
+}
+
+/// An event that is told as it happens, with its details where they are wanted.
+pub(crate) fn as_it_happens(
+    (step, more): (&Step, usize),
+    screen: Option<usize>,
+    verbose: bool,
+    paint: &Paint,
+) -> String {
+    let row = Row::of(step, more, None);
+    let columns = Columns::of_a_stream(screen);
+    let mut lines = columns.lines(&row, paint);
+    if verbose {
+        lines.extend(details(step, &row, &lines[0], &columns));
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,279 @@
+//! What the line of an event in `git cowork log` says: the short form of what `log -v` tells in full.
+
+use crate::session::{Attempt, Step, in_short};
+use crate::spent::tokens;
+use crate::stage::Stage;
+use crate::ui::one_line;
+
+/// Longest text of a line where nothing says how wide the screen is.
+const TEXT: usize = 100;
+
+/// An event, as a line shows it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// `2026-11-21 10:04`
+    pub time: String,
+    /// Short id of the commit that tells.
+    pub commit: String,
+    /// What kind of event it is: `✓` a stage is done, `✗` a draft was refused, `↩` an attempt was left
+    /// behind, `?` a person is waited for.
+    pub mark: Option<char>,
+    /// The stage, the task, or what else it is about.
+    pub label: String,
+    /// What happened.
+    pub text: String,
+    /// What a task changed: `store.py +42`.
+    pub files: String,
+    /// Who decided, or what came of the tests of a task.
+    pub who: String,
+    /// Tokens it took.
+    pub tokens: String,
+    /// Money it took.
+    pub cost: String,
+    /// What gets it back.
+    pub command: String,
+    /// It was left behind.
+    pub is_left: bool,
+}
+
+impl Row {
+    /// A step; `more` say as much, `me` is the person who reads.
+    pub(crate) fn of(step: &Step, more: usize, me: Option<&str>) -> Self {
+        let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+        let commit = step.commit.as_deref().and_then(|id| id.get(..7)).unwrap_or_default();
+        let reader = Reader { me };
+        let text = one_line(&reader.text(step), TEXT);
+        let command = match (step.event, step.attempt) {
+            ("went_back", Some(number)) => restore(&step.session, number),
+            _ => String::new(),
+        };
+        Self {
+            time: step.timestamp.get(..16).unwrap_or_default().replace('T', " "),
+            commit: commit.to_owned(),
+            mark: mark(step),
+            label: label(step),
+            text: text + &more,
+            files: one_line(&in_short(&step.changed), TEXT),
+            who: one_line(&reader.who(step), TEXT),
+            tokens: match step.spent.tokens() {
+                0 => String::new(),
+                count => tokens(count),
+            },
+            cost: step.spent.cost().unwrap_or_default(),
+            command,
+            is_left: step.lane().is_some(),
+        }
+    }
+
+    /// An attempt that no event tells of.
+    pub(crate) fn of_attempt(attempt: &Attempt) -> Self {
+        let why = match attempt.reason.as_str() {
+            "" => String::new(),
+            why => format!(": {}", one_line(why, TEXT)),
+        };
+        Self {
+            mark: Some('↩'),
+            text: format!("attempt {} left behind{why}", attempt.number),
+            command: restore(attempt.session.as_str(), attempt.number),
+            is_left: true,
+            ..Self::default()
+        }
+    }
+}
+
+fn restore(session: &str, number: u32) -> String {
+    format!("git cowork restore {session} {number}")
+}
+
+fn mark(step: &Step) -> Option<char> {
+    match step.event {
+        "stage_completed" => Some('✓'),
+        "went_back" => Some('↩'),
+        "review_requested" => Some('?'),
+        "depth_raised" => Some('↑'),
+        "feedback" if step.decision == Some("edited") => Some('·'),
+        "feedback" => Some('✗'),
+        "review_answered" if matches!(step.decision, Some("feedback" | "aborted")) => Some('✗'),
+        "review_answered" | "draft_kept" | "copy_kept" => Some('·'),
+        "task_completed" if tests(step) == Some("tests ✗") => Some('✗'),
+        _ => None,
+    }
+}
+
+fn label(step: &Step) -> String {
+    let stage = step.stage.map_or("", Stage::name);
+    match step.event {
+        "session_started" => "start",
+        "merged" => "merge",
+        "depth_raised" => "depth",
+        "knowledge_decided" => "knowledge",
+        "copy_kept" if stage.is_empty() => "copy",
+        "went_back" => match step.from.as_deref() {
+            Some("completed") => "delivered",
+            from => from.unwrap_or(stage),
+        },
+        _ => step.task.as_deref().unwrap_or(stage),
+    }
+    .to_owned()
+}
+
+/// What the program's own checks of a task came to.
+fn tests(step: &Step) -> Option<&'static str> {
+    let checks = step.checks.as_deref()?;
+    let mut failed = checks.split("failed (").skip(1).peekable();
+    let is_known = failed.peek().is_some();
+    Some(match checks {
+        "" | "none" => return None,
+        _ if failed.any(|rest| !rest.contains(", as before)")) => "tests ✗",
+        _ if is_known => "tests as before",
+        _ if checks.contains("not run") => "tests not run",
+        _ => "tests ✓",
+    })
+}
+
+/// Whoever reads the log.
+struct Reader<'a> {
+    me: Option<&'a str>,
+}
+
+impl Reader<'_> {
+    /// A name without its address, `you` for whoever reads.
+    fn person(&self, actor: &str) -> String {
+        match self.me {
+            Some(me) if me == actor => "you".to_owned(),
+            _ => actor.split(" <").next().unwrap_or(actor).to_owned(),
+        }
+    }
+
+    fn text(&self, step: &Step) -> String {
+        let draft = step.iteration.map(|n| format!("draft {n}")).unwrap_or_default();
+        let who = self.person(&step.actor);
+        let because =
+            if step.reason.is_empty() { String::new() } else { format!(": {}", step.reason) };
+        match step.event {
+            "feedback" | "review_answered" if step.decision == Some("edited") => match &*because {
+                "" => format!("{draft} edited"),
+                _ => format!("{draft}: edited {}", step.reason),
+            },
+            "feedback" if step.from != step.to => {
+                let to = step.to.as_deref().unwrap_or("?");
+                format!("{draft}: {who} asks to go back to {to}{because}")
+            }
+            "feedback" if step.decision == Some("feedback") && who == "self-review" => {
+                format!("{draft}: {who} could not fix{because}")
+            }
+            "feedback" if step.decision == Some("feedback") => format!("{draft}: {who}{because}"),
+            "feedback" => format!("{draft}: {who}, {}{because}", step.severity),
+            "draft_kept" => format!("{draft} kept"),
+            "review_requested" => format!("{draft} waits for review{because}"),
+            "review_answered" if step.decision == Some("feedback") => {
+                format!("{draft}: {who}{because}")
+            }
+            "review_answered" => {
+                format!("{draft} {}{because}", step.decision.unwrap_or_default())
+            }
+            "went_back" => match step.attempt {
+                Some(number) => format!("attempt {number} left behind{because}"),
+                None => step.reason.clone(),
+            },
+            "copy_kept" => match step.attempt {
+                Some(number) => format!("attempt {number}{because}"),
+                None => step.reason.clone(),
+            },
+            "task_completed" => {
+                let id = step.task.as_deref().unwrap_or_default();
+                step.summary.strip_prefix(id).unwrap_or(&step.summary).trim().to_owned()
+            }
+            "session_started" | "knowledge_decided" => format!("{}{because}", step.summary),
+            _ => step.summary.clone(),
+        }
+    }
+
+    fn who(&self, step: &Step) -> String {
+        let who = self.person(&step.actor);
+        let by = match step.decision {
+            _ if step.claimed => format!("claimed by {who}"),
+            Some("edited") => format!("{who}, edited"),
+            Some("auto") => "auto".to_owned(),
+            _ => who.clone(),
+        };
+        match (step.event, step.iteration) {
+            ("task_completed", _) => tests(step).unwrap_or_default().to_owned(),
+            ("stage_completed", Some(drafts @ 2..)) => format!("{by}, {drafts} drafts"),
+            ("stage_completed", _) => by,
+            // What is said names who says it.
+            ("review_answered", _) if step.decision == Some("feedback") => match step.claimed {
+                true => by,
+                false => String::new(),
+            },
+            ("review_answered", _) if step.claimed => by,
+            ("feedback", _) if step.decision != Some("edited") => String::new(),
+            ("went_back" | "draft_kept" | "review_requested", _) => String::new(),
+            _ => who,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(event: &'static str) -> Step {
+        let actor = "Ana Example <ana@example.org>".to_owned();
+        Step { event, actor, iteration: Some(1), session: "todo".to_owned(), ..Step::default() }
+    }
+
+    fn row(step: &Step) -> Row {
+        Row::of(step, 0, Some("Ana Example <ana@example.org>"))
+    }
+
+    #[test]
+    fn who_decided_and_how_is_short() {
+        let stage = |decision, drafts| Step {
+            decision: Some(decision),
+            iteration: Some(drafts),
+            ..step("stage_completed")
+        };
+        assert_eq!(row(&stage("passed", 1)).who, "you");
+        assert_eq!(row(&stage("edited", 2)).who, "you, edited, 2 drafts");
+        assert_eq!(row(&stage("auto", 1)).who, "auto");
+        assert_eq!(Row::of(&stage("passed", 1), 0, None).who, "Ana Example");
+        let claimed = Step { claimed: true, ..stage("passed", 1) };
+        assert_eq!(row(&claimed).who, "claimed by you");
+    }
+
+    #[test]
+    fn a_refused_draft_says_who_refused_it_and_why() {
+        let said = Step {
+            actor: "critic".to_owned(),
+            decision: Some("rejected"),
+            severity: "major",
+            reason: "make point 1\nclearer".to_owned(),
+            ..step("feedback")
+        };
+        let row = Row::of(&said, 2, None);
+        assert_eq!(row.text, "draft 1: critic, major: make point 1 clearer (and 2 more)");
+        assert_eq!((row.mark, row.who.as_str()), (Some('✗'), ""));
+    }
+
+    #[test]
+    fn a_task_tells_what_its_tests_came_to() {
+        for (checks, told, mark) in [
+            ("passed (make)", "tests ✓", None),
+            ("failed (make, exit 1)", "tests ✗", Some('✗')),
+            ("failed (make, exit 1, as before)", "tests as before", None),
+            ("not run (dependencies missing)", "tests not run", None),
+            ("none", "", None),
+        ] {
+            let task = Step {
+                checks: Some(checks.to_owned()),
+                task: Some("TASK-001".to_owned()),
+                summary: "TASK-001 Keep todos".to_owned(),
+                ..step("task_completed")
+            };
+            let row = row(&task);
+            assert_eq!((row.who.as_str(), row.mark), (told, mark), "{checks}");
+            assert_eq!((row.label.as_str(), row.text.as_str()), ("TASK-001", "Keep todos"));
+        }
+    }
+}

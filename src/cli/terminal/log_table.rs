@@ -1,0 +1,302 @@
+//! The events of a session as a table, one line an event, as wide as the screen.
+
+use console::{Alignment, measure_text_width, pad_str};
+
+use crate::cli::terminal::log_row::Row;
+use crate::cli::terminal::paint::Paint;
+use crate::ui::shortened;
+
+/// Between the text and the columns behind it.
+const GAP: usize = 2;
+/// With less room for the text, columns are left out.
+const LEAST: usize = 24;
+/// Widest text where nothing says how wide the screen is.
+const MOST: usize = 72;
+/// Widest column of people on a screen.
+const WHO: usize = 26;
+/// Columns of a short commit id.
+const COMMIT: usize = 7;
+/// Where a command begins that has a line of its own.
+const BELOW: usize = 6;
+
+/// How wide each column is; 0 for one that is left out.
+pub(crate) struct Columns {
+    screen: Option<usize>,
+    margin: usize,
+    time: usize,
+    label: usize,
+    text: usize,
+    /// Titles of tasks, which stand before their files.
+    title: usize,
+    who: usize,
+    tokens: usize,
+    cost: usize,
+}
+
+impl Columns {
+    /// Of these rows, behind a margin of so many columns. `with_date` shows the day of each event.
+    pub(crate) fn of(rows: &[Row], margin: usize, screen: Option<usize>, with_date: bool) -> Self {
+        let widest = |of: fn(&Row) -> &str| {
+            rows.iter().map(|row| measure_text_width(of(row))).max().unwrap_or(0)
+        };
+        let tasks = rows.iter().filter(|row| !row.files.is_empty());
+        let title = tasks.clone().map(|row| measure_text_width(&row.text)).max().unwrap_or(0);
+        let files = tasks.map(|row| measure_text_width(&row.files)).max().unwrap_or(0);
+        let told = rows.iter().filter(|row| row.has_end());
+        let told = told.map(|row| measure_text_width(&row.text)).max().unwrap_or(0);
+        let whole = told.max(if files > 0 { title + GAP + files } else { 0 });
+        let mut columns = Self {
+            screen,
+            margin,
+            time: if with_date { 16 } else { 5 },
+            label: widest(|row| &row.label),
+            text: whole.min(MOST),
+            title,
+            who: widest(|row| &row.who),
+            tokens: widest(|row| &row.tokens),
+            cost: widest(|row| &row.cost),
+        };
+        if let Some(screen) = screen {
+            columns.who = columns.who.min(WHO);
+            let room = columns.fitted(screen, whole.min(LEAST));
+            columns.text = whole.min(room);
+        }
+        columns.title = columns.title.min(columns.text);
+        columns
+    }
+
+    /// Of rows that are not known yet.
+    pub(crate) fn of_a_stream(screen: Option<usize>) -> Self {
+        let with_date = screen.is_none();
+        let row = Row {
+            label: " ".repeat(9),
+            who: " ".repeat(12),
+            tokens: " ".repeat(4),
+            cost: " ".repeat(5),
+            text: " ".repeat(if with_date { 0 } else { MOST }),
+            ..Row::default()
+        };
+        Self::of(&[row], 0, screen, with_date)
+    }
+
+    /// Leaves columns out until the text has so much room; the room it has.
+    fn fitted(&mut self, screen: usize, least: usize) -> usize {
+        for left_out in 0..5 {
+            match left_out {
+                1 => self.cost = 0,
+                2 => self.tokens = 0,
+                3 => self.time = 0,
+                4 => self.who = 0,
+                _ => {}
+            }
+            if screen.saturating_sub(self.text_begins() + self.end()) >= least {
+                break;
+            }
+        }
+        screen.saturating_sub(self.text_begins() + self.end())
+    }
+
+    /// Where the text of a line begins.
+    fn text_begins(&self) -> usize {
+        let time = if self.time > 0 { self.time + 2 } else { 0 };
+        let label = if self.label > 0 { self.label + GAP } else { 0 };
+        self.margin + time + COMMIT + 1 + 2 + label
+    }
+
+    /// Where the text of a line begins, behind its margin.
+    pub(crate) fn indent(&self) -> usize {
+        self.text_begins() - self.margin
+    }
+
+    /// Columns from there to the end of the screen.
+    pub(crate) fn room(&self) -> Option<usize> {
+        self.screen.map(|screen| screen.saturating_sub(self.text_begins()))
+    }
+
+    /// Columns behind the text.
+    fn end(&self) -> usize {
+        [self.who, self.tokens, self.cost].into_iter().filter(|w| *w > 0).map(|w| w + GAP).sum()
+    }
+
+    /// Columns of a whole line.
+    fn all(&self) -> usize {
+        self.text_begins() + self.text + self.end()
+    }
+
+    /// The title of the table, and what the session came to at its right.
+    pub(crate) fn header(&self, left: &str, right: &str, paint: &Paint) -> String {
+        let (columns, gap) = (measure_text_width, 2);
+        let both = columns(left) + gap + columns(right);
+        let Some(screen) = self.screen else { return format!("{left}{:gap$}{right}\n", "") };
+        if both > screen {
+            let left = paint.bold(&shortened(left, screen));
+            return format!("{left}\n  {}\n", shortened(right, screen.saturating_sub(2)));
+        }
+        let free = self.all().clamp(both, screen) - columns(left) - columns(right);
+        format!("{}{:free$}{right}\n", paint.bold(left), "")
+    }
+
+    /// The line of a row without its margin, and a second one for a command that has no room beside
+    /// the text.
+    pub(crate) fn lines(&self, row: &Row, paint: &Paint) -> Vec<String> {
+        let mut line = self.begin(row, paint);
+        let room = self.screen.map(|screen| screen.saturating_sub(self.text_begins()));
+        let fit = |text: &str, room: Option<usize>| {
+            room.map_or_else(|| text.to_owned(), |room| shortened(text, room))
+        };
+        if !row.command.is_empty() {
+            let beside =
+                room.map(|room| room.saturating_sub(GAP + measure_text_width(&row.command)));
+            let has_room =
+                beside.is_none_or(|beside| beside >= measure_text_width(&row.text).min(LEAST));
+            if !has_room {
+                line += &fit(&row.text, room);
+                return vec![line, format!("{:BELOW$}{}", "", row.command)];
+            }
+            let text = fit(&row.text, beside);
+            let column = self.text.min(beside.unwrap_or(self.text));
+            line += &pad_str(&text, column, Alignment::Left, None);
+            return vec![format!("{line}{:GAP$}{}", "", row.command)];
+        }
+        if !row.has_end() {
+            line += &fit(&row.text, room);
+            return vec![line.trim_end().to_owned()];
+        }
+        let text = self.text_and_files(row);
+        line += &pad_str(&text, self.text, Alignment::Left, None);
+        line += &self.ending(row, paint);
+        vec![line.trim_end().to_owned()]
+    }
+
+    /// Time, commit, mark and label.
+    fn begin(&self, row: &Row, paint: &Paint) -> String {
+        let mut line = String::new();
+        if self.time > 0 {
+            let all = row.time.len();
+            let time = row.time.get(all.saturating_sub(self.time)..).unwrap_or_default();
+            line += &format!("{time:<width$}  ", width = self.time);
+        }
+        line += &paint.yellow(&format!("{:<COMMIT$}", row.commit));
+        let mark = row.mark.unwrap_or(' ');
+        let mark = match mark {
+            '✓' => paint.green("✓"),
+            '✗' => paint.red("✗"),
+            '↩' | '?' => paint.yellow(&mark.to_string()),
+            other => other.to_string(),
+        };
+        line += &format!(" {mark} ");
+        if self.label > 0 {
+            let label = pad_str(&row.label, self.label + GAP, Alignment::Left, None);
+            line += &if row.is_left { paint.dim(&label) } else { label.into_owned() };
+        }
+        line
+    }
+
+    /// The text, and behind the title of a task what it changed, as far as there is room.
+    fn text_and_files(&self, row: &Row) -> String {
+        let most = self.screen.map_or(usize::MAX, |_| self.text);
+        let title = measure_text_width(&row.text).max(self.title);
+        let files = measure_text_width(&row.files);
+        if files > 0 && title + GAP + files <= most {
+            let title = pad_str(&row.text, self.title, Alignment::Left, None);
+            return format!("{title}{:GAP$}{}", "", row.files);
+        }
+        shortened(&row.text, most)
+    }
+
+    /// Who decided, and what it took.
+    fn ending(&self, row: &Row, paint: &Paint) -> String {
+        let mut line = String::new();
+        if self.who > 0 {
+            let who = match self.screen {
+                Some(_) => shortened(&row.who, self.who),
+                None => row.who.clone(),
+            };
+            let who = pad_str(&who, self.who, Alignment::Left, None).into_owned();
+            let who = if row.who == "tests ✗" { paint.red(&who) } else { who };
+            line += &format!("{:GAP$}{who}", "");
+        }
+        for (width, cell) in [(self.tokens, &row.tokens), (self.cost, &row.cost)] {
+            if width > 0 {
+                line += &format!("{:GAP$}{cell:>width$}", "");
+            }
+        }
+        line
+    }
+}
+
+impl Row {
+    /// Whether something stands behind its text.
+    fn has_end(&self) -> bool {
+        [&self.who, &self.tokens, &self.cost, &self.files].iter().any(|cell| !cell.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        let row = |commit: &str, mark, label: &str, text: &str, who: &str| Row {
+            time: "2026-11-21 02:42".to_owned(),
+            commit: commit.to_owned(),
+            mark,
+            label: label.to_owned(),
+            text: text.to_owned(),
+            who: who.to_owned(),
+            ..Row::default()
+        };
+        let took = |row: Row, tokens: &str, cost: &str| Row {
+            tokens: tokens.to_owned(),
+            cost: cost.to_owned(),
+            ..row
+        };
+        let left = row("497ef95", Some('↩'), "plan", "attempt 1 left behind: going round", "");
+        let task = row("f3022e5", None, "TASK-001", "Store todos in a JSON file", "tests ✓");
+        vec![
+            took(row("8857553", Some('✓'), "idea", "Todo CLI", "you"), "3.2k", "$0.01"),
+            row("", Some('✗'), "prd", "draft 1: critic, major: make point 1 clearer", ""),
+            Row { command: "git cowork restore todo 1".to_owned(), is_left: true, ..left },
+            Row { files: "store.py +2".to_owned(), ..took(task, "8k", "") },
+        ]
+    }
+
+    fn shown(width: usize) -> Vec<String> {
+        let columns = Columns::of(&rows(), 2, Some(width), false);
+        let paint = Paint { on: false };
+        rows().iter().flat_map(|row| columns.lines(row, &paint)).collect()
+    }
+
+    #[test]
+    fn an_event_is_a_line() {
+        assert_eq!(
+            shown(100),
+            [
+                "02:42  8857553 ✓ idea      Todo CLI                                 you      3.2k  $0.01",
+                "02:42          ✗ prd       draft 1: critic, major: make point 1 clearer",
+                "02:42  497ef95 ↩ plan      attempt 1 left behind: going round       git cowork restore todo 1",
+                "02:42  f3022e5   TASK-001  Store todos in a JSON file  store.py +2  tests ✓    8k",
+            ]
+        );
+    }
+
+    #[test]
+    fn narrow_screens_leave_columns_out_and_never_break_a_command() {
+        for width in 30..120 {
+            for line in shown(width) {
+                let fits = measure_text_width(&line) + 2 <= width;
+                assert!(fits || line.trim() == "git cowork restore todo 1", "{width}: {line}");
+            }
+        }
+        assert_eq!(
+            shown(40),
+            [
+                "8857553 ✓ idea      Todo CLI",
+                "        ✗ prd       draft 1: critic…",
+                "497ef95 ↩ plan      attempt 1 left…",
+                "      git cowork restore todo 1",
+                "f3022e5   TASK-001  Store todos in a…",
+            ]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What a person is told at the end of a run that delivers: the delivery report in a few lines.
+
+use super::story::delivery_story;
+use crate::artifact::check::pr_title;
+use crate::artifact::{Artifact, FeatureStatus, Store};
+use crate::event::Delivered;
+use crate::git;
+use crate::pipeline::evidence::recorded;
+use crate::pipeline::files::project_files::code_since_start;
+use crate::pipeline::run::Run;
+use crate::session::Kind;
+
+impl super::Story {
+    /// Whether every feature that stands for a requirement was found to work.
+    fn is_met(&self, requirement: &str) -> bool {
+        let mut features = self.features_of(requirement).peekable();
+        let works = |id: &str, status: FeatureStatus| {
+            let status = self.checked.get(id).copied().unwrap_or(status);
+            matches!(status, FeatureStatus::Verified | FeatureStatus::Delivered)
+        };
+        features.peek().is_some() && features.all(|feature| works(&feature.id, feature.status))
+    }
+}
+
+/// What the session has delivered, read from its records and its history.
+///
+/// # Errors
+/// They cannot be read.
+pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let story = delivery_story(run, &store)?;
+    let report = store.text(Artifact::DeliveryReport)?.unwrap_or_default();
+    let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());
+    let requirements =
+        story.requirements.iter().map(|one| (one.id.clone(), story.is_met(&one.id))).collect();
+    Ok(Delivered {
+        title,
+        requirements,
+        files: code_since_start(run, &run.session.tip)?,
+        lines: (story.size.added, story.size.removed),
+        tests: recorded::newest_runs(run)?,
+        rejected: rejected(run, story.attempts.len()),
+        try_it: command_to_try(&report),
+        has_remote: !git::remote::all(run.env.git)?.is_empty(),
+    })
+}
+
+/// `1 draft of prd, 1 attempt (kept)`; empty where all went well.
+fn rejected(run: &Run<'_>, attempts: usize) -> String {
+    let mut told = Vec::new();
+    for entry in &run.session.history {
+        if let Kind::Stage(stage) = entry.kind
+            && !entry.is_start()
+        {
+            match entry.iterations().saturating_sub(1) {
+                0 => {}
+                1 => told.push(format!("1 draft of {stage}")),
+                many => told.push(format!("{many} drafts of {stage}")),
+            }
+        }
+    }
+    match attempts {
+        0 => {}
+        1 => told.push("1 attempt (kept)".to_owned()),
+        many => told.push(format!("{many} attempts (kept)")),
+    }
+    told.join(", ")
+}
+
+/// The first command that a report gives below a heading about trying it, where it is evident that it
+/// is one: a line of a block of code, or code in a line that has more than one word or begins with
+/// `./`.
+fn command_to_try(report: &str) -> Option<String> {
+    let is_heading = |line: &str| line.starts_with('#');
+    let mut lines = report.lines().skip_while(|line| {
+        !is_heading(line) || !line.to_lowercase().split_whitespace().any(|word| word == "try")
+    });
+    lines.next()?;
+    let mut in_block = false;
+    for line in lines.take_while(|line| !line.starts_with("# ") && !line.starts_with("## ")) {
+        let text = line.trim();
+        if text.starts_with("```") || text.starts_with("~~~") {
+            in_block = !in_block;
+            continue;
+        }
+        let code = match in_block {
+            true if text.is_empty() || text.starts_with('#') => continue,
+            true => text,
+            false => match text.split('`').nth(1) {
+                Some(code) => code.trim(),
+                None => continue,
+            },
+        };
+        let command = code.strip_prefix("$ ").unwrap_or(code).trim();
+        if in_block || command.contains(' ') || command.starts_with("./") {
+            return (!command.is_empty()).then(|| command.to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_evident_command_is_offered() {
+        for (report, expected) in [
+            ("# T\n\n## How to try it\n\n`todo add x` adds one.\n", Some("todo add x")),
+            (
+                "# T\n\n## How to try it\n\n```sh\n# first\n$ cargo run -- add\n```\n",
+                Some("cargo run -- add"),
+            ),
+            ("# T\n\n## How to try it\n\nRun `./todo.sh`.\n", Some("./todo.sh")),
+            ("# T\n\n## How to try it\n\nOpen `index.html` in a browser.\n", None),
+            ("# T\n\n## How to try it\n\nBy hand.\n\n## Changes\n\n- `lib a`\n", None),
+            ("# T\n\n`cargo test now`\n", None),
+            ("", None),
+        ] {
+            assert_eq!(command_to_try(report).as_deref(), expected, "{report:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The files of the project that a commit changed, and by how many lines.
+
+use crate::git::{Git, Object, Oid, Reader, TreeChange};
+use crate::line_count::changed_lines;
+use crate::session::code;
+
+/// Bytes above which the lines of a file are not counted.
+const LARGEST: usize = 1 << 20;
+
+/// A file that a commit changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// From the top of the working tree.
+    pub path: String,
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
+}
+
+/// What differs outside `.cowork` between two commits. Files that are no text, or very large, count no
+/// lines.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changed_files(git: &Git, from: &Oid, to: &Oid) -> anyhow::Result<Vec<ChangedFile>> {
+    let reader = git.reader();
+    let changes = reader.diff(Some(from), to)?;
+    let paths = code(changes.iter().map(|change| change.path.clone()).collect());
+    let ours = changes.iter().filter(|change| paths.contains(&change.path));
+    Ok(ours.map(|change| counted(reader.as_ref(), change)).collect())
+}
+
+fn is_counted(bytes: &[u8]) -> bool {
+    bytes.len() <= LARGEST && !bytes.contains(&0)
+}
+
+fn counted(reader: &dyn Reader, change: &TreeChange) -> ChangedFile {
+    let text = |id: &Option<Oid>| {
+        // The commit of a submodule is no blob.
+        let bytes = id.as_ref().and_then(|id| reader.blob(Object::Id(id)).ok().flatten());
+        bytes.or_else(|| id.is_none().then(Vec::new)).filter(|bytes| is_counted(bytes))
+    };
+    let (added, removed) = match (text(&change.old), text(&change.new)) {
+        (Some(before), Some(after)) => changed_lines(&before, &after),
+        _ => (0, 0),
+    };
+    ChangedFile { path: change.path.clone(), added, removed }
+}
+
+/// `store.py +42`, `2 files +42 −3`; empty for no file.
+pub fn in_short(files: &[ChangedFile]) -> String {
+    let what = match files {
+        [] => return String::new(),
+        [one] => one.path.rsplit('/').next().unwrap_or(&one.path).to_owned(),
+        many => format!("{} files", many.len()),
+    };
+    let sum = |of: fn(&ChangedFile) -> usize| files.iter().map(of).sum::<usize>();
+    let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
+    match (added, removed) {
+        (0, 0) => what,
+        (_, 0) => format!("{what} +{added}"),
+        _ => format!("{what} +{added} −{removed}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_is_named_and_several_are_counted() {
+        let file = |path: &str, added, removed| ChangedFile { path: path.into(), added, removed };
+        assert_eq!(in_short(&[]), "");
+        assert_eq!(in_short(&[file("lib/store.py", 42, 0)]), "store.py +42");
+        assert_eq!(in_short(&[file("a.png", 0, 0)]), "a.png");
+        assert_eq!(in_short(&[file("a", 2, 1), file("b", 3, 0)]), "2 files +5 −1");
+    }
+}

@@ -1,0 +1,155 @@
+//! The end of a run that delivers: what came of it, and what one can do with it.
+
+use console::measure_text_width;
+
+use super::{Duration, RULE, State, Terminal, Verbosity};
+use crate::clean::one_line;
+use crate::event::Delivered;
+use crate::palette::Slot;
+use crate::spent::{Spent, tokens};
+use crate::ui::out::elapsed;
+use crate::wrap::wrap;
+
+/// Fewer columns have each fact below its label.
+const NARROW: usize = 70;
+/// Columns of the longest label a wide screen has room for.
+const LABEL: usize = 27;
+/// Columns of the words before a command.
+const WORDS: usize = 12;
+
+impl Terminal {
+    /// The summary: a rule with the title, facts, and the commands that come next.
+    pub(super) fn delivered(&self, screen: &mut State, told: &Delivered, spent: &Spent) {
+        let width = if screen.out.width() == 0 { RULE } else { screen.out.width() };
+        let mut out = self.rule(&one_line(&told.title, width), width);
+        for (label, value) in facts(told, spent, screen.waited) {
+            self.fact(&mut out, &label, &value, width);
+        }
+        out.push('\n');
+        for (words, command) in commands(told) {
+            let line = format!("  {words:<WORDS$}");
+            let fits = measure_text_width(&line) + measure_text_width(&command) <= width;
+            out += &match fits {
+                true => format!("{line}{}\n", self.paint(Slot::Code, &command)),
+                // In one piece, so that it can be copied.
+                false => format!("  {words}\n    {}\n", self.paint(Slot::Code, &command)),
+            };
+        }
+        self.line(screen, Verbosity::Normal, out.trim_end());
+    }
+
+    fn rule(&self, title: &str, width: usize) -> String {
+        let begin = "━━ delivered ━━ ";
+        let room = width.saturating_sub(measure_text_width(begin) + 3);
+        let title = super::shortened(title, room);
+        let used = measure_text_width(begin) + measure_text_width(&title) + 1;
+        let rest = "━".repeat(width.saturating_sub(used).max(2));
+        format!("{}\n", self.paint(Slot::Header, &format!("{begin}{title} {rest}")))
+    }
+
+    fn fact(&self, out: &mut String, label: &str, value: &str, width: usize) {
+        let marked = |line: &str| {
+            let good = line.replace('✓', &self.paint(Slot::Success, "✓"));
+            good.replace('✗', &self.paint(Slot::Error, "✗"))
+        };
+        if value.is_empty() {
+            *out += &format!("  {label}\n");
+            return;
+        }
+        if width >= NARROW {
+            let indent = 2 + LABEL;
+            let parts = wrap(value, width.saturating_sub(indent).max(10));
+            for (at, part) in parts.iter().enumerate() {
+                let label = if at == 0 { label } else { "" };
+                *out += &format!("  {label:<LABEL$}{}\n", marked(part));
+            }
+            return;
+        }
+        let line = format!("  {label}  {value}");
+        if measure_text_width(&line) <= width {
+            *out += &format!("  {label}  {}\n", marked(value));
+            return;
+        }
+        *out += &format!("  {label}\n");
+        for part in wrap(value, width.saturating_sub(4).max(10)) {
+            *out += &format!("    {}\n", marked(&part));
+        }
+    }
+}
+
+/// Label and value, in the order in which they are read.
+fn facts(told: &Delivered, spent: &Spent, waited: Duration) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let all = told.requirements.len();
+    if all > 0 {
+        let met = told.requirements.iter().filter(|(_, met)| *met).count();
+        let s = if all == 1 { "" } else { "s" };
+        // An id and its sign stay together.
+        let each = told
+            .requirements
+            .iter()
+            .map(|(id, met)| format!("{}\u{a0}{}", one_line(id, 40), if *met { '✓' } else { '✗' }));
+        let each = each.collect::<Vec<_>>().join("  ");
+        facts.push((format!("{met} of {all} requirement{s} met"), each));
+    }
+    let count = told.files.len();
+    let s = if count == 1 { "" } else { "s" };
+    let (added, removed) = told.lines;
+    let names: Vec<String> = told.files.iter().map(|path| one_line(path, 60)).collect();
+    facts.push((format!("{count} file{s}, +{added} −{removed}"), listed(&names)));
+    facts.push((
+        "tests".to_owned(),
+        match told.tests.is_empty() {
+            true => "none were run: no command is known".to_owned(),
+            false => one_line(&told.tests.join("; "), 400),
+        },
+    ));
+    if !told.rejected.is_empty() {
+        facts.push(("rejected on the way".to_owned(), told.rejected.clone()));
+    }
+    facts.push(("took".to_owned(), took(spent, waited)));
+    facts
+}
+
+/// Most names that are listed.
+const NAMED: usize = 12;
+
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown = names[..names.len() - more].join("  ");
+    if more > 0 { format!("{shown}  and {more} more") } else { shown }
+}
+
+/// `6 min 2 s (you: 3 min 1 s) · 110k tokens (48 % cached) · $0.29`
+fn took(spent: &Spent, waited: Duration) -> String {
+    let mut time = elapsed(Duration::from_millis(spent.millis) + waited);
+    if waited >= Duration::from_secs(1) {
+        time += &format!(" (you: {})", elapsed(waited));
+    }
+    let mut parts = vec![time];
+    if spent.tokens() > 0 {
+        let cached = spent.usage.cached.saturating_mul(100).checked_div(spent.usage.input);
+        let cached = match cached.unwrap_or(0) {
+            0 => String::new(),
+            share => format!(" ({share} % cached)"),
+        };
+        parts.push(format!("{} tokens{cached}", tokens(spent.tokens())));
+    }
+    parts.extend(spent.cost());
+    parts.join(" · ")
+}
+
+/// What one can do with it, and how.
+fn commands(told: &Delivered) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    if let Some(command) = &told.try_it {
+        all.push(("try it", one_line(command, 200)));
+    }
+    all.push(("read it", "git cowork show report".to_owned()));
+    all.push(("take it", "git cowork merge".to_owned()));
+    if told.has_remote {
+        all.push(("or review", "git cowork pr --draft".to_owned()));
+    }
+    all.push(("change it", "git cowork modify \"what is to change\"".to_owned()));
+    all
+}
