@@ -4,6 +4,7 @@
 //! away before anything else is written; whoever prompts calls [`Terminal::clear`] first.
 
 mod ending;
+mod flow;
 mod lines;
 mod stage_row;
 mod status;
@@ -25,6 +26,7 @@ use crate::palette::{Slot, paint};
 use crate::spent::Spent;
 use crate::stage::Role;
 use crate::wrap::{hanging_command, stderr_columns};
+use flow::Flow;
 use status::{Now, Progress};
 
 /// How much is told.
@@ -80,6 +82,8 @@ struct State {
     cleaner: Cleaner,
     /// In the text being streamed.
     markers: Markers,
+    /// Breaks it between words.
+    flow: Flow,
     /// Whose text is streamed, as far as known.
     speaker: Option<Role>,
     /// Some of the present answer was shown.
@@ -120,6 +124,7 @@ impl Terminal {
             told: String::new(),
             cleaner: Cleaner::default(),
             markers: Markers::default(),
+            flow: Flow::new(look.color, look.live),
             speaker: None,
             answering: false,
             streaming: false,
@@ -242,16 +247,21 @@ impl Terminal {
         if !screen.streaming {
             screen.clear_status();
             screen.streaming = true;
+            screen.flow.begin(0);
         }
         if !screen.answering {
             screen.answering = true;
             if let Some(role) = screen.speaker.filter(|role| *role != Role::Actor) {
-                screen.out.put(&format!("{role}: "));
+                let label = format!("{role}: ");
+                screen.flow.begin(label.len());
+                screen.out.put(&label);
             }
         }
         screen.last_text = (self.age)();
         screen.at_line_start = clean.ends_with('\n');
-        screen.out.put(&self.paint(Slot::Dim, clean));
+        let width = screen.out.width();
+        let text = screen.flow.push(clean, width);
+        screen.out.put(&text);
     }
 
     fn draw_status(&self, screen: &mut State) {
@@ -303,7 +313,9 @@ impl State {
         let held = self.markers.end();
         if self.streaming {
             self.at_line_start &= held.is_empty();
-            self.out.put(&held);
+            let width = self.out.width();
+            let text = self.flow.push(&held, width);
+            self.out.put(&text);
         }
         self.pause();
         self.answering = false;
@@ -312,6 +324,9 @@ impl State {
 
     /// Ends the line of an answer that may go on.
     fn pause(&mut self) {
+        let width = self.out.width();
+        let text = self.flow.end(width);
+        self.out.put(&text);
         if std::mem::take(&mut self.streaming) && !self.at_line_start {
             self.out.put("\n");
         }

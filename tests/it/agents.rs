@@ -347,7 +347,7 @@ fn a_command_of_the_users_own_answers_in_plain_text_or_in_one_line_of_json() {
         assert_eq!(noted(&sandbox, "judge", "words"), "--strictly\n");
         let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
         assert!(trailers["Cowork-Cost"][0].contains(tokens), "{trailers:?}");
-        let log = sandbox.cowork(&["log"]).exits(0).stdout;
+        let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
         assert_eq!(log.contains("1 request unknown"), tokens == "uncounted=1", "{log}");
     }
 }

@@ -43,10 +43,10 @@ fn is_told(sandbox: &Sandbox, who: &str, stage: &str, iteration: u32, to: &str) 
     let said = steps.iter().find(|step| step["event"] == "feedback" && step["reason"] == REASON);
     let said = said.unwrap();
     assert_eq!((&said["actor"], &said["stage"]), (&json!(who), &json!(stage)), "{said}");
-    let shown = sandbox.cowork(&["log"]).exits(0).stdout;
+    let shown = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     let by = format!("from {stage} to {to}, by the {stage} {who} (draft {iteration})");
     assert!(shown.contains(&by), "no '{by}' in {shown}");
-    let asks = format!("draft {iteration}, {who} asked to go back to {to}: {REASON}");
+    let asks = format!("draft {iteration}: {who} asks to go back to {to}: {REASON}");
     assert!(shown.contains(&asks), "no '{asks}' in {shown}");
 }
 
@@ -124,7 +124,7 @@ fn a_wish_that_waits_for_a_person_says_whose_it_is() {
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
     is_heard(&sandbox, "design");
-    let shown = sandbox.cowork(&["log"]).exits(0).stdout;
+    let shown = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(shown.contains("from coding to design, by Ana Example"), "{shown}");
     assert!(shown.contains("the coding actor asks to go back to design"), "{shown}");
 }

@@ -18,3 +18,17 @@ fn a_slot_has_the_users_colour_and_a_wrong_one_is_said_once() {
     let plain = sandbox.cowork(&["status"]).exits(0);
     assert!(!plain.stdout.contains('\x1b'), "{}", plain.stdout);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_gate_has_the_users_colours() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.git(&["config", "color.cowork.header", "magenta"]);
+    sandbox.git(&["config", "color.cowork.success", "ul 208"]);
+    let mut screen = sandbox.screen(100, &["resume", "--stop-after", "prd"]);
+    screen.shows(|now| now.trim_end().ends_with('▸'));
+    assert!(screen.raw.contains("\x1b[35m━━ prd · draft 1 "), "{}", screen.raw);
+    assert!(screen.raw.contains("\x1b[4;38;5;208m✓"), "{}", screen.raw);
+    screen.types("q");
+    assert_eq!(screen.ends().0, 3);
+}

@@ -53,7 +53,7 @@ fn agree(sandbox: &Sandbox, name: &str, range: &str, end: &Outcome) -> (u64, u64
     assert_eq!(told["tokens"], status["tokens"]);
     // In words.
     let shown = sandbox.cowork(&["status", name]).exits(0).stdout;
-    let log = sandbox.cowork(&["log", name]).exits(0).stdout;
+    let log = sandbox.cowork(&["log", name, "-v"]).exits(0).stdout;
     assert_eq!(used(&shown), used(&log));
     let last = end.stderr.lines().find(|line| line.contains("session completed")).unwrap();
     assert!(last.contains(&format!(" · {} tokens", short(total))), "{total} in {last}");

@@ -9,6 +9,11 @@ fn log(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
     sandbox.cowork(&[&["log", "--json"], args].concat()).exits(0).json_lines()
 }
 
+/// The commits that the session's branch has beyond `main`.
+fn sandbox_commits(sandbox: &Sandbox) -> usize {
+    sandbox.git(&["rev-list", "main..cowork/todo"]).lines().count()
+}
+
 fn of<'a>(steps: &'a [Value], event: &str) -> Vec<&'a Value> {
     steps.iter().filter(|step| step["event"] == event).collect()
 }
@@ -53,9 +58,17 @@ fn a_whole_session_is_an_audit_log() {
         assert!(std::path::Path::new(path.as_str().unwrap()).is_file(), "{path}");
     }
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
-    assert!(shown.contains("draft 1 rejected by critic: REQ-002 is vague"), "{shown}");
-    assert!(shown.contains("2 drafts · auto · ") && shown.contains("scripted-1"), "{shown}");
-    assert!(shown.contains("/cowork/sessions/todo/transcripts\n"), "{shown}");
+    assert!(shown.contains("✗ prd       draft 1: critic, major: REQ-002 is vague\n"), "{shown}");
+    assert!(shown.contains(" auto, 2 drafts "), "{shown}");
+    // An event is a line, what it cannot hold is asked for.
+    let total =
+        format!("todo · a todo list for the terminal  {} commits · ", sandbox_commits(&sandbox));
+    assert!(shown.starts_with(&total), "{total} in {shown}");
+    assert!(!shown.contains("scripted-1") && !shown.contains("transcripts"), "{shown}");
+    let whole = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
+    assert!(whole.contains("2 drafts · auto · ") && whole.contains("scripted-1"), "{whole}");
+    assert!(whole.contains("critic: It is simple and complete.\n"), "{whole}");
+    assert!(whole.contains("/cowork/sessions/todo/transcripts\n"), "{whole}");
     let status = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(status.contains("2 drafts (critic: 1 rejection)"), "{status}");
 }
@@ -84,7 +97,9 @@ fn a_review_tells_who_and_why() {
     let said = of(&steps, "feedback");
     assert_eq!((said.len(), &said[0]["actor"]), (1, &answers[0]["actor"]));
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
-    assert!(shown.contains("draft 2 passed by Ana Example\n"), "{shown}");
+    let passed = shown.lines().find(|line| line.contains("draft 2 passed")).unwrap();
+    assert!(passed.ends_with("  Ana Example"), "{shown}");
+    assert!(shown.contains("✗ idea   draft 1: Ana Example: Name the users.\n"), "{shown}");
     assert_eq!(shown.matches("Name the users.").count(), 1, "{shown}");
     let whole = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(whole.matches("Name the users.").count() > 1, "{whole}");
@@ -106,9 +121,10 @@ fn findings_about_one_draft_are_one_line_and_an_edit_is_no_saying() {
     sandbox.cowork(&["review", "--feedback", "Name the users."]).exits(0);
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
-    assert_eq!(shown.matches("draft 1 rejected by validator").count(), 1, "{shown}");
+    assert_eq!(shown.matches("draft 1: validator, ").count(), 1, "{shown}");
     assert!(shown.contains(" more)\n"), "{shown}");
-    assert!(shown.contains("Ana Example edited prd.md\n"), "{shown}");
+    let edited = shown.lines().find(|line| line.contains(": edited prd.md")).unwrap();
+    assert!(edited.ends_with("  Ana Example, edited"), "{shown}");
     assert!(!shown.contains("I edited"), "{shown}");
 }
 
@@ -134,16 +150,15 @@ fn a_graph_draws_what_was_left_behind_beside_the_branch() {
     let resume = ["resume", "--review", "auto", "--stop-after", "design", "--model", "other"];
     sandbox.cowork(&resume).exits(0);
     let shown = sandbox.cowork(&["log", "--graph"]).exits(0).stdout;
-    let steps = shown.lines().take_while(|line| !line.starts_with("Attempt"));
-    let lines: Vec<&str> = steps.collect();
+    let lines: Vec<&str> = shown.lines().skip(1).collect();
     let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
     assert!(lines[0].starts_with("*   2") && lines[0].contains("start"), "{shown}");
     // The design that was left stands on the prd, to the right of the branch.
     assert!(lines.contains(&"|\\"), "{shown}");
     assert!(at("|\\") > at("3 requirements"), "{shown}");
-    let left = lines.iter().filter(|line| line.contains("left behind in attempt 1"));
-    assert!(left.clone().count() > 0 && left.clone().all(|line| line.starts_with("| ")), "{shown}");
-    let back = lines[at("attempt 1: ")];
+    let left: Vec<_> = lines.iter().filter(|line| line.contains("2 components")).collect();
+    assert!(left.len() == 2 && left[0].starts_with("| * 2"), "{shown}");
+    let back = lines[at("attempt 1 left behind: ")];
     assert!(back.starts_with("| * 2"), "{shown}");
     let design = lines.iter().rfind(|line| line.contains("2 components")).unwrap();
     assert!(design.starts_with("*   2"), "{shown}");
@@ -176,7 +191,14 @@ fn a_revert_is_told_with_what_it_left_behind() {
     let counts = of(&steps, "stage_completed").into_iter().filter(|s| s.get("attempt").is_none());
     assert_eq!(counts.count(), 2);
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
-    assert!(shown.contains("(left behind in attempt 1)"), "{shown}");
+    let back =
+        shown.lines().find(|line| line.contains("attempt 1 left behind: back to prd")).unwrap();
+    assert!(back.starts_with("│ ") && back.contains(" ↩ plan  "), "{shown}");
+    // With the command that gets it back.
+    assert!(back.ends_with("  git cowork restore todo 1"), "{shown}");
+    let left = shown.lines().filter(|line| line.starts_with("│ ") && line.contains(" ✓ "));
+    assert_eq!(left.count(), 3, "{shown}");
+    let shown = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(shown.contains("from plan to prd, by Ana Example"), "{shown}");
     // Each attempt has its comparisons, ready to run.
     let suggested: Vec<_> = shown.lines().filter_map(|line| line.get(10..)).collect();
@@ -208,7 +230,7 @@ fn a_fresh_clone_tells_the_same_from_any_branch() {
     assert_eq!(commits(&here), commits(&there));
     assert!(there.iter().all(|step| step.get("transcripts").is_none()), "{there:?}");
     assert_eq!(clone.git(&["branch", "--list", "cowork/*"]), "");
-    let shown = clone.cowork(&["log", "todo"]).exits(0).stdout;
+    let shown = clone.cowork(&["log", "todo", "-v"]).exits(0).stdout;
     assert!(!shown.contains("Transcripts"), "{shown}");
     sandbox.cowork(&["log", "nowhere"]).exits(5).says("nowhere");
 }

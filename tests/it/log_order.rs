@@ -53,18 +53,24 @@ fn every_commit_comes_behind_those_it_stands_on() {
 fn every_line_reads_well() {
     let sandbox = back_and_forth();
     let shown = sandbox.cowork(&["log", "todo"]).exits(0).stdout;
-    for broken in [" ,", " to ,", "  ,", "from  ", "by \n", ": \n", "()", "  · "] {
+    let verbose = sandbox.cowork(&["log", "todo", "-v"]).exits(0).stdout;
+    for broken in [" ,", " to ,", "  ,", "from  ", "by \n", ": \n", "()", "· \n", "· ·"] {
         assert!(!shown.contains(broken), "{broken:?} in\n{shown}");
+        assert!(!verbose.contains(broken), "{broken:?} in\n{verbose}");
     }
     for whole in [
-        "attempt 1: back to prd\n",
-        "attempt 2: back to design\n",
-        "from coding to design, by Ana Example\n",
-        "attempt 4: plan aborted\n",
-        "stood at plan, by Ana Example\n",
-        "attempt 6: deleted\n",
-        "was completed, by Ana Example\n",
+        "attempt 1 left behind: back to prd  ",
+        "attempt 2 left behind: back to design  ",
+        "attempt 4 left behind: plan aborted  ",
+        "attempt 6 left behind: deleted  ",
     ] {
         assert!(shown.contains(whole), "{whole:?} not in\n{shown}");
+    }
+    for whole in [
+        "from coding to design, by Ana Example\n",
+        "stood at plan, by Ana Example\n",
+        "was completed, by Ana Example\n",
+    ] {
+        assert!(verbose.contains(whole), "{whole:?} not in\n{verbose}");
     }
 }

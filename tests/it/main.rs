@@ -151,6 +151,8 @@ mod responses;
 mod review;
 mod rules;
 #[cfg(unix)]
+mod screens;
+#[cfg(unix)]
 mod second_look;
 mod secrets;
 #[cfg(unix)]

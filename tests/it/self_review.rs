@@ -86,7 +86,7 @@ fn a_self_review_that_changed_files_has_revised_them() {
         assert_eq!(trailers["Cowork-Self-Review"], ["revised"]);
         assert_eq!(trailers["Cowork-Iterations"], ["1"]);
         assert_eq!(completed(&sandbox)["self_review"], "revised");
-        let shown = sandbox.cowork(&["log"]).exits(0).stdout;
+        let shown = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
         assert!(shown.contains("1 draft · auto · self-review revised"), "{shown}");
         assert!(sandbox.artifact("prd.md").ends_with("One more thought.\n"));
         assert!(history(&sandbox).is_empty());
@@ -143,7 +143,7 @@ fn what_a_self_review_could_not_fix_reaches_critic_and_history() {
     // It refuses nothing by itself: one draft, and no rejection.
     assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
-    assert!(shown.contains("draft 1, self-review could not fix: REQ-003"), "{shown}");
+    assert!(shown.contains("draft 1: self-review could not fix: REQ-003"), "{shown}");
     assert!(!shown.contains("rejected"), "{shown}");
     assert!(sandbox.cowork(&["show", "feedback"]).exits(0).stdout.contains(PROBLEM));
 }

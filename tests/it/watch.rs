@@ -67,13 +67,13 @@ fn a_run_is_followed_to_its_end() {
     let seen = seen(&watcher);
     // What was done before is told first, each step once.
     let order = [
-        "idea      A todo list",
+        "idea       A todo list",
         "is running (process ",
-        "rejected by critic: REQ-002",
-        "prd       3 requirements",
+        "draft 1: critic, major: REQ-002",
+        "prd        3 requirements",
         "5 tasks",
         "TASK-005",
-        "delivery  Add",
+        "delivery   Add",
     ];
     let places: Vec<usize> = order.iter().map(|text| seen.find(text).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?} {seen}");

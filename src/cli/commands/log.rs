@@ -23,6 +23,7 @@ use crate::session::{
     Attempt, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
 };
 use crate::spent::tokens;
+use crate::stage::Stage;
 use crate::ui::one_line;
 
 #[derive(Debug, Args)]
@@ -55,7 +56,7 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     count_lines(git, &mut steps)?;
     let left = attempts(git, Some(&session.name))?;
     let verbose = context.global.verbose;
-    let told = if verbose { all(&steps) } else { once(&steps) };
+    let told = if verbose { all(&steps) } else { that_count(once(&steps)) };
     let view = View {
         paint: Paint { on: context.color_stdout() },
         width: context.width(),
@@ -244,6 +245,23 @@ fn margins(steps: &[(&Step, usize)]) -> Vec<Drawn> {
 /// Every step, with nothing left out.
 fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
+}
+
+/// Without drafts of a stage that was completed later: its commit holds what was drafted.
+fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
+    let of = |step: &Step| (step.stage, step.lane());
+    let mut later: Vec<(Option<Stage>, Option<u32>)> = Vec::new();
+    let mut kept: Vec<(&Step, usize)> = Vec::new();
+    for (step, more) in steps.into_iter().rev() {
+        match step.event {
+            "stage_completed" => later.push(of(step)),
+            "draft_kept" if later.contains(&of(step)) => continue,
+            _ => {}
+        }
+        kept.push((step, more));
+    }
+    kept.reverse();
+    kept
 }
 
 /// How each tip that was left behind is compared with the present one: its commits, its documents.

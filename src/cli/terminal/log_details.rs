@@ -13,8 +13,9 @@ const NARROWEST: usize = 16;
 /// Lines below `line`, which shows the row without its margin.
 pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> Vec<String> {
     let mut told = Vec::new();
-    let is_whole =
-        line.contains(&row.text) && row.text.ends_with(one_line(&step.reason, 9_999).as_str());
+    // What the line tells in full is not told again.
+    let is_cut = !line.contains(&row.text) || row.text.contains('…');
+    let is_whole = !is_cut && !step.words().contains('\n');
     if !is_whole {
         told.extend(sanitize(&step.words()).lines().map(str::to_owned));
     }

@@ -195,13 +195,14 @@ impl Columns {
     /// The text, and behind the title of a task what it changed, as far as there is room.
     fn text_and_files(&self, row: &Row) -> String {
         let most = self.screen.map_or(usize::MAX, |_| self.text);
-        let title = measure_text_width(&row.text).max(self.title);
+        let title = measure_text_width(&row.text);
         let files = measure_text_width(&row.files);
-        if files > 0 && title + GAP + files <= most {
-            let title = pad_str(&row.text, self.title, Alignment::Left, None);
-            return format!("{title}{:GAP$}{}", "", row.files);
+        if files == 0 || title + GAP + files > most {
+            return shortened(&row.text, most);
         }
-        shortened(&row.text, most)
+        let column = title.max(self.title).min(most - GAP - files);
+        let title = pad_str(&row.text, column, Alignment::Left, None);
+        format!("{title}{:GAP$}{}", "", row.files)
     }
 
     /// Who decided, and what it took.

@@ -21,7 +21,7 @@ impl Terminal {
     /// The summary: a rule with the title, facts, and the commands that come next.
     pub(super) fn delivered(&self, screen: &mut State, told: &Delivered, spent: &Spent) {
         let width = if screen.out.width() == 0 { RULE } else { screen.out.width() };
-        let mut out = self.rule(&one_line(&told.title, width), width);
+        let mut out = format!("\n{}", self.rule(&one_line(&told.title, width), width));
         for (label, value) in facts(told, spent, screen.waited) {
             self.fact(&mut out, &label, &value, width);
         }
@@ -35,7 +35,7 @@ impl Terminal {
                 false => format!("  {words}\n    {}\n", self.paint(Slot::Code, &command)),
             };
         }
-        self.line(screen, Verbosity::Normal, out.trim_end());
+        self.line(screen, Verbosity::Normal, out.trim_end_matches('\n'));
     }
 
     fn rule(&self, title: &str, width: usize) -> String {

@@ -27,6 +27,8 @@ pub mod server;
 pub mod sessions;
 pub mod skip;
 #[cfg(unix)]
+pub mod snapshot;
+#[cfg(unix)]
 pub mod strike;
 pub mod svg;
 pub mod todo;

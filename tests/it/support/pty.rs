@@ -99,12 +99,19 @@ impl Screen {
     /// Waits for the end: exit code, and how the screen looks.
     #[track_caller]
     pub fn ends(mut self) -> (i32, String) {
+        let code = self.runs_out();
+        (code, self.parser.screen().contents())
+    }
+
+    /// Waits for the end and answers with the exit code; the screen stays to be looked at.
+    #[track_caller]
+    pub fn runs_out(&mut self) -> i32 {
         let rest = self.session.exp_eof().unwrap();
         self.take(&rest);
         let WaitStatus::Exited(_, code) = self.session.process().wait().unwrap() else {
             panic!("ended by a signal");
         };
-        (code, self.parser.screen().contents())
+        code
     }
 }
 

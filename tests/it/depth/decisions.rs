@@ -1,0 +1,81 @@
+//! What a session asks of a person at each depth: how many decisions, and how many lines to read. The
+//! same idea in the same repository, passed at every gate by somebody at a terminal.
+
+use regex::Regex;
+
+use super::{plan, with_code};
+use crate::support::todo;
+use crate::support::{Reply, Sandbox};
+
+/// A gate as it was when its key was pressed.
+#[derive(Debug)]
+struct Gate {
+    stage: String,
+    /// Lines on the screen, from its heading to its prompt.
+    lines: usize,
+    /// Lines of the document that it is about.
+    document: usize,
+}
+
+fn has_prompt(now: &str) -> bool {
+    now.trim_end().ends_with('▸')
+}
+
+/// Passes every gate of a session at this depth.
+fn gates(sandbox: &Sandbox, depth: &str) -> Vec<Gate> {
+    let new = ["new", "-n", "todo", "a todo list for the terminal", "--depth", depth];
+    let mut screen = sandbox.screen(100, &new);
+    let mut gates = Vec::new();
+    let document = Regex::new(r"\.md: (\d+) lines").unwrap();
+    loop {
+        let seen = screen.shows(|now| has_prompt(now) || now.contains("━━ delivered ━━"));
+        if !has_prompt(&seen) {
+            assert_eq!(screen.ends().0, 0);
+            return gates;
+        }
+        let lines: Vec<&str> = seen.trim_end().lines().collect();
+        let heading = lines.iter().rposition(|line| line.contains("your decision")).unwrap();
+        let gate = &lines[heading..];
+        let stage = gate[0].trim_start_matches('━').split_whitespace().next().unwrap();
+        gates.push(Gate {
+            stage: stage.to_owned(),
+            lines: gate.len(),
+            document: document
+                .captures(&gate.join("\n"))
+                .map_or(0, |found| found[1].parse().unwrap()),
+        });
+        screen.types("p");
+        screen.shows(|now| !has_prompt(now));
+    }
+}
+
+#[test]
+fn a_deeper_session_asks_more_and_none_asks_more_than_is_said_here() {
+    let mut before = 0;
+    for (depth, stages, most, document) in [
+        ("quick", &["plan", "coding"][..], 120, 50),
+        ("standard", &["prd", "plan", "coding"], 180, 120),
+        ("thorough", &["idea", "prd", "design", "plan", "coding"], 300, 180),
+    ] {
+        let sandbox = with_code();
+        let content = if depth == "quick" { plan() } else { todo::plan() };
+        sandbox
+            .script("plan", Reply::call("save_plan_doc", serde_json::json!({"content": content})));
+        let gates = gates(&sandbox, depth);
+        let asked: Vec<&str> = gates.iter().map(|gate| gate.stage.as_str()).collect();
+        let lines: usize = gates.iter().map(|gate| gate.lines).sum();
+        let documents: usize = gates.iter().map(|gate| gate.document).sum();
+        println!(
+            "{depth}: {} decisions, {lines} lines on the screen, {documents} lines of documents",
+            gates.len()
+        );
+        for Gate { stage, lines, document } in &gates {
+            println!("  {stage}: {lines} lines on the screen, {document} of its document");
+        }
+        assert_eq!(asked, stages, "{depth}");
+        assert!(lines <= most && documents <= document, "{depth}: {gates:?}");
+        assert!(gates.iter().all(|gate| gate.lines <= 60), "{depth}: {gates:?}");
+        assert!(gates.len() > before, "{depth}");
+        before = gates.len();
+    }
+}
