@@ -117,6 +117,17 @@ pub enum Event {
         /// What a model asks of the person, where it is more than a review.
         reason: Option<String>,
     },
+    /// The actor has answered a person's question about its draft, which decides nothing.
+    QuestionAnswered {
+        /// Which stage.
+        stage: Stage,
+        /// Draft number.
+        iteration: u32,
+        /// What was asked.
+        question: String,
+        /// The answer, in Markdown.
+        answer: String,
+    },
     /// A stage's commit exists.
     StageCompleted {
         /// Which.

@@ -30,6 +30,8 @@ pub struct Brief {
     pub temperature: f64,
     /// Most turns.
     pub max_turns: u32,
+    /// The number of its first turn, which is 1 but where a conversation about the same draft came before.
+    pub first_turn: u32,
     /// Tokens the model can hold.
     pub context_window: u64,
     /// Calls a guard refused earlier in this stage.

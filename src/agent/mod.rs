@@ -65,7 +65,7 @@ pub async fn run(
             }
             Standing::Lacks(what) => talk.tell(what, transcript)?,
         }
-        if talk.turn > brief.max_turns {
+        if talk.turn >= brief.first_turn.saturating_add(brief.max_turns) {
             let text =
                 format!("{} {} stopped after {} turns", brief.stage, brief.role, brief.max_turns);
             sink.emit(Event::Warning { text });

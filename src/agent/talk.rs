@@ -89,7 +89,7 @@ impl Talk {
             opening: if goes_on { 0 } else { opening.len() },
             room: window::room(brief.context_window, &tools),
             tools,
-            turn: 1,
+            turn: brief.first_turn,
             nudges: 0,
             acted: false,
             newest: NewestTurn::default(),

@@ -8,7 +8,7 @@ use crate::gate::clean::clean_line;
 use crate::gate::editor::EditResult;
 use crate::gate::menu::{failed, say};
 use crate::gate::terminal::Terminal;
-use crate::gate::{Decision, Draft, Gate, comments, screen};
+use crate::gate::{Actor, AfterEdit, Decision, Draft, Gate, comments, screen};
 
 /// What the files held when a person was told that they are not what is shown.
 pub(super) type Announced = Option<Vec<Vec<u8>>>;
@@ -47,36 +47,40 @@ pub(super) fn edit(
         say(terminal, "there is no document to edit here; f says what to change")?;
         return Ok(None);
     }
-    let mut changed = Vec::new();
-    loop {
+    let mut changed: Vec<PathBuf> = Vec::new();
+    let now = loop {
         match gate.editor.open(files) {
-            Ok(EditResult::Changed(now)) => changed = now,
+            Ok(EditResult::Changed(now)) => {
+                changed.extend(now);
+                changed.sort();
+                changed.dedup();
+            }
             Ok(EditResult::Unchanged) if changed.is_empty() => {
                 say(terminal, "nothing was changed; p passes the draft as it is")?;
                 return Ok(None);
             }
-            Ok(EditResult::Unchanged) => return Ok(Some(Decision::Stop)),
+            Ok(EditResult::Unchanged) => {}
             Err(error) => {
                 failed(terminal, &error)?;
                 return Ok(None);
             }
         }
-        let unreadable = (draft.unreadable)()?;
-        if unreadable.is_empty() {
-            break;
+        let Some(now) = read(terminal, draft)? else { return Ok(None) };
+        // Comments ask for another draft, whatever the checks say of this one.
+        let broken = (draft.broken)(count_comments(gate, draft, &now) == 0)?;
+        if broken.lines.is_empty() {
+            break now;
         }
-        for line in &unreadable {
-            say(terminal, &clean_line(line))?;
+        match gate.broken(&broken, draft.actor != Actor::Absent)? {
+            AfterEdit::EditAgain => {}
+            AfterEdit::TakeBack => return Ok(Some(Decision::TakeBack)),
+            AfterEdit::HandOver => return Ok(Some(Decision::HandOver)),
+            AfterEdit::Leave => return Ok(Some(Decision::Stop)),
         }
-        say(
-            terminal,
-            "your editor opens again; closed without a change, the draft waits as it is",
-        )?;
-    }
+    };
     let names: Vec<_> =
         changed.iter().map(|path| screen::shown_path(path, &gate.editor.cwd)).collect();
     let names = names.join(", ");
-    let Some(now) = read(terminal, draft)? else { return Ok(None) };
     let others = differing(draft, &now, files);
     if !others.is_empty() {
         *announced = Some(now);
@@ -120,6 +124,19 @@ fn differing(draft: &Draft<'_>, now: &[Vec<u8>], but: &[PathBuf]) -> String {
         .map(|(document, _)| clean_line(&document.name))
         .collect();
     names.join(", ")
+}
+
+/// What of the draft is the person's: what is known to be edited, or is on disk in the place of what is
+/// shown.
+pub(super) fn edited(draft: &Draft<'_>) -> Option<String> {
+    let mut names = draft.edited.clone().into_iter().collect::<Vec<_>>();
+    for document in &draft.documents {
+        let now = std::fs::read(&document.path);
+        if names.is_empty() && now.is_ok_and(|now| now != document.text.as_bytes()) {
+            names.push(clean_line(&document.name));
+        }
+    }
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// How many comments the person wrote.

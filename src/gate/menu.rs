@@ -8,10 +8,10 @@ use crate::gate::clean::{clean, clean_colored, clean_line};
 use crate::gate::edits::{edit, edit_code, pass};
 use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key, Terminal, Text};
-use crate::gate::{Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen};
+use crate::gate::{Actor, Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
-use crate::wrap::hanging;
+use crate::wrap::{hanging, hanging_command};
 
 /// Asks until there is a decision, here or elsewhere; the first one counts.
 pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
@@ -38,14 +38,19 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
 /// Asks here until there is a decision; none where somebody elsewhere has answered.
 fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
-    terminal.write("\x07")?;
-    draw(gate, draft)?;
+    match &draft.reply {
+        Some(reply) if !reply.redraws => again(gate, draft, &reply.text)?,
+        reply => {
+            terminal.write("\x07")?;
+            draw(gate, draft, reply.as_ref().map_or("", |reply| &reply.text))?;
+        }
+    }
     let mut announced = None;
     // The Enter that follows a key by habit is no key of its own.
     let mut after_key = false;
     loop {
         let answered = || gate.elsewhere.has_answered();
-        let Some(key) = terminal::menu_key_unless(terminal, &['f'], &answered)? else {
+        let Some(key) = terminal::menu_key_unless(terminal, &['f', 't'], &answered)? else {
             return Ok(None);
         };
         if key == Key::Enter {
@@ -61,9 +66,10 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             unknown(terminal, key)?;
             continue;
         }
-        // A text follows `f` on the same line.
+        // A text follows on the same line.
         if let Key::Char(c) = key
             && c != 'f'
+            && (c != 't' || draft.actor != Actor::Answers)
         {
             terminal.write(&format!("{c}\n"))?;
         }
@@ -85,6 +91,9 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 Text::End => Some(Decision::Stop),
             },
             Key::Char('F') => long_feedback(gate)?,
+            Key::Char('t') => question(terminal, draft)?,
+            Key::Char('m') => Some(Decision::OtherModel),
+            Key::Char('x') => Some(Decision::TakeBack),
             Key::Char(c @ ('d' | 'v' | 'V')) => {
                 let paged = match c {
                     'd' => show_diff(gate, draft)?,
@@ -94,7 +103,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                     _ => show_documents(gate, draft, &draft.documents.iter().collect::<Vec<_>>())?,
                 };
                 if paged {
-                    draw(gate, draft)?;
+                    draw(gate, draft, "")?;
                     continue;
                 }
                 None
@@ -138,11 +147,38 @@ fn unknown(terminal: &dyn Terminal, key: Key) -> Result<()> {
     Ok(())
 }
 
-/// The whole gate. What was typed before it was there cannot be about a draft nobody had seen.
-fn draw(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<()> {
+/// The whole gate, and what is said above its menu. What was typed before it was there cannot be about
+/// a draft nobody had seen.
+fn draw(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     gate.terminal.write(&screen::draft(gate, draft))?;
+    again(gate, draft, reply)
+}
+
+/// The menu below what came of the last key.
+fn again(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
+    for line in clean(reply).lines() {
+        let line = hanging_command(line, gate.terminal.width(), 2);
+        gate.terminal.write(&format!("{line}\n"))?;
+    }
     gate.terminal.discard_typed();
     gate.terminal.write(&menu_lines::menu(gate, draft))
+}
+
+/// A question to the actor, which decides nothing.
+fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decision>> {
+    if let Actor::Agent(name) = &draft.actor {
+        let name = clean_line(name);
+        say(
+            terminal,
+            &format!("{name} cannot be asked: it would write; f tells it what to change"),
+        )?;
+        return Ok(None);
+    }
+    Ok(match terminal::text(terminal, "t  ")? {
+        Text::Given(text) => Some(Decision::Question(text)),
+        Text::Nothing => None,
+        Text::End => Some(Decision::Stop),
+    })
 }
 
 fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {

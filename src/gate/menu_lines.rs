@@ -3,7 +3,7 @@
 use crate::gate::clean::clean_line;
 use crate::gate::paint::Paint;
 use crate::gate::screen;
-use crate::gate::{Draft, Gate};
+use crate::gate::{Actor, Draft, Gate, edits};
 
 /// What stands before the key that is pressed.
 pub(super) const PROMPT: &str = "▸ ";
@@ -102,6 +102,29 @@ fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
         "feedback: say what to change (Enter sends it, Esc goes back)",
     ));
     keys.push(entry('F', "", format!("write feedback in {editor}")));
+    match &draft.actor {
+        Actor::Answers => keys.push(entry(
+            't',
+            "ask the actor",
+            "ask the actor about the draft: it answers, changes nothing, and the draft stays as it is",
+        )),
+        Actor::Agent(name) => {
+            let name = clean_line(name);
+            keys.push(entry('t', "", format!("ask the actor: not possible here, {name} would write")));
+        }
+        Actor::Absent => {}
+    }
+    if draft.other_models {
+        let now = draft.next_by.as_ref().map(|name| format!(" (now {})", clean_line(name)));
+        let now = now.unwrap_or_default();
+        keys.push(entry(
+            'm',
+            "other model",
+            format!(
+                "another model for the next drafts of this stage{now}; your configuration stays"
+            ),
+        ));
+    }
     keys
 }
 
@@ -121,6 +144,13 @@ fn looks(draft: &Draft<'_>) -> Vec<Entry> {
     }
     if let Some(depth) = draft.more {
         keys.push(entry('+', "deeper", format!("more process: go on as a {depth} session")));
+    }
+    if let Some(edited) = edits::edited(draft) {
+        keys.push(entry(
+            'x',
+            "take my edit back",
+            format!("take your edit of {edited} back: it is kept as an attempt first"),
+        ));
     }
     keys.push(entry('a', "abort", "abort (everything is kept)"));
     keys.push(entry('q', "stop for now", "stop for now: draft kept, working tree left clean"));

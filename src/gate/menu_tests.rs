@@ -6,7 +6,7 @@ use super::*;
 use crate::error::{Kind, kind_of};
 use crate::event::Usage;
 use crate::gate::terminal::scripted::Scripted;
-use crate::gate::{Editor, Pagers, Said, Since};
+use crate::gate::{Broken, Editor, Pagers, Said, Since};
 use crate::spent::Spent;
 
 const EARLIER: [Stage; 2] = [Stage::Idea, Stage::Prd];
@@ -75,7 +75,12 @@ impl Desk {
             critic_next: true,
             diffstat: None,
             full_diff: &diff,
-            unreadable: &|| Ok(Vec::new()),
+            broken: &|_| Ok(Broken::default()),
+            edited: None,
+            actor: Actor::Absent,
+            other_models: false,
+            next_by: None,
+            reply: None,
             earlier: &EARLIER,
             more: None,
             note: None,

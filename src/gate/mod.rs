@@ -5,6 +5,7 @@
 //! in every corner: nothing but a deliberate key passes a draft, and what was passed is what
 //! was shown or what the person saved.
 
+mod broken;
 pub mod clean;
 pub mod comments;
 mod decide;
@@ -34,6 +35,7 @@ use crate::error::Error;
 use crate::spent::Spent;
 use crate::stage::{Depth, Stage};
 
+pub use broken::{AfterEdit, Broken};
 pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
 pub use elsewhere::{Elsewhere, NobodyElse};
@@ -113,6 +115,14 @@ pub enum Decision {
     Feedback(String),
     /// The person edited code: it is looked at again.
     Look,
+    /// The person's edit, which the checks refuse, goes to the actor as it is.
+    HandOver,
+    /// The person's own edit of this draft is taken back, once it is kept.
+    TakeBack,
+    /// The actor answers a question about the draft.
+    Question(String),
+    /// Another model makes the next draft.
+    OtherModel,
     /// Back to an earlier stage.
     GoBack(Stage),
     /// More process from here on.
@@ -140,6 +150,35 @@ impl Document {
     /// What a person is shown, uncleaned.
     pub fn shown(&self) -> &str {
         self.readable.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// Whether the actor can be asked about its draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// It answers.
+    Answers,
+    /// It is an agent program, which has no tools that only read.
+    Agent(String),
+    /// No model is asked here.
+    Absent,
+}
+
+/// What came of a key after which the gate opens again.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// What is said above the menu, cleaned here.
+    pub text: String,
+    /// The draft is another one now, and is shown again.
+    pub redraws: bool,
+    /// The person may have gone away while they waited for it.
+    pub calls: bool,
+}
+
+impl Reply {
+    /// Of a key that was answered at once, and left the draft as it is.
+    pub fn at_once(text: impl Into<String>) -> Self {
+        Self { text: text.into(), redraws: false, calls: false }
     }
 }
 
@@ -205,8 +244,18 @@ pub struct Draft<'a> {
     pub diffstat: Option<String>,
     /// The whole diff, made only when asked for; the argument asks for git's colours.
     pub full_diff: &'a dyn Fn(bool) -> anyhow::Result<String>,
-    /// What cannot be read of the documents as they are on disk: `prd.md:12: …`.
-    pub unreadable: &'a dyn Fn() -> anyhow::Result<Vec<String>>,
+    /// What is wrong with the documents as they are on disk; the argument asks for the checks, too.
+    pub broken: &'a dyn Fn(bool) -> anyhow::Result<Broken>,
+    /// What the person has edited of this draft, as far as it is known: `prd.md`.
+    pub edited: Option<String>,
+    /// Whether the actor can be asked about the draft.
+    pub actor: Actor,
+    /// Whether another model can be taken for the next draft.
+    pub other_models: bool,
+    /// Who makes the next draft, where a person has chosen another model.
+    pub next_by: Option<String>,
+    /// What came of the last key, where the gate opens again because of it.
+    pub reply: Option<Reply>,
     /// Stages one can go back to.
     pub earlier: &'a [Stage],
     /// The depth the session can be raised to.
@@ -251,7 +300,9 @@ impl Gate<'_> {
     /// # Errors
     /// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
     pub fn ask(&self, draft: &Draft<'_>) -> anyhow::Result<Decision> {
-        (self.call)(&format!("{} waits for you", draft.stage));
+        if draft.reply.as_ref().is_none_or(|reply| reply.calls) {
+            (self.call)(&format!("{} waits for you", draft.stage));
+        }
         if let Some(guide) = self.guide
             && !guide.explain(self, draft)?
         {
@@ -268,6 +319,15 @@ impl Gate<'_> {
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
         (self.call)(&format!("{} cannot continue and waits for you", what.stage));
         limit::run(self.terminal, self.elsewhere, what)
+    }
+
+    /// Says what is wrong with what a person saved, and asks what comes of it. The actor can get it only
+    /// where it goes on (`to_actor`).
+    ///
+    /// # Errors
+    /// As [`Gate::ask`].
+    pub fn broken(&self, what: &Broken, to_actor: bool) -> anyhow::Result<AfterEdit> {
+        broken::ask(self, what, to_actor)
     }
 
     /// Asks what becomes of facts that are proposed. A closed terminal is [`LearnedDecision::Later`].

@@ -30,6 +30,9 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     if let Some(note) = &draft.note {
         labelled(&mut above, width, "Note", note);
     }
+    if let Some(model) = &draft.next_by {
+        labelled(&mut above, width, "Next", &format!("draft by {}", clean_line(model)));
+    }
     let below = below(
         paint,
         width,

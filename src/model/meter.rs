@@ -11,9 +11,10 @@ use super::ledger::{Ledger, Place};
 use super::{
     BoxFuture, Model, ModelError, OnText, Position, Request, Turn, budget, dialect, price,
 };
-use crate::config::Budget;
+use crate::config::{Budget, Price};
 use crate::event::Usage;
 use crate::spent::Spent;
+use crate::stage::{Role, Stage};
 
 /// Whoever is told that a try failed, a parameter is left out, or a budget runs low: one line for
 /// a person.
@@ -22,7 +23,7 @@ pub type Notice = Rc<dyn Fn(&str)>;
 /// See the module.
 #[derive(Default)]
 pub struct Meter {
-    budget: Budget,
+    budget: RefCell<Budget>,
     notice: Option<Notice>,
     state: RefCell<State>,
 }
@@ -75,7 +76,7 @@ impl Drop for Working<'_> {
 impl Meter {
     /// A meter for this budget. Until [`Meter::open`] nothing is written down.
     pub fn new(budget: Budget, notice: Option<Notice>) -> Self {
-        Self { budget, notice, state: RefCell::default() }
+        Self { budget: budget.into(), notice, state: RefCell::default() }
     }
 
     /// Goes on with the ledger of a session that stands on the commit `on`, and of which history
@@ -113,6 +114,22 @@ impl Meter {
         state.ledger.total().since(state.before)
     }
 
+    /// The number that the next turn of a role gets which is no part of the conversation that the draft came
+    /// of.
+    pub fn next_turn(&self, stage: Stage, role: Role, iteration: u32) -> u32 {
+        let of_draft = |place: &&Place| {
+            (place.stage, place.role, place.iteration) == (Some(stage), role, iteration)
+        };
+        let state = self.state.borrow();
+        let places = state.ledger.answered().iter().map(|answered| &answered.place);
+        places.filter(of_draft).map(|place| place.turn).max().unwrap_or(0).saturating_add(1)
+    }
+
+    /// Notes what a model costs that is asked from now on, where the user has said nothing about it.
+    pub fn costs(&self, model: &str, price: Price) {
+        self.budget.borrow_mut().prices.entry(model.to_owned()).or_insert(price);
+    }
+
     /// What was used since the last call, by model.
     pub fn take(&self) -> Vec<(String, Spent)> {
         std::mem::take(&mut self.state.borrow_mut().fresh)
@@ -136,7 +153,7 @@ impl Meter {
     ) -> Result<(), ModelError> {
         let mut state = self.state.borrow_mut();
         state.tick();
-        let price = self.budget.prices.get(model);
+        let price = self.budget.borrow().prices.get(model).copied();
         // Four characters a token is a guess; what the server counted makes it knowledge.
         let input = state.ledger.share().map_or(0, |share| (guess.input as f64 * share) as u64);
         let cheapest = price.map_or(0.0, |price| price.input.min(price.cached));
@@ -147,9 +164,10 @@ impl Meter {
             ..Spent::default()
         };
         let costless = state.costless.contains(model);
-        let unpriced = costless.then(|| budget::unpriced_error(&self.budget, model)).flatten();
+        let unpriced =
+            costless.then(|| budget::unpriced_error(&self.budget.borrow(), model)).flatten();
         if let Some(refusal) =
-            unpriced.or_else(|| budget::refusal(&self.budget, &state.used(), &next))
+            unpriced.or_else(|| budget::refusal(&self.budget.borrow(), &state.used(), &next))
         {
             // Only for whoever asks later what comes next.
             if let Err(error) = state.ledger.refuse(model, next) {
@@ -168,7 +186,7 @@ impl Meter {
 
     /// How long the session may still work, where that is limited.
     pub(super) fn time_left(&self) -> Option<Duration> {
-        let limit = Duration::from_secs(self.budget.wall_s);
+        let limit = Duration::from_secs(self.budget.borrow().wall_s);
         let mut state = self.state.borrow_mut();
         state.tick();
         let runs = !limit.is_zero() && state.clock.is_some();
@@ -194,7 +212,7 @@ impl Meter {
     pub(super) fn refusal(&self) -> Option<ModelError> {
         let mut state = self.state.borrow_mut();
         state.tick();
-        budget::refusal(&self.budget, &state.used(), &Spent::default())
+        budget::refusal(&self.budget.borrow(), &state.used(), &Spent::default())
     }
 
     /// Counts a try that has come to its end. `model` is the configured name.
@@ -216,7 +234,7 @@ impl Meter {
         }
         let after = state.used();
         drop(state);
-        for line in budget::warnings(&self.budget, &before, &after) {
+        for line in budget::warnings(&self.budget.borrow(), &before, &after) {
             tracing::warn!("{line}");
             if let Some(notice) = &self.notice {
                 notice(&line);
@@ -234,7 +252,8 @@ impl Meter {
         };
         spent.usage = usage;
         spent.guessed = u64::from(bill.guessed);
-        let prices = &self.budget.prices;
+        let budget = self.budget.borrow();
+        let prices = &budget.prices;
         let priced = || {
             price::cost(usage, model, prices).or_else(|| price::cost(usage, &bill.model, prices))
         };
@@ -306,7 +325,6 @@ impl<M: Model> Model for Metered<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Price;
     use crate::model::testserver::request;
 
     fn usage(input: u64) -> Usage {

@@ -19,6 +19,7 @@ mod files;
 mod history;
 mod knowledge;
 mod limits;
+pub(crate) mod other_models;
 mod outcome;
 mod progress;
 pub mod prompts;
@@ -40,6 +41,7 @@ pub(crate) use evidence::refused_in;
 pub use history::discarded::Discarded;
 pub use history::rewind::before;
 pub use limits::blocked::{files_show, has_failed, why_blocked};
+pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
 pub use review::answer::Answer;
 pub use run::{Env, Models};
 

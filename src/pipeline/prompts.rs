@@ -24,6 +24,8 @@ pub const SYSTEM: Prompt = prompt!("system.md");
 pub const START: Prompt = prompt!("start.md");
 /// The actor reading its own first draft.
 pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
+/// A person's question about the draft.
+pub const QUESTION: Prompt = prompt!("question.md");
 /// A later draft in a conversation that goes on.
 pub const DRAFT_AGAIN: Prompt = prompt!("draft-again.md");
 /// What a task is, in each brief of one.
@@ -113,6 +115,8 @@ pub struct Variables {
     pub levels: usize,
     /// Characters of the report's title.
     pub longest_title: usize,
+    /// What a person asks about the draft; only where one does.
+    pub question: String,
     /// What the draft must answer.
     pub feedback: Vec<FeedbackItem>,
     /// True in a change request.
@@ -220,7 +224,7 @@ mod tests {
     fn all() -> Vec<Prompt> {
         let mut all =
             vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
-        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR]);
+        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR, QUESTION]);
         all.extend(
             languages::ALL
                 .iter()

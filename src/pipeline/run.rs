@@ -8,13 +8,14 @@ use std::rc::Rc;
 use crate::artifact::check::made_before;
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
-use crate::config::{Config, DEFAULT_MODEL, Limits};
+use crate::config::{Config, DEFAULT_MODEL, Limits, ModelConfig};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate::{Gate, Mode};
 use crate::git::{Git, Oid};
 use crate::model::Model;
 use crate::model::meter::Meter;
+use crate::pipeline::other_models::{OtherModels, Player};
 use crate::pipeline::prompts::Prompts;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir};
@@ -26,7 +27,9 @@ use crate::workspace::{SessionFiles, Workspace};
 /// The models of a run.
 pub struct Models {
     /// By configured name; `default` is always there.
-    pub by_name: BTreeMap<String, Box<dyn Model>>,
+    pub by_name: BTreeMap<String, Rc<dyn Model>>,
+    /// Their settings, with all that the configuration leaves open.
+    pub settings: BTreeMap<String, ModelConfig>,
     /// What they all are counted by.
     pub meter: Rc<Meter>,
 }
@@ -36,7 +39,7 @@ impl Models {
     ///
     /// # Errors
     /// Kind `Model`: the configuration names one that there is none of.
-    pub fn first(&self, config: &Config, is_patch: bool) -> anyhow::Result<&dyn Model> {
+    pub fn first(&self, config: &Config, is_patch: bool) -> anyhow::Result<Rc<dyn Model>> {
         // No depth is chosen yet: the first of all stages.
         match stages::order(Depth::default(), is_patch, None).next() {
             Some(stage) => self.get(config.model_for(stage, Role::Actor)?.0),
@@ -44,9 +47,9 @@ impl Models {
         }
     }
 
-    fn get(&self, name: &str) -> anyhow::Result<&dyn Model> {
+    fn get(&self, name: &str) -> anyhow::Result<Rc<dyn Model>> {
         match self.by_name.get(name).or_else(|| self.by_name.get("default")) {
-            Some(model) => Ok(model.as_ref()),
+            Some(model) => Ok(Rc::clone(model)),
             None => Err(Error::model(format!("there is no model '{name}'")).into()),
         }
     }
@@ -62,6 +65,8 @@ pub struct Env<'a> {
     pub config: &'a Config,
     /// Models.
     pub models: &'a Models,
+    /// Where others come from that a person may take; none where answers are played back.
+    pub others: Option<&'a dyn OtherModels>,
     /// Files and commands.
     pub workspace: &'a Workspace,
     /// J.
@@ -111,6 +116,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kept: RefCell<Option<String>>,
     /// This run has made a working tree for an agent program.
     pub(crate) has_agent_worktree: Cell<bool>,
+    /// Who makes the drafts of this stage, where a person has taken another model for it.
+    pub(crate) taken: RefCell<Option<(Stage, Player)>>,
     /// Warnings this run has given that are given once.
     warned: RefCell<BTreeSet<String>>,
 }
@@ -127,6 +134,7 @@ impl<'a> Run<'a> {
             continues_transcript: Cell::default(),
             kept: RefCell::default(),
             has_agent_worktree: Cell::default(),
+            taken: RefCell::default(),
             warned: RefCell::default(),
         }
     }
@@ -158,7 +166,7 @@ impl<'a> Run<'a> {
 
     /// Whether a stage's drafts are by an agent program, which works on files without our tools.
     pub(crate) fn is_drafted_by_agent(&self, stage: Stage) -> bool {
-        self.model_for(stage, Role::Actor).is_ok_and(|(model, _)| model.agent().is_some())
+        self.player(stage, Role::Actor).is_ok_and(|player| player.model.agent().is_some())
     }
 
     /// Whether the actor's conversation goes on from one stage to the other, or from one draft or task to
@@ -311,9 +319,16 @@ impl<'a> Run<'a> {
         self.env.sink.emit(Event::Note { text: text.into() });
     }
 
-    pub(crate) fn model_for(&self, stage: Stage, role: Role) -> anyhow::Result<(&dyn Model, u64)> {
+    /// Who plays a role in a stage: the configured model, or for drafts the one a person has taken.
+    pub(crate) fn player(&self, stage: Stage, role: Role) -> anyhow::Result<Player> {
+        let drafts = matches!(role, Role::Actor | Role::SelfReview);
+        let taken = self.taken.borrow();
+        if let Some((_, player)) = taken.as_ref().filter(|(of, _)| drafts && *of == stage) {
+            return Ok(player.clone());
+        }
         let (name, config) = self.env.config.model_for(stage, role)?;
-        Ok((self.env.models.get(name)?, config.context_window))
+        let model = self.env.models.get(name)?;
+        Ok(Player { name: name.to_owned(), config: config.clone(), model })
     }
 }
 

@@ -24,7 +24,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
-use crate::pipeline::review::{self, feedback};
+use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::{criteria, critic, edits, limits, record_stage};
 use crate::record::DraftEnding;
@@ -60,6 +60,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
         }
         return Ok(StageEnd::Waiting(reason));
     };
+    other_model::take_up(run, spec, &mut progress).await?;
     dropped::tell_why_again(run, spec.stage, progress.offset)?;
     progress.evidence = evidence;
     if spec.writes_code() {
@@ -71,10 +72,10 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
         run.recorder().expect_tip(&run.session.tip)?;
         let mut turned = step(run, spec, &mut progress).await?;
         if let StepOutcome::Asks(wish) = turned {
-            turned = limits::request(run, spec, &mut progress, wish)?;
+            turned = limits::request(run, spec, &mut progress, wish).await?;
         }
         if let StepOutcome::Blocked(why) = turned {
-            turned = limits::stuck(run, spec, &mut progress, why)?;
+            turned = limits::stuck(run, spec, &mut progress, why).await?;
         }
         if let StepOutcome::Ends(end) = turned {
             return Ok(end);
@@ -96,7 +97,7 @@ async fn step(
     {
         // Before anything is done about the draft: a role that stopped to ask may not have
         // finished it, and checks would send it back without an answer.
-        return limits::read_draft(run, spec, progress, words);
+        return limits::read_draft(run, spec, progress, words).await;
     }
     if progress.needs_draft {
         match limits::may_draft(run, spec, progress)? {
@@ -109,7 +110,7 @@ async fn step(
             other => return Ok(other),
         }
     }
-    match review::unread_edits::follow(run, spec, progress)? {
+    match review::unread_edits::follow(run, spec, progress).await? {
         StepOutcome::Next => {}
         other => return Ok(other),
     }
@@ -132,7 +133,7 @@ async fn step(
             other => return Ok(other),
         }
     }
-    match review::pass_gate(run, spec, progress)? {
+    match review::pass_gate(run, spec, progress).await? {
         StepOutcome::Next => {}
         other => return Ok(other),
     }
@@ -232,7 +233,7 @@ async fn checks_hold(
         // What a person wrote is not handed to the actor before the person has seen why.
         edit.told = true;
         progress.approval = None;
-        return review::refused_edit(run, spec, progress, &report);
+        return review::refused_edit(run, spec, progress, &report).await;
     }
     let at = now();
     let entries: Vec<Feedback> = report

@@ -45,6 +45,8 @@ pub struct DraftNotes {
     pub self_review: String,
     /// How many calls a guard has refused in the stage.
     pub refusals: u32,
+    /// The model that a person has taken for the next drafts, in the pipeline's own form.
+    pub taken: String,
     /// Why it cannot go on without a person, in the pipeline's own form.
     pub stuck: Option<String>,
 }
@@ -73,6 +75,22 @@ pub fn keep(
     keep_tree(recorder, tip, &tree, stage, iteration, ending, notes)
 }
 
+/// Keeps the present draft with what a person has asked about it and what the actor has answered.
+pub fn keep_answer(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    stage: Stage,
+    iteration: u32,
+    notes: &DraftNotes,
+    (question, answer): (&str, &str),
+) -> anyhow::Result<Oid> {
+    let mut trailers = trailers(recorder, stage, iteration, DraftEnding::Whole, notes);
+    trailers.push(key::ASKED, question);
+    let subject = format!("{stage}: a question about draft {iteration}");
+    let message = Message { subject, body: answer.to_owned(), trailers };
+    write(recorder, tip, &recorder.tree(tip)?, stage, message)
+}
+
 /// Keeps a document that was drafted before any run as the first draft of a stage.
 pub fn begin(
     recorder: &Recorder<'_>,
@@ -92,7 +110,8 @@ pub fn keep_again(recorder: &Recorder<'_>, draft: &Entry, stage: Stage) -> anyho
     let tip = draft.parents.first().unwrap_or(&draft.commit);
     let tree = git::snapshot::tree_of(recorder.git, draft.commit.as_str())?
         .unwrap_or_else(|| draft.commit.clone());
-    write(recorder, tip, &tree, stage, draft.iterations(), draft.trailers.clone())
+    let message = message(stage, draft.iterations(), draft.trailers.clone());
+    write(recorder, tip, &tree, stage, message)
 }
 
 /// The same with a tree that is known.
@@ -105,6 +124,18 @@ pub(super) fn keep_tree(
     ending: DraftEnding,
     notes: &DraftNotes,
 ) -> anyhow::Result<Oid> {
+    let trailers = trailers(recorder, stage, iteration, ending, notes);
+    write(recorder, tip, tree, stage, message(stage, iteration, trailers))
+}
+
+/// What is noted with a draft.
+fn trailers(
+    recorder: &Recorder<'_>,
+    stage: Stage,
+    iteration: u32,
+    ending: DraftEnding,
+    notes: &DraftNotes,
+) -> Trailers {
     let mut trailers = recorder.base_trailers();
     trailers.push(key::EVENT, "draft");
     trailers.push(key::STAGE, stage.name());
@@ -141,8 +172,13 @@ pub(super) fn keep_tree(
     if notes.refusals > 0 {
         trailers.push(key::REFUSALS, notes.refusals.to_string());
     }
+    trailers.push(key::ACTOR_MODEL, &notes.taken);
     trailers.push(key::STUCK, notes.stuck.as_deref().unwrap_or_default());
-    write(recorder, tip, tree, stage, iteration, trailers)
+    trailers
+}
+
+fn message(stage: Stage, iteration: u32, trailers: Trailers) -> Message {
+    Message { subject: format!("{stage}: draft {iteration}"), body: String::new(), trailers }
 }
 
 fn write(
@@ -150,18 +186,16 @@ fn write(
     tip: &Oid,
     tree: &Oid,
     stage: Stage,
-    iteration: u32,
-    trailers: Trailers,
+    message: Message,
 ) -> anyhow::Result<Oid> {
     let name = RefNames::draft(recorder.name, stage);
     let before = recorder.git.resolve(name.as_str())?;
-    let message =
-        Message { subject: format!("{stage}: draft {iteration}"), body: String::new(), trailers };
+    let subject = message.subject.replacen(&format!("{stage}: "), "", 1);
     let parents: Vec<Oid> = std::iter::once(tip.clone()).chain(before.clone()).collect();
     let message = recorder.without_secrets(&message).render();
     let commit = git::made::commit_tree(recorder.git, tree, &parents, &message)?;
     point("draft.before-ref");
-    let transaction = RefTransaction::new(format!("cowork: draft {iteration} of {stage}"));
+    let transaction = RefTransaction::new(format!("cowork: {subject} of {stage}"));
     match before {
         Some(before) => transaction.update(&name, &commit, &before),
         None => transaction.create(&name, &commit),

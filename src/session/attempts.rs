@@ -64,6 +64,7 @@ pub struct Attempt {
     /// How a draft was dropped with it.
     pub back: Option<Back>,
     /// [`Verdict::Passed`] for a copy that was made although nothing was left behind,
+    /// [`Verdict::Edited`] for a person's edit of a draft that they took back,
     /// [`Verdict::Auto`] when no person wanted it.
     pub verdict: Option<Verdict>,
     /// Unix seconds.
@@ -79,6 +80,11 @@ impl Attempt {
     /// True when something was left behind that `undo` can bring back.
     pub fn can_be_undone(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Aborted | Verdict::Auto))
+    }
+
+    /// True when it holds a person's edit of a draft that they took back.
+    pub fn holds_an_edit(&self) -> bool {
+        self.verdict == Some(Verdict::Edited)
     }
 
     /// True when it holds what is there now: a command was killed before it left anything behind.

@@ -3,10 +3,12 @@
 
 mod cost;
 mod entries;
+mod feedback;
 mod files;
 mod once;
 mod order;
 mod transcripts;
+mod way_back;
 mod words;
 
 pub use cost::Cost;
@@ -23,7 +25,7 @@ use super::{
     Attempt, Back, ChangedFile, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session,
     Verdict, artifact_path, attempts, key, reviewer_of,
 };
-use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
+use crate::artifact::{Artifact, Feedback, Origin, Store};
 use crate::clock;
 use crate::git::{self, Git, Oid};
 use crate::spent::Spent;
@@ -190,10 +192,14 @@ impl Teller<'_> {
                 matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted)
             });
             let mut row = self.row(&entries, None)?;
-            for step in row.iter_mut().filter(|step| step.event == "review_requested") {
-                step.event = "draft_kept";
-                "actor".clone_into(&mut step.actor);
-                step.to.clone_from(&step.from);
+            for step in &mut row {
+                if step.event == "review_requested" {
+                    step.event = "draft_kept";
+                    "actor".clone_into(&mut step.actor);
+                    step.to.clone_from(&step.from);
+                } else if step.event != "question_answered" {
+                    continue;
+                }
                 step.left = step.commit.as_ref().and_then(|id| left.get(id)).copied();
             }
             rows.push(row);
@@ -288,30 +294,6 @@ impl Teller<'_> {
         }
     }
 
-    fn feedback(&self, said: &Feedback, entry: &Entry) -> Step {
-        let actor = if said.from == Origin::Human { &entry.author } else { said.from.name() };
-        let mut step = self.blank(entry.time, "feedback", actor);
-        step.timestamp.clone_from(&said.at);
-        step.stage = Some(said.stage);
-        step.from = Some(said.stage.to_string());
-        step.to.clone_from(&step.from);
-        step.decision = Some(said.decision());
-        if let Some(stage) = said.goto_stage() {
-            step.to = Some(stage.to_string());
-        }
-        step.iteration = Some(said.iteration);
-        step.reason.clone_from(&said.details);
-        step.severity = said.severity.name();
-        if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
-            let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
-            step.reason = names.join(", ");
-        }
-        // It is told by a later commit than the one it was said about.
-        let time = clock::parse_rfc3339(&said.at).unwrap_or(entry.time);
-        step.order = (time, step.stage, said.iteration, 1);
-        step
-    }
-
     /// The step a commit is; none for a commit that changes nothing of the session's state.
     fn step(&self, entry: &Entry) -> Option<Step> {
         let mut step = self.blank(entry.time, "", &entry.author);
@@ -346,6 +328,12 @@ impl Teller<'_> {
                 (step.stage, step.from, step.to) = (Some(*stage), name(*stage), waiting());
                 step.iteration = Some(iteration);
                 step.reason.clone_from(&entry.body);
+                if let Some(question) = entry.trailers.get(key::ASKED) {
+                    step.event = "question_answered";
+                    step.to.clone_from(&step.from);
+                    question.clone_into(&mut step.reason);
+                    step.summary.clone_from(&entry.body);
+                }
             }
             Kind::Review(stage, verdict) => {
                 step.event = "review_answered";
@@ -388,6 +376,7 @@ impl Teller<'_> {
                     (step.event, step.decision) = match entry.verdict() {
                         // Of what a tool was allowed to write over, or a document begun from scratch.
                         Some(Verdict::Passed) => ("copy_kept", None),
+                        Some(Verdict::Edited) => ("copy_kept", Some("edited")),
                         Some(Verdict::Auto) => ("went_back", Some("auto")),
                         _ => ("went_back", Some("aborted")),
                     };
@@ -426,28 +415,6 @@ impl Teller<'_> {
 
     fn is_claimed(&self, entry: &Entry) -> bool {
         reviewer_of(self.session, entry).is_some_and(|reviewer| reviewer.commit.is_none())
-    }
-
-    /// The stage an attempt stood at, and the one the session went back to. `others` are the tips
-    /// that came after it: the newest commit one of them shares is where it went on from.
-    fn way_back(
-        &self,
-        attempt: &Entry,
-        others: &[Oid],
-    ) -> anyhow::Result<(Option<String>, Option<String>)> {
-        let Some(tip) = attempt.parents.first() else { return Ok((None, None)) };
-        let left = Session::load(self.git, &self.session.name, tip)?;
-        let stands = |session: &Session| {
-            let next = session.next_stage();
-            next.map_or("completed".to_owned(), |stage| stage.to_string())
-        };
-        let from = stands(&left);
-        let reader = self.git.reader();
-        let gone = reader.walk(std::slice::from_ref(tip), others)?;
-        let gone: HashSet<&Oid> = gone.iter().map(|commit| &commit.id).collect();
-        let shared = left.history.iter().filter(|entry| !gone.contains(&entry.commit));
-        let shared = Session { history: shared.cloned().collect(), ..left };
-        Ok((Some(from), Some(stands(&shared))))
     }
 }
 

@@ -72,6 +72,11 @@ pub mod key {
     pub const CHALLENGER_SAID: &str = "Cowork-Challenger-Said";
     /// On a draft only: the actor's closing words, as one line.
     pub const ACTOR_SAID: &str = "Cowork-Actor-Said";
+    /// On a draft only: the model that a person has taken for the drafts that follow, as the configuration
+    /// names it, and where it is another one of that server, what that calls it.
+    pub const ACTOR_MODEL: &str = "Cowork-Actor-Model";
+    /// On a kept draft only: what a person has asked the actor about it; the body is the answer.
+    pub const ASKED: &str = "Cowork-Asked";
     /// On a kept draft only: how many calls a guard has refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
     /// On a kept draft only: the run ended because it cannot go on without a person, and why.

@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((run.answer(), run.decide()), (None, None));
         asks.set(menu());
         let gate = open();
-        let chose = GateAnswer { said: Said::Chose(Chosen::key('1')), ..pass };
+        let chose = GateAnswer { said: Said::Chose(Chosen::key('1')), ..pass.clone() };
         assert!(answer_gate(&state, &gate.id, &chose).unwrap());
         assert_eq!(run.decide(), Some(chose));
         // Here first.

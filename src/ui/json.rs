@@ -142,6 +142,15 @@ impl Sink for JsonLines {
                     "reason": reason.as_deref().map(sanitize),
                 }),
             ),
+            Event::QuestionAnswered { stage, iteration, question, answer } => self.line(
+                "question_answered",
+                json!({
+                    "stage": stage,
+                    "iteration": iteration,
+                    "question": question,
+                    "answer": answer,
+                }),
+            ),
             Event::StageCompleted { stage, commit, tag, subject, spent } => self.line(
                 "stage_completed",
                 json!({

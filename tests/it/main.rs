@@ -83,6 +83,8 @@ mod faults;
 mod feedback;
 mod findings;
 mod gate_code;
+#[cfg(unix)]
+mod gate_keys;
 mod git_hooks;
 #[cfg(unix)]
 mod hands;

@@ -221,7 +221,7 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
         };
         let fork = if is_first { first() } else { None };
         let sign = match step.event {
-            "draft_kept" => 'o',
+            "draft_kept" | "question_answered" => 'o',
             _ if step.commit.is_some() => '*',
             _ => '|',
         };

@@ -33,13 +33,13 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
     let here = git.head()?.branch().and_then(|branch| refs.session_of(branch.as_str()));
     let name = context.global.session.clone().or(here);
     let all = attempts(git, name.as_ref())?;
+    let can_be = |attempt: &&Attempt| attempt.can_be_undone() || attempt.holds_an_edit();
     if args.list {
-        let undone = all.iter().rev().filter(|attempt| attempt.can_be_undone());
+        let undone = all.iter().rev().filter(can_be);
         let line = if context.global.json { json_line } else { line };
         return context.page(&undone.map(line).collect::<String>()).map(|()| 0);
     }
-    let undone: Vec<&Attempt> =
-        all.iter().rev().filter(|attempt| attempt.can_be_undone()).collect();
+    let undone: Vec<&Attempt> = all.iter().rev().filter(can_be).collect();
     for attempt in &undone {
         if !attempt.is_here(git, &refs)? {
             return restore::attempt(context, &refs, attempt);

@@ -40,7 +40,8 @@ pub(crate) fn ask(
     let model = models.first(config, patch)?;
     let secrets = context.secrets()?;
     let _working = models.meter.work("");
-    runtime::current_thread()?.block_on(unless_interrupted(request.ask(model, &secrets)))?
+    runtime::current_thread()?
+        .block_on(unless_interrupted(request.ask(model.as_ref(), &secrets)))?
 }
 
 /// The words to call it after, where the model found some.

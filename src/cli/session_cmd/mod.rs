@@ -21,6 +21,7 @@ pub(crate) mod models;
 pub(crate) mod new_session;
 pub(crate) mod next_step;
 pub(crate) mod open;
+pub(crate) mod other_models;
 pub(crate) mod pending_start;
 pub(crate) mod preflight;
 pub(crate) mod recorder;

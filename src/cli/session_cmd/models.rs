@@ -19,7 +19,7 @@ use crate::model::openai::BuildOptions;
 use crate::model::record::{Recorder, Recording};
 use crate::model::repeat::Repeating;
 use crate::model::replay::Replay;
-use crate::model::{Model, choose, known_prices};
+use crate::model::{Model, Reach, choose, known_prices};
 use crate::pipeline::Models;
 use crate::stage::{Role, Stage};
 
@@ -34,25 +34,18 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let budget = priced(context.config()?.budget.clone(), &asked);
     let meter = Rc::new(Meter::new(budget, Some(notice(context))));
     let mut models: BTreeMap<String, Box<dyn Model>> = BTreeMap::new();
+    let mut settings = BTreeMap::new();
     if let Some(recording) = recording {
         models.insert(DEFAULT_MODEL.to_owned(), recording.metered(&meter));
     } else {
         let runtime = runtime::current_thread()?;
         let reach = agent_network::reach(context, &asked)?;
         for (name, model) in asked {
-            let uncounted = allow_uncounted(context, &name, &model)?;
-            let meter = Rc::clone(&meter);
-            let reach = reach.clone();
-            let options =
-                BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
-            let options = match model.provider == AGENT {
-                true => BuildOptions { confines: Some(agent_places::new(context)?), ..options },
-                false => options,
-            };
-            let built = choose::build(&model, options)?;
+            let built = build(context, &name, &model, &meter, reach.clone())?;
             runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
             tell(context, &name, built.name(), &model);
-            models.insert(name, built);
+            models.insert(name.clone(), built);
+            settings.insert(name, model);
         }
     }
     if let Some(path) = &global.record {
@@ -66,7 +59,26 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
             })
             .collect();
     }
-    Ok(Models { by_name: models, meter })
+    let by_name = models.into_iter().map(|(name, model)| (name, Rc::from(model))).collect();
+    Ok(Models { by_name, settings, meter })
+}
+
+/// A model of a run, which is not asked yet.
+pub(crate) fn build(
+    context: &Context,
+    name: &str,
+    model: &ModelConfig,
+    meter: &Rc<Meter>,
+    reach: Reach,
+) -> anyhow::Result<Box<dyn Model>> {
+    let uncounted = allow_uncounted(context, name, model)?;
+    let meter = Rc::clone(meter);
+    let options = BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
+    let options = match model.provider == AGENT {
+        true => BuildOptions { confines: Some(agent_places::new(context)?), ..options },
+        false => options,
+    };
+    choose::build(model, options)
 }
 
 /// A recording that answers in the place of all models.
@@ -155,7 +167,7 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
 ///
 /// # Errors
 /// Exit 4: there are files that it must not see.
-fn may_write(config: &Config, name: &str) -> Result<(), Error> {
+pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     let instead = match name {
         DEFAULT_MODEL => {
             "or let a model of a server write: describe it as [models.NAME], then: git config \
@@ -208,5 +220,5 @@ fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow
 
 /// For commands that ask no model.
 pub(crate) fn none() -> Models {
-    Models { by_name: BTreeMap::new(), meter: Rc::default() }
+    Models { by_name: BTreeMap::new(), settings: BTreeMap::new(), meter: Rc::default() }
 }

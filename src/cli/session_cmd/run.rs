@@ -10,6 +10,7 @@ use crate::cli::demo_recording;
 use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::other_models::Others;
 use crate::cli::session_cmd::{text_input, workspace};
 use crate::cli::terminal::runtime;
 use crate::config::Config;
@@ -21,7 +22,7 @@ use crate::interrupt;
 use crate::languages::detect_commands;
 use crate::moment::{self, Kept};
 use crate::pipeline::prompts::Prompts;
-use crate::pipeline::{Env, Finish, Models, Pipeline};
+use crate::pipeline::{Env, Finish, Models, OtherModels, Pipeline};
 use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
@@ -127,11 +128,13 @@ pub(crate) fn with_pipeline<T>(
         elsewhere: &elsewhere,
         guide: guide.as_ref(),
     });
+    let others = Others::of(context, models);
     let env = Env {
         git: &held.git,
         refs: &refs,
         config,
         models,
+        others: others.as_ref().map(|others| others as &dyn OtherModels),
         workspace: &workspace,
         state: &held.state,
         gates: &gates,

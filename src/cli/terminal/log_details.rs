@@ -26,6 +26,9 @@ pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> 
     if step.event == "stage_completed" && !step.reason.is_empty() {
         told.push(format!("critic: {}", one_line(&step.reason, usize::MAX)));
     }
+    if step.event == "question_answered" {
+        told.push(format!("actor: {}", one_line(&step.summary, usize::MAX)));
+    }
     told.extend(step.changed.iter().map(file));
     told.extend(step.transcripts.iter().map(|path| path.display().to_string()));
     let indent = columns.indent();

@@ -94,7 +94,7 @@ fn mark(step: &Step) -> Option<char> {
         "feedback" if step.decision == Some("edited") => Some('·'),
         "feedback" => Some('✗'),
         "review_answered" if matches!(step.decision, Some("feedback" | "aborted")) => Some('✗'),
-        "review_answered" | "draft_kept" | "copy_kept" => Some('·'),
+        "review_answered" | "draft_kept" | "copy_kept" | "question_answered" => Some('·'),
         "task_completed" if tests(step) == Some("tests ✗") => Some('✗'),
         _ => None,
     }
@@ -165,6 +165,7 @@ impl Reader<'_> {
             "feedback" if step.decision == Some("feedback") => format!("{draft}: {who}{because}"),
             "feedback" => format!("{draft}: {who}, {}{because}", step.severity),
             "draft_kept" => format!("{draft} kept"),
+            "question_answered" => format!("{draft}, asked{because}"),
             "review_requested" => format!("{draft} waits for review{because}"),
             "review_answered" if step.decision == Some("feedback") => {
                 format!("{draft}: {who}{because}")

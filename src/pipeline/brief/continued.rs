@@ -65,12 +65,17 @@ pub(crate) fn find(
         return Ok(before.map(|before| GoesOn { before, documents }));
     }
     let Some(newest) = newest else { return Ok(None) };
-    let (name, model) = run.env.config.model_for(part.spec.stage, part.role)?;
-    if newest.model != name || !is_next(run, part, &newest)? {
+    let player = run.player(part.spec.stage, part.role)?;
+    let follows = match part.question {
+        // It is about the draft that came of that conversation.
+        Some(_) => (newest.stage, newest.iteration) == (part.spec.stage, part.iteration),
+        None => is_next(run, part, &newest)?,
+    };
+    if newest.model != player.name || !follows {
         return Ok(None);
     }
     let before = Before::load(&dir, &newest.run);
-    let before = before.filter(|before| before.leaves_room(model.context_window));
+    let before = before.filter(|before| before.leaves_room(player.config.context_window));
     Ok(before.map(|before| GoesOn { before, documents: newest.documents }))
 }
 
@@ -153,7 +158,7 @@ pub(crate) fn note(
         stage,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.clone()),
-        model: run.env.config.model_for(stage, part.role)?.0.to_owned(),
+        model: run.player(stage, part.role)?.name,
         documents: known,
     };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&newest)) {

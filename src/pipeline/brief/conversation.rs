@@ -6,7 +6,7 @@ use crate::artifact::sections::{Document, Documents};
 use crate::artifact::{Artifact, Ledger, Store, Task};
 use crate::config::AGENT;
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, Sink};
 use crate::model::Model;
 use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
@@ -47,8 +47,8 @@ pub(crate) async fn converse(
     refusals: u32,
     ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
-    let (model, _) = run.model_for(part.spec.stage, part.role)?;
-    converse_with(run, part, model, refusals, ending).await
+    let player = run.player(part.spec.stage, part.role)?;
+    converse_with(run, part, player.model.as_ref(), refusals, ending).await
 }
 
 /// The same with this model: the configured one, or what stands in front of it.
@@ -98,7 +98,7 @@ async fn converse_once(
         0 => continued::find(run, part, transcript.cut_run_after())?,
         _ => None,
     };
-    let (_, configured) = config.model_for(stage, part.role)?;
+    let configured = run.player(stage, part.role)?.config;
     let works = works_on_files(model, part.role);
     let without_tools = works || configured.provider == AGENT;
     let mut prompt = asked(run, part, goes_on.as_ref(), restarts)?;
@@ -138,6 +138,11 @@ async fn converse_once(
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
         context_window: configured.context_window,
+        first_turn: match part.question {
+            // The draft's turns are told apart from those of the question.
+            Some(_) => run.env.models.meter.next_turn(stage, part.role, part.iteration),
+            None => 1,
+        },
         refusals,
     };
     let known = KnownRecords::of(run.env.git, &run.session)?;
@@ -172,13 +177,26 @@ async fn converse_once(
         outcome: crate::tool::Outcome::default(),
     };
     let _working = run.env.models.meter.work(run.session.tip.as_str());
-    let sink = run.env.sink;
+    // The answer to a question is shown whole.
+    let whole = WithoutText(run.env.sink);
+    let sink: &dyn Sink = if part.question.is_some() { &whole } else { run.env.sink };
     let conversation = agent::run(model, &brief, &mut context, &mut transcript, ending, sink).await;
     protected_files::tell_of_set_aside(run);
     if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
         continued::note(run, part, transcript.id(), told)?;
     }
     conversation
+}
+
+/// A run without the text of answers as it comes.
+struct WithoutText<'a>(&'a dyn Sink);
+
+impl Sink for WithoutText<'_> {
+    fn emit(&self, event: Event) {
+        if !matches!(event, Event::Text { .. }) {
+            self.0.emit(event);
+        }
+    }
 }
 
 /// Whether a role is played by an agent program that works on files.
@@ -220,7 +238,7 @@ fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str
 /// call them, since a command may change files.
 fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> {
     let (stage, depth) = (part.spec.stage, run.depth());
-    let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
+    let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && part.question.is_none();
     if !drafts && depth.shared_tools(stage).is_empty() {
         return Vec::new();
     }
@@ -307,10 +325,11 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
 
 fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
-    let name = format!("{}.{}.{}{task}", part.spec.stage, part.iteration, part.role);
+    let question = part.question.map(|n| format!(".question-{n}")).unwrap_or_default();
+    let name = format!("{}.{}.{}{task}{question}", part.spec.stage, part.iteration, part.role);
     // Only the first conversations of a run can have been cut by the end of the last one.
     let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
-    let goes_on = may_go_on && drafts && run.continues_transcript.get();
+    let goes_on = may_go_on && drafts && part.question.is_none() && run.continues_transcript.get();
     let dir = run.env.state.transcripts();
     Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
 }
@@ -361,6 +380,7 @@ pub(crate) fn brief_variables(
             Approves::Tree => recorded::failed_before(run)?,
             Approves::Artifacts => String::new(),
         },
+        question: String::new(),
         words: String::new(),
         failing_now: String::new(),
         delta: String::new(),

@@ -17,6 +17,9 @@ pub(crate) struct Part<'a> {
     pub closing: Vec<&'static str>,
     pub iteration: u32,
     pub task: Option<&'a Task>,
+    /// A person's question about the draft, counted from 1: it is answered in the draft's conversation,
+    /// and nothing is changed.
+    pub question: Option<u32>,
     /// A second reading: what comes first, in the place of the repository and the documents.
     pub opening: Option<String>,
     /// Sections between the approved artifacts and the brief.

@@ -97,6 +97,7 @@ fn reader_part<'a>(
         closing: Vec::new(),
         iteration: progress.iteration,
         task: None,
+        question: None,
         opening: None,
         extra: String::new(),
         variables,

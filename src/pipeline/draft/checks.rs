@@ -1,7 +1,7 @@
 //! The mechanical checks of a draft.
 
-use crate::artifact::Store;
 use crate::artifact::check::Report;
+use crate::artifact::{Files, Store};
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::secrets_found;
 use crate::pipeline::evidence::Evidence;
@@ -18,11 +18,20 @@ pub(crate) fn check_report(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<Report> {
-    let files = run.files();
+    report_on(run, spec, progress, &run.files())
+}
+
+/// The same of files that lie elsewhere.
+pub(crate) fn report_on(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    files: &dyn Files,
+) -> anyhow::Result<Report> {
     let baseline = project_files::baseline_of_change(run)?;
     let project = project_files::project_files(run)?;
     let mut report = (spec.check)(&CheckInput {
-        store: Store::new(&files),
+        store: Store::new(files),
         sizes: run.limits().sizes(),
         baseline: baseline.as_ref(),
         files: &project,

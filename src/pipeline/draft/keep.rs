@@ -22,6 +22,23 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
+/// The same, with what a person has asked about the draft and what the actor has answered.
+pub(crate) fn keep_answer(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    asked: (&str, &str),
+) -> anyhow::Result<()> {
+    let (tip, number) = (&run.session.tip, progress.iteration);
+    run.recorder().expect_tip(tip)?;
+    mark(run, progress, number, DraftEnding::Whole);
+    let notes = progress.notes();
+    let kept =
+        record::draft_refs::keep_answer(&run.recorder(), tip, spec.stage, number, &notes, asked)?;
+    progress.draft = Some(kept);
+    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
+}
+
 /// Notes what a stop has to keep.
 pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
     let notes = progress.notes();

@@ -108,6 +108,7 @@ async fn whole(
         closing: closing_acts(spec, progress.used() > 1),
         iteration: progress.iteration,
         task: None,
+        question: None,
         opening: None,
         extra: draft_so_far(run, spec, progress)?,
         variables,

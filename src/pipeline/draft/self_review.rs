@@ -89,6 +89,7 @@ pub(crate) async fn self_review(
         closing: Vec::new(),
         iteration: progress.iteration,
         task: None,
+        question: None,
         opening: None,
         extra: reader::draft_for_reader(run, spec)?,
         variables: conversation::brief_variables(run, spec, progress)?,

@@ -60,6 +60,7 @@ pub(crate) async fn work_on_tasks(
             closing: closing_acts(spec, false),
             iteration: progress.iteration,
             task: Some(&task),
+            question: None,
             opening: None,
             extra: String::new(),
             variables,

@@ -3,6 +3,7 @@
 
 pub(crate) mod overwritten_edits;
 pub(crate) mod records;
+pub(crate) mod taken_back;
 
 use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files as _, Origin};
 use crate::git::{self, DiffStyle, Oid};

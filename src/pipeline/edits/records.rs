@@ -1,5 +1,8 @@
 //! Records follow the documents: what a person changed in one is read, without a model.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use crate::artifact::sections::Writer;
 use crate::artifact::{Artifact, Files, Ledger, Settled, is_settled};
 use crate::gate::comments;
@@ -47,6 +50,37 @@ pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<V
     };
     let look: fn(&Ledger<'_>) -> anyhow::Result<Vec<String>> = |ledger| Ledger::unreadable(ledger);
     with_ledger(run, &files, look)
+}
+
+/// Looks at the session's files as they are once the records follow what a person has written, and writes
+/// nothing.
+pub(crate) fn as_settled<T>(
+    run: &Run<'_>,
+    look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let settled = InMemory { files: &run.files(), written: RefCell::default() };
+    with_ledger(run, &settled, |ledger| ledger.settle(Writer::Person))?;
+    look(&settled)
+}
+
+/// Files that are read where they lie and written nowhere.
+struct InMemory<'a> {
+    files: &'a dyn Files,
+    written: RefCell<BTreeMap<Artifact, String>>,
+}
+
+impl Files for InMemory<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        match self.written.borrow().get(&artifact) {
+            Some(text) => Ok(Some(text.clone())),
+            None => self.files.read(artifact),
+        }
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.written.borrow_mut().insert(artifact, text.to_owned());
+        Ok(())
+    }
 }
 
 /// Files without the comments that were written into them since they were shown.

@@ -67,7 +67,14 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
         None => Vec::new(),
     };
     let ours = |path: &&String| in_session(path, &dirs) || drafted.contains(path);
-    let ours: Vec<String> = free.iter().filter(ours).cloned().collect();
+    let mut ours: Vec<String> = free.iter().filter(ours).cloned().collect();
+    if let Some(draft) = draft.filter(|_| attempt.holds_an_edit()) {
+        // What a person made of the draft is theirs again.
+        let theirs = git::snapshot::blob_ids(git, &attempt.commit, &ours)?;
+        let drafted = git::snapshot::blob_ids(git, draft, &ours)?;
+        let mut same = theirs.iter().zip(&drafted).map(|(theirs, drafted)| theirs == drafted);
+        ours.retain(|_| same.next().unwrap_or_default());
+    }
     run.env.workspace.written().adopt(&ours)?;
     let mut left = Vec::new();
     for (path, blob) in there.iter().zip(git::blobs::hash_files(git, &there, Store::No)?) {

@@ -5,6 +5,7 @@ use crate::gate::Mode;
 use crate::git::{self, Oid};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
+use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
@@ -139,6 +140,7 @@ fn resume_draft(
     let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.self_review = SelfReview::parse(own);
     let reading = progress.self_review.reads().is_some_and(|oid| is_there(run, oid));
+    progress.taken = entry.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
     let refusals = entry.trailers.get(key::REFUSALS);
     progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
     let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
@@ -303,6 +305,7 @@ fn resume_waiting(
     progress.words = waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.self_review = SelfReview::parse(own);
+    progress.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
     run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
     let critic = waiting.draft.trailers.get(key::CRITIC);
     progress.edit = edit_noted(run, &waiting.draft);

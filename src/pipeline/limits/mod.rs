@@ -63,40 +63,40 @@ fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
 /// A role's wish for an answer or for an earlier stage: people decide where they can be asked,
 /// `wait` leaves it to them, `auto` goes back by itself. The gate opens, for the draft as it is
 /// may be the answer.
-pub(crate) fn request(
+pub(crate) async fn request(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
     wish: Request,
 ) -> anyhow::Result<StepOutcome> {
     match wish {
-        Request::Answer(question) => ask_about(run, spec, progress, question),
+        Request::Answer(question) => ask_about(run, spec, progress, question).await,
         Request::GoBack(asked) if run.env.mode == Mode::Auto => {
             if record::attempt::replans(&run.recorder())? >= run.env.config.limits.max_replans {
                 return Ok(StepOutcome::Blocked(BlockReason::Replans(asked)));
             }
             Ok(StepOutcome::Ends(StageEnd::GoBack(WayBack::followed(asked))))
         }
-        Request::GoBack(asked) => ask_about(run, spec, progress, asked.words()),
+        Request::GoBack(asked) => ask_about(run, spec, progress, asked.words()).await,
     }
 }
 
 /// Puts a question of a model, or a reason to look, before a person.
-fn ask_about(
+async fn ask_about(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
     why: String,
 ) -> anyhow::Result<StepOutcome> {
     if run.env.mode == Mode::Ask {
-        return read_draft(run, spec, progress, why);
+        return read_draft(run, spec, progress, why).await;
     }
     progress.needs_draft = false;
     waiting::leave_waiting(run, spec, progress, Some(why))
 }
 
 /// Puts what to do before a person, or ends the run where there is none.
-pub(crate) fn stuck(
+pub(crate) async fn stuck(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
@@ -129,7 +129,7 @@ pub(crate) fn stuck(
             // Whoever reads the draft after somebody has refused it decides in their place.
             progress.critic_asks |= progress::has_refused(run, spec, progress, Origin::Critic)?
                 || progress::has_refused(run, spec, progress, Origin::Challenger)?;
-            return read_draft(run, spec, progress, words);
+            return read_draft(run, spec, progress, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
             let asked = match why {
@@ -158,7 +158,7 @@ pub(crate) fn stuck(
 }
 
 /// Opens the gate of the draft as it is: the person's tier behind all automatic ones (row K8).
-pub(crate) fn read_draft(
+pub(crate) async fn read_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
@@ -169,7 +169,7 @@ pub(crate) fn read_draft(
     progress.asks = Some(note.clone());
     progress.note = Some(note);
     keep::keep(run, spec, progress)?;
-    Ok(match review::open_gate(run, spec, progress)? {
+    Ok(match review::open_gate(run, spec, progress).await? {
         StepOutcome::Next => StepOutcome::Again,
         other => other,
     })

@@ -7,6 +7,7 @@ use crate::agent::Conversation;
 use crate::artifact::{Feedback, Origin, Store};
 use crate::git::Oid;
 use crate::pipeline::evidence::Evidence;
+use crate::pipeline::other_models::Taken;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
@@ -65,6 +66,8 @@ pub(crate) struct Progress {
     pub evidence: Option<Evidence>,
     /// The newest run of each of the project's commands that the actor has asked for.
     pub checked: Vec<Checked>,
+    /// The model that a person has taken for the next drafts.
+    pub taken: Option<Taken>,
     /// How often a hook changed what was approved.
     pub hook_changes: u32,
 }
@@ -112,6 +115,7 @@ impl Progress {
             said: self.said(),
             self_review: self.self_review.render(),
             refusals: self.refusals,
+            taken: self.taken.as_ref().map(Taken::render).unwrap_or_default(),
             stuck: None,
         }
     }

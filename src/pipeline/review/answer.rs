@@ -2,13 +2,14 @@
 
 use crate::artifact::Store;
 use crate::error::Error;
-use crate::gate::{Decision, EditResult, Editor};
+use crate::gate::{AfterEdit, Decision, EditResult, Editor, Reply};
 use crate::git::Oid;
 use crate::pipeline::draft::stop;
-use crate::pipeline::edits::records;
+use crate::pipeline::edits::{records, taken_back};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
-use crate::pipeline::review::{feedback, shown};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::review::{broken_edit, feedback, shown};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, Waiting};
@@ -75,13 +76,16 @@ fn record_answer(
     let number = waiting.draft.iterations();
     let (verdict, words) = match answer {
         Answer::Pass => (Verdict::Passed, String::new()),
-        Answer::Edit => (edit(run, spec, editor)?, String::new()),
+        Answer::Edit => match edit(run, spec, waiting, editor)? {
+            Some(verdict) => (verdict, String::new()),
+            None => return Ok(None),
+        },
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
-        Answer::Ask => match looked(run, spec)? {
+        Answer::Ask => match looked(run, spec, waiting)? {
             // Nobody elsewhere is asked about a draft that waits.
             Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
-            Decision::Edited => (Verdict::Edited, String::new()),
+            Decision::Edited | Decision::HandOver => (Verdict::Edited, String::new()),
             Decision::Feedback(text) => (Verdict::Feedback, text),
             Decision::Abort => (Verdict::Aborted, String::new()),
             Decision::GoBack(stage) => {
@@ -95,7 +99,11 @@ fn record_answer(
                     .hint(hint)
                     .into());
             }
-            Decision::Stop | Decision::Look => return Ok(None),
+            Decision::Stop
+            | Decision::Look
+            | Decision::TakeBack
+            | Decision::Question(_)
+            | Decision::OtherModel => return Ok(None),
         },
     };
     let (verdict, said) = weigh(run, spec, waiting, verdict, words)?;
@@ -132,6 +140,7 @@ fn record_answer(
     match record::review::commit_answer(&recorder, &tip, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
+            feedback::forget_comments(run, spec, &words)?;
             Ok(Some(commit))
         }
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
@@ -184,7 +193,14 @@ fn weigh(
     Ok((if same { Verdict::Passed } else { Verdict::Edited }, Vec::new()))
 }
 
-fn edit(run: &Run<'_>, spec: &StageSpec, editor: &Editor) -> anyhow::Result<Verdict> {
+/// Opens the editor until what was saved can be read and passes the checks. `None` where the person leaves
+/// it as it is, or takes it back.
+fn edit(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    waiting: &Waiting,
+    editor: &Editor,
+) -> anyhow::Result<Option<Verdict>> {
     let paths = approved_content::documents_on_disk(run, spec);
     let files: Vec<_> = paths.iter().map(|path| run.env.git.top().join(path)).collect();
     if files.is_empty() {
@@ -193,28 +209,43 @@ fn edit(run: &Run<'_>, spec: &StageSpec, editor: &Editor) -> anyhow::Result<Verd
             .into());
     }
     let mut verdict = Verdict::Passed;
-    while let EditResult::Changed(_) = editor.open(&files)? {
-        verdict = Verdict::Edited;
-        let unread = records::unreadable(run, Some(&run.session.tip))?;
-        if unread.is_empty() || run.env.gate.is_none() {
+    let progress = Progress { draft: Some(run.session.tip.clone()), ..Progress::default() };
+    loop {
+        if let EditResult::Changed(_) = editor.open(&files)? {
+            verdict = Verdict::Edited;
+        }
+        let (Some(gate), Verdict::Edited) = (&run.env.gate, verdict) else { break };
+        let with_checks = !feedback::has_comments(run, spec, &waiting.draft.commit)?;
+        let shown = progress.draft.as_ref();
+        let broken = broken_edit::broken(run, spec, &progress, shown, with_checks)?;
+        if broken.lines.is_empty() {
             break;
         }
-        unread.into_iter().for_each(|line| run.warn(line));
+        match gate.broken(&broken, false)? {
+            AfterEdit::EditAgain => {}
+            AfterEdit::HandOver | AfterEdit::Leave => return Ok(None),
+            AfterEdit::TakeBack => {
+                run.note(taken_back::put_back(run, spec, &waiting.draft.commit)?);
+                return Ok(None);
+            }
+        }
     }
-    Ok(verdict)
+    Ok(Some(verdict))
 }
 
-fn ask_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {
-    let progress = resume_stage::resume(run, spec)?.unwrap_or_default();
-    shown::ask_person(run, spec, &progress, false)
-}
-
-/// The same until there is an answer: code that a person has edited here is shown again.
-fn looked(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {
+/// Shows the gate until there is an answer. Code that a person has edited here is shown again, and so is
+/// a draft whose edit they took back.
+fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<Decision> {
+    let mut reply = None;
     loop {
-        match ask_waiting(run, spec)? {
+        let progress = resume_stage::resume(run, spec)?.unwrap_or_default();
+        match shown::ask_person(run, spec, &progress, false, reply.take())? {
             Decision::Look => {
                 approved_content::take_persons_code(run, spec, None)?;
+            }
+            Decision::TakeBack => {
+                let text = taken_back::put_back(run, spec, &waiting.draft.commit)? + " (after q)";
+                reply = Some(Reply { text, redraws: true, calls: false });
             }
             decision => return Ok(decision),
         }

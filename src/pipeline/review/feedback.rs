@@ -25,9 +25,14 @@ pub(crate) fn take_answer(
     Ok(StepOutcome::Again)
 }
 
-/// Comments on hunks were sent with the feedback, which keeps them now.
-pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+/// Forgets the comments on hunks that these words hold: the feedback keeps them now. Others stay until
+/// they are sent.
+pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec, words: &str) -> anyhow::Result<()> {
     let file = crate::gate::comments_file(run.env.state.path(), spec.stage);
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    if !words.contains(written.trim()) {
+        return Ok(());
+    }
     match std::fs::remove_file(&file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("removing {}", file.display()))
@@ -69,6 +74,21 @@ pub(crate) fn take_up_comments(
     }
     take_answer(run, spec, progress, &comments)?;
     Ok(())
+}
+
+/// Whether a person has written comments into the stage's documents since `shown`.
+pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyhow::Result<bool> {
+    let prefix = &run.env.config.review.comment_prefix;
+    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let files = run.files();
+    for artifact in spec.artifacts.iter().filter(|_| spec.approves == Approves::Artifacts) {
+        let Some(text) = files.read(*artifact)? else { continue };
+        let old = before.read(*artifact)?.unwrap_or_default();
+        if !comments::take(&text, &old, prefix).comments.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Takes the comments a person has written since `shown` out of the stage's documents on disk,

@@ -2,9 +2,12 @@
 
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod broken_edit;
 mod decided;
 pub(crate) mod elsewhere;
 pub(crate) mod feedback;
+pub(crate) mod other_model;
+mod question;
 mod record_table;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
@@ -14,10 +17,10 @@ pub(crate) mod waiting;
 use crate::artifact::Origin;
 use crate::artifact::check::Report;
 use crate::event::Event;
-use crate::gate::{Decision, Mode};
-use crate::git;
+use crate::gate::{Decision, Mode, Reply};
+use crate::git::{self, Oid};
 use crate::pipeline::draft::keep;
-use crate::pipeline::edits::{self, overwritten_edits};
+use crate::pipeline::edits::{self, overwritten_edits, taken_back};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::edit::Edit;
@@ -25,10 +28,10 @@ use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::record::Approval;
 use crate::session::Verdict;
-use crate::stages::StageSpec;
+use crate::stages::{Approves, StageSpec};
 
 /// Lets the draft pass the gate, unless these bytes have passed it already.
-pub(crate) fn pass_gate(
+pub(crate) async fn pass_gate(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
@@ -63,28 +66,59 @@ pub(crate) fn pass_gate(
             let why = progress.note.take();
             waiting::leave_waiting(run, spec, progress, why)
         }
-        Mode::Ask => open_gate(run, spec, progress),
+        Mode::Ask => open_gate(run, spec, progress).await,
     }
 }
 
-pub(crate) fn open_gate(
+/// Asks the person until there is a decision, and acts on it.
+pub(crate) async fn open_gate(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
-    run.env.sink.emit(Event::ReviewRequested {
-        stage: spec.stage,
-        iteration: progress.iteration,
-        commit: None,
-        reason: progress.note.clone(),
-    });
-    let shown = progress.draft.clone();
+    opens(run, spec, progress);
     keep_persons_code(run, spec, progress)?;
-    let decision = shown::ask_person(run, spec, progress, true);
-    if !matches!(decision, Ok(Decision::PassedElsewhere)) {
-        run.env.gates.close(None);
-    }
-    let decision = decision?;
+    let mut reply = None;
+    let (shown, decision) = loop {
+        let shown = progress.draft.clone();
+        let decision = shown::ask_person(run, spec, progress, true, reply.take());
+        if !matches!(decision, Ok(Decision::PassedElsewhere)) {
+            run.env.gates.close(None);
+        }
+        match (decision?, shown) {
+            (Decision::TakeBack, Some(shown)) => {
+                let unread = edits::records::unreadable(run, Some(&shown))?.join("\n");
+                let said = taken_back::take_back(run, spec, progress, &shown)?;
+                // What nobody could read is not there any more.
+                progress.asks.take_if(|asks| *asks == unread);
+                keep::keep(run, spec, progress)?;
+                progress.seen = Some(shown);
+                // What was said of the edit is said of nothing now.
+                progress.note.clone_from(&progress.asks);
+                if spec.approves == Approves::Tree {
+                    // What was run has run on the edit.
+                    run.note(said);
+                    return Ok(StepOutcome::Again);
+                }
+                reply =
+                    Some(Reply { text: format!("{said} (after q)"), redraws: true, calls: false });
+            }
+            (Decision::OtherModel, shown) => {
+                let (changed, said) = other_model::take(run, spec, progress).await?;
+                if changed {
+                    note_edits_meanwhile(run, spec, progress, shown.as_ref())?;
+                    keep::keep(run, spec, progress)?;
+                }
+                reply = Some(Reply::at_once(said));
+            }
+            (Decision::Question(text), shown) => {
+                note_edits_meanwhile(run, spec, progress, shown.as_ref())?;
+                reply = Some(question::ask(run, spec, progress, &text).await?);
+                opens(run, spec, progress);
+            }
+            (decision, shown) => break (shown, decision),
+        }
+    };
     // Code has no editor of ours: a person edits it beside the gate.
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.note.take();
@@ -112,6 +146,13 @@ pub(crate) fn open_gate(
             Ok(StepOutcome::Next)
         }
         Decision::Edited => save_edited(run, spec, progress, true),
+        Decision::HandOver => {
+            let saved = save_edited(run, spec, progress, false)?;
+            if let Some(edit) = &mut progress.edit {
+                edit.told = true;
+            }
+            Ok(saved)
+        }
         Decision::Look => {
             // A pass of it is the pass of an edit.
             if let Some(since) = progress.seen.clone().filter(|_| edited) {
@@ -126,8 +167,9 @@ pub(crate) fn open_gate(
             if let Some(shown) = progress.seen.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
-            let answer = feedback::take_answer(run, spec, progress, &[text])?;
-            feedback::forget_comments(run, spec)?;
+            let words = std::slice::from_ref(&text);
+            let answer = feedback::take_answer(run, spec, progress, words)?;
+            feedback::forget_comments(run, spec, &text)?;
             Ok(answer)
         }
         Decision::GoBack(stage) => {
@@ -143,8 +185,12 @@ pub(crate) fn open_gate(
             waiting::drop_draft(run, spec, progress)?;
             Err(outcome::aborted(spec).into())
         }
-        Decision::Stop => {
+        Decision::Stop | Decision::TakeBack | Decision::Question(_) | Decision::OtherModel => {
             let unread = edits::records::unreadable(run, progress.draft.as_ref())?;
+            // What the person leaves is theirs, whatever is wrong with it.
+            if let Some(shown) = progress.seen.clone() {
+                edits::note_edit(run, spec, progress, &shown)?;
+            }
             let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
             waiting::leave_waiting(run, spec, progress, why)
         }
@@ -165,8 +211,33 @@ fn keep_persons_code(
     Ok(edited)
 }
 
+/// Tells that a person is waited for at the gate.
+fn opens(run: &Run<'_>, spec: &StageSpec, progress: &Progress) {
+    run.env.sink.emit(Event::ReviewRequested {
+        stage: spec.stage,
+        iteration: progress.iteration,
+        commit: None,
+        reason: progress.note.clone(),
+    });
+}
+
+/// Notes what a person has edited beside the open gate, which stays open.
+fn note_edits_meanwhile(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    shown: Option<&Oid>,
+) -> anyhow::Result<()> {
+    let Some(shown) = shown else { return Ok(()) };
+    if keep_persons_code(run, spec, progress)? {
+        let since = shown.clone();
+        progress.edit.get_or_insert(Edit { since, files: Vec::new(), told: false });
+    }
+    edits::note_edit(run, spec, progress, shown)
+}
+
 /// The checks refuse what a person wrote: the person says what comes of it.
-pub(crate) fn refused_edit(
+pub(crate) async fn refused_edit(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
@@ -181,7 +252,7 @@ pub(crate) fn refused_edit(
     };
     if run.env.mode == Mode::Ask {
         progress.note = Some(format!("{why}; to pass it hands it to the actor as it is"));
-        return Ok(match open_gate(run, spec, progress)? {
+        return Ok(match open_gate(run, spec, progress).await? {
             StepOutcome::Next => StepOutcome::Again,
             other => other,
         });

@@ -1,25 +1,28 @@
 //! What the gate shows of a draft.
 
 use crate::artifact::{Artifact, Store};
-use crate::gate::{Decision, Document, Draft};
+use crate::gate::{Actor, Decision, Document, Draft, Reply};
 use crate::git::DiffStyle;
 use crate::pipeline::change;
 use crate::pipeline::draft::{checks, self_review};
-use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
+use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{elsewhere, record_table, since_last_review};
+use crate::pipeline::review::{broken_edit, elsewhere, record_table, since_last_review};
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
 use crate::session::Asks;
+use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
 
-/// Shows the draft and asks; where it is `shared`, people at other terminals, too.
+/// Shows the draft and asks; in a run (`shared`) people at other terminals, too. `reply` is what came of
+/// the key after which it is asked again.
 pub(crate) fn ask_person(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
     shared: bool,
+    reply: Option<Reply>,
 ) -> anyhow::Result<Decision> {
     let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
     let files = run.files();
@@ -72,13 +75,39 @@ pub(crate) fn ask_person(
             && !progress.critic_asks,
         diffstat,
         full_diff: &full,
-        unreadable: &|| records::unreadable(run, progress.draft.as_ref()),
+        broken: &|with_checks| {
+            broken_edit::broken(run, spec, progress, progress.draft.as_ref(), with_checks)
+        },
+        edited: progress.edit.as_ref().filter(|_| shared).map(Edit::names),
+        actor: if shared { actor(run, spec)? } else { Actor::Absent },
+        other_models: shared && run.env.others.is_some(),
+        next_by: next_by(run, spec, progress)?,
+        reply,
         earlier: &earlier,
         more: change::depth::depth(run)?
             .next()
             .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
         note: progress.note.clone(),
     })
+}
+
+/// Whether the actor of the stage can be asked.
+fn actor(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Actor> {
+    let model = run.player(spec.stage, Role::Actor)?.model;
+    Ok(match model.agent() {
+        Some(_) => Actor::Agent(model.name().to_owned()),
+        None => Actor::Answers,
+    })
+}
+
+/// Who makes the next draft, where a person has taken another model.
+fn next_by(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Option<String>> {
+    let Some(taken) = &progress.taken else { return Ok(None) };
+    if run.taken.borrow().is_none() {
+        // Where nobody is asked nobody looked for it.
+        return Ok(Some(taken.id.clone().unwrap_or_else(|| taken.name.clone())));
+    }
+    Ok(Some(run.player(spec.stage, Role::Actor)?.model.name().to_owned()))
 }
 
 /// The files a person reads and edits. In coding that is the diff, not a document.

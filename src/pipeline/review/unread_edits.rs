@@ -13,14 +13,14 @@ use crate::stages::StageSpec;
 
 /// Lets the records of the draft follow its documents before anybody looks at it. What a person
 /// wrote and nobody can read goes back to the person.
-pub(crate) fn follow(
+pub(crate) async fn follow(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     let settled = records::settle(run)?;
     if !settled.refusals.is_empty() {
-        return refused(run, spec, progress, &settled.refusals);
+        return refused(run, spec, progress, &settled.refusals).await;
     }
     let own = |artifact: &Artifact| spec.artifacts.contains(artifact);
     if settled.changed.iter().any(own) {
@@ -31,7 +31,7 @@ pub(crate) fn follow(
 
 /// On a terminal the gate says what cannot be read, and the person edits again; without one the
 /// bytes wait.
-fn refused(
+async fn refused(
     run: &mut Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
@@ -43,7 +43,7 @@ fn refused(
         return waiting::leave_waiting(run, spec, progress, Some(why));
     }
     progress.note = Some(why);
-    Ok(match open_gate(run, spec, progress)? {
+    Ok(match open_gate(run, spec, progress).await? {
         StepOutcome::Next => StepOutcome::Again,
         other => other,
     })

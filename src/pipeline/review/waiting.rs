@@ -7,6 +7,7 @@ use crate::gate::Mode;
 use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::edits;
 use crate::pipeline::history::dropped;
+use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{StageEnd, StepOutcome};
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
@@ -77,6 +78,7 @@ pub(crate) fn leave_waiting(
         None => "",
     };
     let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
+    let taken = progress.taken.as_ref().map(Taken::render).unwrap_or_default();
     let (recorder, own) = (run.recorder(), progress.self_review.outcome());
     let said = progress.said();
     let marks = [
@@ -85,6 +87,7 @@ pub(crate) fn leave_waiting(
         (key::EDITED, edited.as_str()),
         (key::ACTOR_SAID, said.as_str()),
         (key::SELF_REVIEW, own),
+        (key::ACTOR_MODEL, taken.as_str()),
     ];
     match record::review::commit_draft(
         &recorder, &tip, spec.stage, number, &summary, &body, &credit, &marks,

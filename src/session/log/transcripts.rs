@@ -13,7 +13,7 @@ impl Teller<'_> {
         let drafts = match (step.event, step.iteration) {
             ("stage_completed", Some(used)) => step.first..step.first + used.max(1),
             ("task_completed", _) => 0..u32::MAX,
-            ("review_requested", Some(draft)) => draft..draft + 1,
+            ("review_requested" | "question_answered", Some(draft)) => draft..draft + 1,
             _ => return Vec::new(),
         };
         let fits = |path: &&PathBuf| {
@@ -21,7 +21,7 @@ impl Teller<'_> {
             let mut parts = name.splitn(4, '.');
             let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
             // Versions before records were sections asked a model to follow a person's edit.
-            let task = task.filter(|task| *task != "align");
+            let task = task.filter(|task| *task != "align" && !task.starts_with("question-"));
             of == Some(stage.name())
                 && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
                 && task == step.task.as_deref()

@@ -29,6 +29,7 @@ impl Step {
             "feedback" if self.decision == Some("feedback") => format!("{draft}, {who} said{why}"),
             "feedback" => format!("{draft} rejected by {who}{why}"),
             "draft_kept" => draft,
+            "question_answered" => format!("{draft}, {who} asked{why}"),
             "review_requested" => format!("{draft} waits for review{why}"),
             "review_answered" => {
                 let how = if self.claimed { "claimed" } else { self.decision.unwrap_or_default() };

@@ -10,6 +10,7 @@ use crate::event::{Event, Sink};
 use crate::markers::without_markers;
 use crate::palette::Slot;
 use crate::spent::{Spent, tokens};
+use crate::ui::markdown::markdown;
 use crate::ui::out::{elapsed, short};
 use crate::wrap::wrap;
 
@@ -95,6 +96,16 @@ impl Sink for Terminal {
                 screen.waits = Some((self.age)());
                 self.show_echo();
                 // A prompt comes next; a status line would stand in its way.
+                return;
+            }
+            Event::QuestionAnswered { answer, .. } => {
+                let text = without_markers(&sanitize(&answer));
+                let text = markdown(&text, screen.out.width(), self.look.color);
+                // Whoever has asked wants to hear it.
+                self.line(screen, Verbosity::Quiet, &format!("\n{text}"));
+                screen.clear();
+                self.show_echo();
+                // The gate comes next.
                 return;
             }
             Event::StageCompleted { stage: _, commit, tag, subject, spent } => {

@@ -33,7 +33,8 @@ pub(crate) async fn converse(
     refusals: u32,
     ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
-    let (model, _) = run.model_for(part.spec.stage, part.role)?;
+    let player = run.player(part.spec.stage, part.role)?;
+    let model = player.model.as_ref();
     let Some(needs) = model.agent() else {
         return conversation::converse(run, part, refusals, ending).await;
     };

@@ -1,0 +1,142 @@
+//! The models that a person may take at a gate: those of the configuration, and those that its servers list.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::{options, unreachable};
+use crate::cli::session_cmd::choose_model::has_server;
+use crate::cli::session_cmd::{agent_network, models};
+use crate::config::{AGENT, DEFAULT_MODEL, ModelConfig, is_loopback};
+use crate::error::Error;
+use crate::model::discover::Offered;
+use crate::model::{BoxFuture, choose, known_prices};
+use crate::pipeline::{Candidate, Candidates, Models, OtherModels, Player, Taken};
+
+/// The models beside those of a run.
+pub(crate) struct Others<'a> {
+    context: &'a Context,
+    models: &'a Models,
+}
+
+impl<'a> Others<'a> {
+    /// None where answers are played back or recorded: a recording holds those of one run.
+    pub(crate) fn of(context: &'a Context, models: &'a Models) -> Option<Self> {
+        let global = &context.global;
+        let played = context.embedded.is_some() || global.replay.is_some();
+        let live = !models.settings.is_empty() && !played && global.record.is_none();
+        live.then_some(Self { context, models })
+    }
+
+    /// The settings of a model of the configuration.
+    fn settings(&self, name: &str) -> anyhow::Result<ModelConfig> {
+        let configured = self.context.config()?.model(name)?.1;
+        Ok(self.models.settings.get(name).unwrap_or(configured).clone())
+    }
+
+    async fn listed(&self, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
+        // Whoever looks wants to know now.
+        let once = ModelConfig { max_retries: 0, ..model.clone() };
+        let server = choose::server(&once, options(self.context, &once.base_url))?;
+        server.offered().await.map_err(unreachable(model))
+    }
+
+    async fn candidates(&self) -> anyhow::Result<Candidates> {
+        let config = self.context.config()?;
+        let mut names = vec![DEFAULT_MODEL];
+        names.extend(config.models.keys().map(String::as_str));
+        let mut found = Candidates::default();
+        let mut servers: Vec<(&str, ModelConfig)> = Vec::new();
+        for name in names {
+            let settings = match self.settings(name) {
+                Ok(settings) => settings,
+                Err(error) => {
+                    found.problems.push(format!("{name}: {error:#}"));
+                    continue;
+                }
+            };
+            found.models.push(configured(name, &settings));
+            let url = &settings.base_url;
+            let known = servers.iter().any(|(_, server)| server.base_url == *url);
+            if has_server(&settings) && !url.is_empty() && !known {
+                servers.push((name, settings));
+            }
+        }
+        for (name, server) in servers {
+            let listed = match self.listed(&server).await {
+                Ok(listed) => listed,
+                Err(error) => {
+                    found.problems.push(format!("{error:#}"));
+                    continue;
+                }
+            };
+            let at = &server.base_url;
+            let has =
+                |model: &str| found.models.iter().any(|one| one.at == *at && one.model == model);
+            let ids: BTreeSet<String> =
+                listed.into_iter().map(|model| model.id).filter(|id| !has(id)).collect();
+            found.models.extend(ids.into_iter().map(|id| Candidate {
+                taken: Taken { name: name.to_owned(), id: Some(id.clone()) },
+                model: id,
+                at: at.clone(),
+            }));
+        }
+        Ok(found)
+    }
+
+    async fn player(&self, taken: &Taken) -> anyhow::Result<Player> {
+        let Taken { name, id } = taken;
+        let mut config = self.settings(name)?;
+        let known = self.models.by_name.get(name).filter(|_| id.is_none());
+        if let Some(model) = known {
+            return Ok(Player { name: taken.render(), config, model: Rc::clone(model) });
+        }
+        if let Some(id) = id {
+            let listed = self.listed(&config).await?;
+            let Some(one) = listed.into_iter().find(|one| one.id == *id) else {
+                let message = format!("{} has no model '{id}'", config.base_url);
+                return Err(Error::model(message)
+                    .hint("see what it has: git cowork models")
+                    .into());
+            };
+            config.model.clone_from(id);
+            config.context_window = one.context_window.unwrap_or(config.context_window);
+        }
+        let mut reach = crate::model::Reach::default();
+        if config.provider == AGENT {
+            models::may_write(self.context.config()?, name)?;
+            reach = agent_network::reach(self.context, &[(name.clone(), config.clone())])?;
+        }
+        if let Some(price) =
+            known_prices::known(&config.model).filter(|_| !is_loopback(&config.base_url))
+        {
+            self.models.meter.costs(&config.model, price);
+        }
+        let built = models::build(self.context, name, &config, &self.models.meter, reach)?;
+        built.probe().await.map_err(unreachable(&config))?;
+        Ok(Player { name: taken.render(), config, model: Rc::from(built) })
+    }
+}
+
+/// A model of the configuration.
+fn configured(name: &str, settings: &ModelConfig) -> Candidate {
+    let (model, at) = match has_server(settings) {
+        true => (settings.model.clone(), settings.base_url.clone()),
+        false => (settings.agent.clone(), "this machine".to_owned()),
+    };
+    Candidate { taken: Taken { name: name.to_owned(), id: None }, model, at }
+}
+
+impl OtherModels for Others<'_> {
+    fn list(&self) -> BoxFuture<'_, anyhow::Result<Candidates>> {
+        Box::pin(self.candidates())
+    }
+
+    fn open<'a>(&'a self, taken: &'a Taken) -> BoxFuture<'a, anyhow::Result<Player>> {
+        Box::pin(self.player(taken))
+    }
+
+    fn is_overruled(&self) -> bool {
+        self.context.global.model.is_some()
+    }
+}

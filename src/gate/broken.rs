@@ -1,0 +1,72 @@
+//! What becomes of an edit that broke a record, or that the checks refuse: as `visudo` does, it says where
+//! and what, and asks.
+
+use anyhow::Result;
+
+use crate::gate::Gate;
+use crate::gate::clean::clean_line;
+use crate::gate::menu::say;
+use crate::gate::menu_lines::PROMPT;
+use crate::gate::paint::Paint;
+use crate::gate::terminal::{self, Key};
+
+/// What is wrong with documents as a person left them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Broken {
+    /// A line each: `prd.md:12: …`.
+    pub lines: Vec<String>,
+    /// They can be read, and the checks refuse them.
+    pub is_readable: bool,
+}
+
+/// What a person does about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterEdit {
+    /// The editor opens again.
+    EditAgain,
+    /// The edit is taken back, once it is kept.
+    TakeBack,
+    /// The actor gets it as it is.
+    HandOver,
+    /// It stays as it is, and the draft waits. Also when the terminal is closed.
+    Leave,
+}
+
+/// Says what is wrong and asks until there is an answer.
+pub(super) fn ask(gate: &Gate<'_>, broken: &Broken, to_actor: bool) -> Result<AfterEdit> {
+    let terminal = gate.terminal;
+    let mark = Paint::of(terminal).bad("✗");
+    for line in &broken.lines {
+        say(terminal, &format!("{mark} {}", clean_line(line)))?;
+    }
+    let hands_over = to_actor && broken.is_readable;
+    let mut keys = vec![vec![('e', "edit again".to_owned())]];
+    keys.push(vec![('x', "take my edit back: it is kept as an attempt first".to_owned())]);
+    if hands_over {
+        keys.push(vec![(
+            'p',
+            "hand it to the actor as it is, who answers these points".to_owned(),
+        )]);
+    }
+    keys.push(vec![('q', "leave it as it is and stop".to_owned())]);
+    terminal.discard_typed();
+    let what = if broken.is_readable { "does not pass the checks" } else { "cannot be read" };
+    say(terminal, &format!("Your edit {what}. What now?"))?;
+    terminal.write(&super::screen::keys(terminal, &keys))?;
+    terminal.write(PROMPT)?;
+    loop {
+        let (key, answer) = match terminal::menu_key(terminal, &[])? {
+            Key::Char('e') => ('e', AfterEdit::EditAgain),
+            Key::Char('x') => ('x', AfterEdit::TakeBack),
+            Key::Char('p') if hands_over => ('p', AfterEdit::HandOver),
+            Key::Char('q') | Key::End => ('q', AfterEdit::Leave),
+            Key::Char(_) | Key::Other => {
+                terminal.write("\x07")?;
+                continue;
+            }
+            Key::Enter | Key::Escape | Key::Interrupt => continue,
+        };
+        terminal.write(&format!("{key}\n"))?;
+        return Ok(answer);
+    }
+}

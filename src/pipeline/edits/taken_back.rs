@@ -1,0 +1,75 @@
+//! A person takes their own edit of a draft back: it is kept as an attempt, and the files are what they
+//! were before it.
+
+use crate::git::{self, Oid, Store};
+use crate::pipeline::edits;
+use crate::pipeline::files::approved_content;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::record;
+use crate::session::Verdict;
+use crate::stages::{Approves, StageSpec};
+
+/// Takes back what the person has edited of the draft they were `shown`, also what nobody has noted yet.
+/// Answers with what is said about it.
+pub(crate) fn take_back(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    shown: &Oid,
+) -> anyhow::Result<String> {
+    edits::note_edit(run, spec, progress, shown)?;
+    let edit = progress.edit.take();
+    let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
+    let said = put_back(run, spec, &since)?;
+    progress.approval = None;
+    progress.by_hand = false;
+    Ok(said)
+}
+
+/// Keeps the stage's files as an attempt where they are not as in `since`, and puts them back to that.
+/// Answers with what is said about it.
+pub(crate) fn put_back(run: &Run<'_>, spec: &StageSpec, since: &Oid) -> anyhow::Result<String> {
+    let git = run.env.git;
+    let recorder = run.recorder();
+    let paths = match spec.approves {
+        Approves::Artifacts => approved_content::document_paths(run, spec),
+        Approves::Tree => {
+            let tree = recorder.tree(&run.session.tip)?;
+            approved_content::shown_paths(run, spec, since, &tree)?
+        }
+    };
+    let now = git::blobs::hash_files(git, &paths, Store::No)?;
+    let before = git::snapshot::blob_ids(git, since, &paths)?;
+    let changed = paths.into_iter().zip(now.iter().zip(&before));
+    let changed: Vec<String> =
+        changed.filter(|(_, (now, before))| now != before).map(|(path, _)| path).collect();
+    if changed.is_empty() {
+        return Ok("the draft is as it was before your edit".to_owned());
+    }
+    let names = names(&changed);
+    let reason = format!("your edit of {names}, taken back");
+    let number = record::attempt::keep(&recorder, &run.session.tip, &reason, Verdict::Edited)?;
+    git::paths::restore_worktree(git, since, &changed)?;
+    run.env.workspace.written().adopt(&changed)?;
+    let session = &run.session.name;
+    Ok(format!(
+        "your edit of {names} is taken back and kept as attempt {number}: git cowork restore {session} \
+         {number}"
+    ))
+}
+
+/// Files of the session by their names, others by their paths.
+fn names(paths: &[String]) -> String {
+    let name = |path: &String| match path.strip_prefix(".cowork/") {
+        Some(own) => own.rsplit('/').next().unwrap_or(own).to_owned(),
+        None => path.clone(),
+    };
+    // Records follow their document.
+    let documents = paths.iter().filter(|path| !path.ends_with(".json"));
+    let named: Vec<String> = match documents.clone().next() {
+        Some(_) => documents.map(name).collect(),
+        None => paths.iter().map(name).collect(),
+    };
+    named.join(", ")
+}

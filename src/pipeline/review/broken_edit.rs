@@ -1,0 +1,59 @@
+//! What is wrong with what a person saved: where it cannot be read, and what the checks refuse.
+
+use crate::artifact::Files;
+use crate::artifact::check::Finding;
+use crate::gate::Broken;
+use crate::git::Oid;
+use crate::pipeline::draft::checks;
+use crate::pipeline::edits::records;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::stages::{Approves, StageSpec};
+
+/// What is wrong with the documents as they are on disk, comments on the draft that was `shown` aside;
+/// `with_checks` also what the checks say of them once their records follow.
+pub(crate) fn broken(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    shown: Option<&Oid>,
+    with_checks: bool,
+) -> anyhow::Result<Broken> {
+    let lines = records::unreadable(run, shown)?;
+    if !lines.is_empty() {
+        return Ok(Broken { lines, is_readable: false });
+    }
+    let checked = with_checks && spec.approves == Approves::Artifacts;
+    let lines = match checked {
+        true => records::as_settled(run, |files| refused(run, spec, progress, files))?,
+        false => Vec::new(),
+    };
+    Ok(Broken { lines, is_readable: true })
+}
+
+/// What the checks refuse, each with its place where it has one.
+fn refused(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    files: &dyn Files,
+) -> anyhow::Result<Vec<String>> {
+    let report = checks::report_on(run, spec, progress, files)?;
+    report.findings.iter().map(|finding| placed(spec, files, finding)).collect()
+}
+
+/// `prd.md:12: REQ-002 has no acceptance criterion`
+fn placed(spec: &StageSpec, files: &dyn Files, finding: &Finding) -> anyhow::Result<String> {
+    let Some(id) = &finding.about else { return Ok(finding.details.clone()) };
+    for document in spec.artifacts.iter().filter(|artifact| !artifact.is_json()) {
+        let text = files.read(*document)?.unwrap_or_default();
+        let heads = |line: &str| {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '.');
+            line.starts_with('#') && words.any(|word| word == id)
+        };
+        if let Some(at) = text.lines().position(heads) {
+            return Ok(format!("{}:{}: {}", document.file_name(), at + 1, finding.details));
+        }
+    }
+    Ok(finding.details.clone())
+}

@@ -1,0 +1,157 @@
+//! Another model for the next drafts of a stage (`m` at the gate): chosen from a list, or by its name. It
+//! is kept with the drafts, and nothing of the configuration changes.
+
+use crate::error::{Kind, hints_of, kind_of};
+use crate::gate::terminal::{Text, text};
+use crate::gate::{Gate, choose};
+use crate::pipeline::other_models::{Candidate, Candidates, Taken};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::stage::Role;
+use crate::stages::StageSpec;
+
+/// Names that an error lists.
+const NAMED: usize = 12;
+
+/// Lets a person take another model. True when one was taken; and what is said about it.
+pub(crate) async fn take(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<(bool, String)> {
+    let (Some(gate), Some(others)) = (&run.env.gate, run.env.others) else {
+        return Ok((false, "no other model can be taken here".to_owned()));
+    };
+    let listed = match others.list().await {
+        Ok(listed) => listed,
+        Err(error) => return refused(&error).map(|why| (false, why)),
+    };
+    for problem in &listed.problems {
+        run.warn(problem.clone());
+    }
+    let now = run.player(spec.stage, Role::Actor)?.name;
+    let taken = match ask(gate, spec, &listed, &now)? {
+        Ok(taken) => taken,
+        Err(why) => return Ok((false, why)),
+    };
+    let usual = run.env.config.model_for(spec.stage, Role::Actor)?.0;
+    if taken.render() == now {
+        return Ok((false, "that model makes the next draft anyway".to_owned()));
+    }
+    if taken.render() == usual {
+        run.taken.replace(None);
+        progress.taken = None;
+    } else {
+        let player = match others.open(&taken).await {
+            Ok(player) => player,
+            Err(error) => return refused(&error).map(|why| (false, why)),
+        };
+        run.taken.replace(Some((spec.stage, player)));
+        progress.taken = Some(taken);
+    }
+    let name = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
+    let stage = spec.stage;
+    Ok((
+        true,
+        format!(
+            "next draft by {name}, and all that follow in {stage}; your configuration is as it was"
+        ),
+    ))
+}
+
+/// Takes up what a person has taken for this stage in an earlier run.
+pub(crate) async fn take_up(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    run.taken.replace(None);
+    let (Some(taken), Some(others)) = (&progress.taken, run.env.others) else { return Ok(()) };
+    if others.is_overruled() {
+        progress.taken = None;
+        return Ok(());
+    }
+    match others.open(taken).await {
+        Ok(player) => {
+            run.taken.replace(Some((spec.stage, player)));
+        }
+        Err(error) => {
+            let (why, what) = (refused(&error)?, taken.render());
+            let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
+            run.warn(format!(
+                "{what} was to make the next draft and cannot be asked, so {usual} makes it: {why}"
+            ));
+            progress.taken = None;
+        }
+    }
+    Ok(())
+}
+
+/// Why nothing was taken; an interruption ends the run.
+fn refused(error: &anyhow::Error) -> anyhow::Result<String> {
+    let mut why = format!("{error:#}");
+    if kind_of(error) == Kind::Interrupted {
+        return Err(crate::error::Error::new(Kind::Interrupted, why).into());
+    }
+    for hint in hints_of(error) {
+        why.push_str(&format!("\nhint: {hint}"));
+    }
+    Ok(why)
+}
+
+/// Which one; or why none.
+fn ask(
+    gate: &Gate<'_>,
+    spec: &StageSpec,
+    listed: &Candidates,
+    now: &str,
+) -> anyhow::Result<Result<Taken, String>> {
+    let models = &listed.models;
+    if models.iter().all(|one| one.taken.render() == now) {
+        let only = "there is no other model: none is configured, and the server lists none";
+        return Ok(Err(format!(
+            "{only}\nhint: describe one as [models.NAME] in your configuration"
+        )));
+    }
+    let labels: Vec<String> = models.iter().map(|one| label(one, now)).collect();
+    let typed = "another one, by its name";
+    let choices: Vec<(Option<usize>, &str)> = labels
+        .iter()
+        .enumerate()
+        .map(|(at, label)| (Some(at), label.as_str()))
+        .chain([(None, typed)])
+        .collect();
+    let prompt = format!("Which model makes the next drafts of {}?", spec.stage);
+    let unchanged = || Ok(Err("nothing was changed".to_owned()));
+    match choose(gate.terminal, &prompt, &choices, None)? {
+        Some(Some(at)) => Ok(Ok(models[at].taken.clone())),
+        Some(None) => match text(gate.terminal, "model: ")? {
+            Text::Given(name) => Ok(named(models, &name)),
+            Text::Nothing | Text::End => unchanged(),
+        },
+        None => unchanged(),
+    }
+}
+
+fn label(one: &Candidate, now: &str) -> String {
+    let Candidate { taken, model, at } = one;
+    let name = match &taken.id {
+        None => format!("{model} ({})", taken.name),
+        Some(_) => model.clone(),
+    };
+    let now = if taken.render() == now { ", now" } else { "" };
+    format!("{name} at {at}{now}")
+}
+
+/// The model of this name: one of the configuration, else one that a server lists.
+fn named(models: &[Candidate], name: &str) -> Result<Taken, String> {
+    let configured = |one: &&Candidate| one.taken.id.is_none() && one.taken.name == name;
+    let listed = |one: &&Candidate| one.model == name;
+    let found = models.iter().find(configured).or_else(|| models.iter().find(listed));
+    found.map(|one| one.taken.clone()).ok_or_else(|| {
+        let names: Vec<&str> = models.iter().take(NAMED).map(|one| one.model.as_str()).collect();
+        let more = if models.len() > NAMED { ", …" } else { "" };
+        let known = names.join(", ");
+        format!("no model is called '{name}', so nothing was changed; there are {known}{more}")
+    })
+}

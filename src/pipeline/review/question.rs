@@ -1,0 +1,87 @@
+//! A person's question about a draft (`t` at the gate): the actor answers with tools that only read. It is no
+//! feedback and no decision, and uses no draft up.
+
+use crate::agent::WithWords;
+use crate::error::{Kind, hints_of, kind_of};
+use crate::event::Event;
+use crate::gate::Reply;
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::reader;
+use crate::pipeline::draft::keep;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::{QUESTION, Variables};
+use crate::pipeline::run::Run;
+use crate::pipeline::usage;
+use crate::stage::Role;
+use crate::stages::{CHALLENGER, StageSpec};
+
+/// Asks, shows the answer and keeps both with the draft. Answers with what the gate says then.
+pub(crate) async fn ask(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    question: &str,
+) -> anyhow::Result<Reply> {
+    let answered = answer(run, spec, progress, question).await;
+    progress.credit.merge(usage::take_credit(run));
+    let said = |text: String| Reply { text, redraws: false, calls: true };
+    let answer = match answered {
+        Ok(answer) => answer,
+        Err(error) if kind_of(&error) == Kind::Model => return Ok(said(no_answer(&error))),
+        Err(error) => return Err(error),
+    };
+    if answer.trim().is_empty() {
+        return Ok(said("the actor gave no answer".to_owned()));
+    }
+    let (stage, iteration) = (spec.stage, progress.iteration);
+    keep::keep_answer(run, spec, progress, (question, &answer))?;
+    let question = question.to_owned();
+    run.env.sink.emit(Event::QuestionAnswered { stage, iteration, question, answer });
+    Ok(said(String::new()))
+}
+
+async fn answer(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    question: &str,
+) -> anyhow::Result<String> {
+    let variables = conversation::brief_variables(run, spec, progress)?;
+    let part = Part {
+        spec,
+        role: Role::Actor,
+        prompt: QUESTION,
+        again: Some(QUESTION),
+        tools: CHALLENGER.tools(),
+        closing: Vec::new(),
+        iteration: progress.iteration,
+        task: None,
+        question: Some(number(run, spec, progress)),
+        opening: None,
+        extra: reader::draft_for_reader(run, spec)?,
+        variables: Variables { question: question.to_owned(), ..variables },
+    };
+    let refusals = progress.refusals;
+    Ok(conversation::converse(run, &part, refusals, &mut WithWords).await?.text)
+}
+
+/// Which question about this draft it is: each has a transcript of its own.
+fn number(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> u32 {
+    let begins = format!("{}.{}.{}.question-", spec.stage, progress.iteration, Role::Actor);
+    let files = std::fs::read_dir(run.env.state.transcripts()).into_iter().flatten().flatten();
+    let numbers = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        name.strip_prefix(&begins)?.strip_suffix(".jsonl")?.parse::<u32>().ok()
+    });
+    numbers.max().unwrap_or(0).saturating_add(1)
+}
+
+/// Why there is no answer, and what can be done about it here.
+fn no_answer(error: &anyhow::Error) -> String {
+    let mut text = format!("the actor did not answer: {error:#}");
+    for hint in hints_of(error).iter().filter(|hint| !hint.contains("git cowork resume")) {
+        text.push_str(&format!("\nhint: {hint}"));
+    }
+    text
+}

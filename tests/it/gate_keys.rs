@@ -1,0 +1,239 @@
+//! The gate's keys for a person's own edit: what broke is said and asked about, what was edited is taken
+//! back, and nothing a person wrote is lost.
+
+use serde_json::json;
+
+use crate::support::pty::Terminal;
+use crate::support::todo::{PRD, file_of, requirement_section};
+use crate::support::{Reply, Sandbox, at};
+
+/// The last words of the menu: from here on keys are read.
+const ASKED: &str = "? help";
+/// The last line of the question about an edit that broke.
+const BROKEN: &str = "leave it as it is and stop";
+
+const MINE: &str = ".cowork/sessions/todo/prd.md";
+/// Two requirements are too few.
+const TOO_FEW: &str = "case \"$f\" in *prd.md) sed -i -e '/^### REQ-003/,/works$/d' -e 's/ `REQ-003`//' \"$f\";; esac";
+/// The second time it corrects what it broke.
+const URGENT: &str = "case \"$f\" in *prd.md) if grep -q urgent \"$f\"; then \
+    sed -i 's/urgent/high/' \"$f\"; else sed -i '0,/`high`/s//`urgent`/' \"$f\"; fi;; esac";
+
+fn prd_gate(sandbox: &Sandbox) -> Terminal {
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+    terminal.sees(ASKED);
+    terminal
+}
+
+/// At the gate of the PRD, with this editor.
+fn at_prd(editor: &str) -> (Sandbox, Terminal) {
+    let mut sandbox = Sandbox::stopped_after("idea");
+    sandbox.editor(editor);
+    let terminal = prd_gate(&sandbox);
+    (sandbox, terminal)
+}
+
+/// A file of the newest attempt.
+fn attempted(sandbox: &Sandbox, number: u32) -> String {
+    sandbox.blob(&format!("refs/cowork/attempts/todo/{number}"), MINE)
+}
+
+#[test]
+fn an_edit_that_cannot_be_read_is_said_with_its_line_and_edited_again() {
+    let (sandbox, mut terminal) = at_prd(URGENT);
+    terminal.types("e");
+    let shown = terminal.sees(BROKEN);
+    let line = PRD.lines().position(|line| line.contains("`high`")).unwrap() + 1;
+    assert!(shown.contains(&format!("prd.md:{line}: 'urgent' is not a priority")), "{shown}");
+    assert!(shown.contains("Your edit cannot be read"), "{shown}");
+    assert!(!shown.contains("hand it to the actor"), "{shown}");
+    terminal.types("e");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
+}
+
+#[test]
+fn an_edit_that_broke_is_taken_back_and_kept() {
+    let (sandbox, mut terminal) = at_prd(URGENT);
+    terminal.types("e");
+    terminal.sees(BROKEN);
+    terminal.types("x");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("is taken back and kept as attempt 1"), "{shown}");
+    assert!(shown.contains("git cowork restore todo 1"), "{shown}");
+    assert!(!shown.contains("x take my edit back"), "{shown}");
+    assert!(attempted(&sandbox, 1).contains("`urgent`"));
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    let commit = sandbox.stage_commit("prd");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["passed"]);
+    assert_eq!(sandbox.blob(&commit, MINE), PRD);
+    let log = sandbox.cowork(&["log"]).exits(0).stdout;
+    assert!(log.contains("attempt 1: your edit of prd.md, taken back"), "{log}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn an_edit_the_checks_refuse_is_said_at_once_and_stays_where_it_is_left() {
+    let (sandbox, mut terminal) = at_prd(TOO_FEW);
+    let asked = sandbox.server.requests().len();
+    terminal.types("e");
+    let shown = terminal.sees(BROKEN);
+    assert!(shown.contains("2 requirements; at least 3 are needed"), "{shown}");
+    assert!(shown.contains("Your edit does not pass the checks"), "{shown}");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    assert!(!sandbox.artifact("prd.md").contains("REQ-003"), "the edit is gone");
+    assert_eq!(sandbox.server.requests().len(), asked);
+    // The gate says it again, and there the edit can be taken back, too.
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("your edit does not pass the checks"), "{shown}");
+    assert!(shown.contains("x take my edit back"), "{shown}");
+    terminal.types("x");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("kept as attempt 1"), "{shown}");
+    assert!(!shown.contains("does not pass"), "{shown}");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    assert_eq!(sandbox.blob(&sandbox.stage_commit("prd"), MINE), PRD);
+    assert!(!attempted(&sandbox, 1).contains("REQ-003"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn an_edit_the_checks_refuse_can_be_handed_to_the_actor() {
+    let (sandbox, mut terminal) = at_prd(TOO_FEW);
+    sandbox.server.on_with(at("prd", "actor").iteration(2).turn(1), |received| {
+        let text = received.text();
+        let told = text.contains("I edited prd.md by hand") && text.contains("at least 3");
+        let more = requirement_section("REQ-004", "Sort todos");
+        told.then(|| Reply::call("save_prd_doc", json!({"content": more})))
+    });
+    terminal.types("e");
+    terminal.sees(BROKEN);
+    terminal.types("p");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("draft 2 of 3"), "{shown}");
+    assert!(sandbox.artifact("prd.md").contains("REQ-004 Sort todos"));
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+}
+
+#[test]
+fn an_edit_that_was_taken_back_comes_again_and_passes_as_an_edit() {
+    let sandbox = Sandbox::stopped_after("idea");
+    let mut terminal = prd_gate(&sandbox);
+    let theirs = PRD.replace("REQ-002 List todos", "REQ-002 List todos by date");
+    // Beside the gate, with another program.
+    sandbox.write(MINE, &theirs);
+    terminal.types("?");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("take your edit of prd.md back"), "{shown}");
+    terminal.types("x");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("kept as attempt 1"), "{shown}");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    terminal.types("x");
+    terminal.sees("unknown key 'x'");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let listed = sandbox.cowork(&["undo", "--list"]).exits(0).stdout;
+    assert!(listed.contains("your edit of prd.md, taken back"), "{listed}");
+    sandbox.cowork(&["undo"]).exits(0);
+    assert_eq!(sandbox.artifact("prd.md"), theirs);
+    let mut terminal = prd_gate(&sandbox);
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    let commit = sandbox.stage_commit("prd");
+    assert_eq!(sandbox.blob(&commit, MINE), theirs);
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
+    assert!(sandbox.blob(&commit, ".cowork/sessions/todo/requirements.json").contains("by date"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_taken_back_edit_stays_taken_back_after_an_interruption() {
+    let (sandbox, mut terminal) = at_prd(URGENT);
+    terminal.types("e");
+    terminal.sees(BROKEN);
+    terminal.types("x");
+    terminal.sees(ASKED);
+    terminal.control('c');
+    assert_eq!(terminal.ends().0, 130);
+    sandbox.assert_sound();
+    let mut terminal = prd_gate(&sandbox);
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    let commit = sandbox.stage_commit("prd");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn an_edit_of_the_code_is_taken_back() {
+    let mut sandbox = Sandbox::stopped_after("plan");
+    let file = file_of("TASK-001");
+    sandbox.editor(&format!("case $f in *{file}) echo '# by hand' >>\"$f\";; esac"));
+    let mut terminal = sandbox.terminal(&["resume"]);
+    let shown = terminal.sees(ASKED);
+    assert!(!shown.contains("x take my edit back"), "{shown}");
+    let drafted = sandbox.read(file);
+    terminal.types("e");
+    terminal.sees("it is checked and shown again");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("x take my edit back"), "{shown}");
+    terminal.types("x");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("kept as attempt 1"), "{shown}");
+    assert_eq!(sandbox.read(file), drafted);
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert!(code == 3 || code == 0, "{rest}");
+    let commit = sandbox.stage_commit("coding");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["passed"]);
+    let kept = sandbox.blob("refs/cowork/attempts/todo/1", file);
+    assert_eq!(kept, format!("{drafted}# by hand\n"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_review_says_what_an_edit_broke_and_takes_it_back() {
+    let mut sandbox = Sandbox::stopped_after("idea");
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
+    sandbox.editor(URGENT);
+    let mut terminal = sandbox.terminal(&["review", "--edit"]);
+    let shown = terminal.sees(BROKEN);
+    assert!(shown.contains("'urgent' is not a priority"), "{shown}");
+    terminal.types("x");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 3, "{rest}");
+    assert!(rest.contains("kept as attempt 1"), "{rest}");
+    assert!(rest.contains("git cowork restore todo 1"), "{rest}");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    assert!(attempted(&sandbox, 1).contains("`urgent`"));
+    sandbox.assert_sound();
+    // Left as it is, it is there for the next time.
+    sandbox.editor(TOO_FEW);
+    let mut terminal = sandbox.terminal(&["review", "--edit"]);
+    let shown = terminal.sees(BROKEN);
+    assert!(shown.contains("2 requirements; at least 3 are needed"), "{shown}");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    assert!(!sandbox.artifact("prd.md").contains("REQ-003"));
+    // At the review's gate it is taken back as at a run's.
+    let mut terminal = sandbox.terminal(&["review"]);
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("x take my edit back"), "{shown}");
+    terminal.types("x");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("kept as attempt 2"), "{shown}");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+}
