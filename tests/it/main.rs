@@ -85,6 +85,8 @@ mod findings;
 mod gate_code;
 #[cfg(unix)]
 mod gate_keys;
+#[cfg(unix)]
+mod gate_models;
 mod git_hooks;
 #[cfg(unix)]
 mod hands;

@@ -69,6 +69,9 @@ pub enum Fault {
     PingsAfter(usize),
 }
 
+/// Who answers unless a reply says otherwise.
+const MODEL: &str = "scripted-1";
+
 /// One answer of the server.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -85,6 +88,8 @@ pub struct Reply {
     pub seal: Option<Value>,
     /// A byte order mark before each event.
     pub mark: bool,
+    /// Who answers, as the server says.
+    pub model: &'static str,
 }
 
 impl Reply {
@@ -100,6 +105,7 @@ impl Reply {
             thoughts: Vec::new(),
             seal: None,
             mark: false,
+            model: MODEL,
         }
     }
 
@@ -136,6 +142,13 @@ impl Reply {
     #[must_use]
     pub fn finish(mut self, reason: &str) -> Self {
         self.finish = Some(reason.to_owned());
+        self
+    }
+
+    /// Another model says that it answers.
+    #[must_use]
+    pub fn by(mut self, model: &'static str) -> Self {
+        self.model = model;
         self
     }
 
@@ -239,13 +252,16 @@ impl Reply {
         }
         if with_usage {
             let mut last: Value = json!({"id": "scripted", "object": "chat.completion.chunk"});
-            last["model"] = json!("scripted-1");
+            last["model"] = json!(MODEL);
             last["choices"] = json!([]);
             last["usage"] = self.usage_json();
             events.push(format!("data: {last}\n\n"));
         }
         if !matches!(self.fault, Fault::Unfinished | Fault::NoDone) {
             events.push("data: [DONE]\n\n".to_owned());
+        }
+        for event in &mut events {
+            *event = event.replace(&format!("\"{MODEL}\""), &format!("\"{}\"", self.model));
         }
         if self.mark {
             events.iter_mut().for_each(|event| event.insert(0, '\u{feff}'));
