@@ -302,11 +302,11 @@ impl Gate<'_> {
     pub fn ask(&self, draft: &Draft<'_>) -> anyhow::Result<Decision> {
         if draft.reply.as_ref().is_none_or(|reply| reply.calls) {
             (self.call)(&format!("{} waits for you", draft.stage));
-        }
-        if let Some(guide) = self.guide
-            && !guide.explain(self, draft)?
-        {
-            return Ok(Decision::Stop);
+            if let Some(guide) = self.guide
+                && !guide.explain(self, draft)?
+            {
+                return Ok(Decision::Stop);
+            }
         }
         menu::run(self, draft)
     }
