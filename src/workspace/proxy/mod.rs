@@ -6,6 +6,7 @@
 
 mod address;
 mod connect;
+mod listening;
 mod receive;
 mod refusal;
 mod request;
@@ -25,6 +26,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::host::Host;
 use connect::{Connected, connect};
+use listening::is_listening;
 use receive::Connections;
 use refusal::Failure;
 pub(crate) use refusal::Refused;
@@ -67,11 +69,23 @@ impl Proxy {
         while more || !open.is_empty() {
             tokio::select! {
                 next = connections.next(), if more && open.len() < CONNECTIONS_MAX => match next {
-                    Some((port, stream)) => open.push(self.connection(port, stream, told)),
+                    Some((port, Some(stream))) => open.push(self.connection(port, stream, told)),
+                    Some((port, None)) => self.refused(port, told),
                     None => more = false,
                 },
                 Some(()) = open.next(), if !open.is_empty() => {}
             }
+        }
+    }
+
+    /// Tells of a server of this machine that the program looked for in its own network. A port where
+    /// nobody listens here either is the program's own matter.
+    fn refused(&self, port: u16, told: &dyn Fn(&Refused)) {
+        if self.here(port).is_none()
+            && is_listening(port)
+            && let Some(host) = Host::new("localhost", port)
+        {
+            told(&Refused::NotListed(host));
         }
     }
 

@@ -26,18 +26,20 @@ impl Connections {
         Ok(Self(unsafe { AsyncFd::register(from) }?))
     }
 
-    /// The next one, with its port; none when there will be no more.
-    pub(super) async fn next(&self) -> Option<(u16, TcpStream)> {
+    /// The next one, with its port; none when there will be no more. Without a connection somebody there
+    /// was refused that port.
+    pub(super) async fn next(&self) -> Option<(u16, Option<TcpStream>)> {
         loop {
             let mut ready = self.0.readable().await.ok()?;
             match ready.try_io(|from| receive(from.get_ref())) {
                 Err(_) => {}
                 Ok(Err(_)) => return None,
                 Ok(Ok(None)) => return None,
+                Ok(Ok(Some((port, sockets)))) if sockets.is_empty() => return Some((port, None)),
                 // What is none is dropped.
                 Ok(Ok(Some((port, sockets)))) => {
                     if let Some(stream) = connection(sockets) {
-                        return Some((port, stream));
+                        return Some((port, Some(stream)));
                     }
                 }
             }
@@ -64,8 +66,11 @@ fn receive(from: &OwnedFd) -> io::Result<Option<(u16, Vec<OwnedFd>)>> {
     if got == 0 {
         return Ok(None);
     }
-    let is_whole = got == port.len();
-    Ok(Some((u16::from_be_bytes(port), if is_whole { sockets } else { Vec::new() })))
+    match got == port.len() {
+        true => Ok(Some((u16::from_be_bytes(port), sockets))),
+        // No port at all.
+        false => Ok(Some((0, Vec::new()))),
+    }
 }
 
 /// A connection of TCP and nothing else: whoever is at the other end is not trusted.

@@ -1,6 +1,7 @@
 //! The way out of a network of its own, which holds nothing but a loopback: a process there listens for
 //! the program, and hands each connection to the proxy outside, through the one descriptor that it
-//! has inherited. It says nothing and reads nothing.
+//! has inherited. It says nothing and reads nothing. Which other ports the program was refused there it
+//! tells, too, where it may know.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
@@ -13,6 +14,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+use super::refused_ports::RefusedPorts;
 
 /// What stands before the number of the descriptor.
 const WORD: &str = "--out=";
@@ -42,11 +45,13 @@ pub(super) fn inherited(number: RawFd) -> anyhow::Result<OwnedFd> {
 /// What listens inside.
 pub(super) struct Door {
     listening: Vec<(u16, TcpListener)>,
+    refused: Option<RefusedPorts>,
     out: OwnedFd,
 }
 
 impl Door {
-    /// Listens at these ports: first that of the proxy, which must be had.
+    /// Listens at these ports: first that of the proxy, which must be had. To be called with all rights
+    /// that there are in this network.
     pub(super) fn open(ports: &[u16], out: OwnedFd) -> anyhow::Result<Self> {
         let mut listening = Vec::new();
         for (at, port) in ports.iter().enumerate() {
@@ -61,7 +66,7 @@ impl Door {
             let other = TcpListener::bind((Ipv6Addr::LOCALHOST, *port));
             listening.extend([listener, other].into_iter().flatten().map(|one| (*port, one)));
         }
-        Ok(Self { listening, out })
+        Ok(Self { listening, refused: RefusedPorts::watch(), out })
     }
 
     /// Starts the process that serves it. What the program can do to it must not lead out: it cannot be
@@ -93,7 +98,7 @@ impl Door {
         unsafe { libc::_exit(0) }
     }
 
-    fn serve(&self) {
+    fn serve(mut self) {
         for standard in 0..3 {
             // SAFETY: nobody uses them here; the program's output ends when the program ends.
             unsafe { libc::close(standard) };
@@ -104,6 +109,8 @@ impl Door {
                 .iter()
                 .map(|(_, listener)| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN))
                 .collect();
+            let watched = self.refused.as_ref().map(RefusedPorts::as_fd);
+            all.extend(watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             all.push(PollFd::from_borrowed_fd(self.out.as_fd(), PollFlags::empty()));
             match poll(&mut all, None) {
                 Ok(_) | Err(Errno::INTR) => {}
@@ -122,6 +129,11 @@ impl Door {
                     return;
                 }
             }
+            while let Some(port) = self.refused.as_mut().and_then(RefusedPorts::next) {
+                if self.listening.iter().all(|(open, _)| *open != port) {
+                    let _ = tell_out(self.out.as_fd(), port, &mut SendAncillaryBuffer::default());
+                }
+            }
         }
     }
 }
@@ -136,9 +148,18 @@ pub(crate) fn hand_out(
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&connection));
+    tell_out(out, port, &mut control)
+}
+
+/// Says which port it is about: one that was connected to, with the connection; without one it was refused.
+fn tell_out(
+    out: BorrowedFd<'_>,
+    port: u16,
+    control: &mut SendAncillaryBuffer<'_, '_, '_>,
+) -> Result<(), Errno> {
     let port = port.to_be_bytes();
     loop {
-        match sendmsg(out, &[IoSlice::new(&port)], &mut control, SendFlags::NOSIGNAL) {
+        match sendmsg(out, &[IoSlice::new(&port)], control, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
             sent => return sent.map(drop),
         }

@@ -36,6 +36,8 @@ mod mounts;
 mod namespaces;
 mod nested;
 mod place;
+#[cfg(target_os = "linux")]
+mod refused_ports;
 mod seatbelt;
 mod settings;
 #[cfg(target_os = "linux")]

@@ -264,3 +264,37 @@ fn a_clone_lists_no_server_and_a_list_that_cannot_be_read_is_an_error() {
         outcome.says("`sandbox.hosts` in ").says("is not a name with its port");
     }
 }
+
+#[test]
+fn a_server_of_this_machine_that_is_not_listed_is_named() {
+    if !offers(Level::Namespaces) {
+        return skipped("namespaces, without which nobody sees what a program is refused");
+    }
+    let mut sandbox = coding_by("");
+    sandbox.set_env("COWORK_TEST_SANDBOX", Level::Namespaces.word());
+    let page = Page::serve("GOT IN");
+    settle(&sandbox, &["example.org:443".to_owned()]);
+    // A port where nobody listens here either; and a server of the program's own.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let does = format!(
+        "{TALKS}
+         for at in 127.0.0.1 ::1 127.0.0.1; do
+           port $at {port} 'GET / HTTP/1.1\\r\\n\\r\\n' >>\"$NOTES/tried\" 2>&1
+         done
+         port 127.0.0.1 {free} x >>\"$NOTES/tried\" 2>&1
+         task_file\n{ENDS}",
+        port = page.port
+    );
+    install(&sandbox, "codex", &does);
+    let outcome = sandbox.cowork(&CODING).exits(0);
+    assert!(!noted(&sandbox, "tried").contains("GOT IN"));
+    assert_eq!(page.asked(), [""; 0]);
+    let told = format!(
+        "Codex asked for localhost:{port}, which it may not reach. To let it: git config \
+         cowork.sandbox.hosts 'example.org:443, localhost:{port}'",
+        port = page.port
+    );
+    assert_eq!(outcome.stderr.matches(&told).count(), 1, "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains(&format!(":{free}")), "{}", outcome.stderr);
+    has_left_nothing(&sandbox);
+}
