@@ -18,6 +18,22 @@ use crate::host::Host;
 use crate::private::PrivateFiles;
 use crate::stage::Stage;
 
+/// What stands for every server in `[sandbox] hosts`.
+const EVERY_HOST: &str = "*";
+
+impl Sandbox {
+    /// Whether agent programs may reach every server.
+    pub fn opens_to_agents(&self) -> bool {
+        self.network || self.hosts.iter().any(|host| host == EVERY_HOST)
+    }
+
+    /// The list of servers, in git's configuration, with which agent programs may reach every one.
+    pub fn hosts_with_every(&self) -> String {
+        let all = self.hosts.iter().map(String::as_str).chain([EVERY_HOST]);
+        all.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Resolves everything.
 pub(super) fn build(settings: &Settings) -> Result<Config> {
     let values = Values(settings);
@@ -146,7 +162,8 @@ fn project(values: &Values<'_>) -> Result<Project> {
 
 fn sandbox(values: &Values<'_>) -> Result<Sandbox> {
     let sandbox: Sandbox = values.section(&["sandbox"]);
-    match sandbox.hosts.iter().find_map(|host| host.parse::<Host>().err()) {
+    let named = sandbox.hosts.iter().filter(|host| *host != EVERY_HOST);
+    match named.map(|host| host.parse::<Host>()).find_map(Result::err) {
         Some(problem) => Err(values.wrong(&["sandbox", "hosts"], &problem)),
         None => Ok(sandbox),
     }

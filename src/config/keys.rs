@@ -331,7 +331,7 @@ keys! {
         readable: Vec<String> = Vec::new() => Trust;
         /// Servers that agent programs may reach besides those they are known to need, while commands have
         /// no network: each as name:port, such as "api.example.org:443". This machine is reached only
-        /// where it is named, too: "localhost:8080".
+        /// where it is named, too: "localhost:8080". "*" is every server.
         hosts: Vec<String> = Vec::new() => Trust;
         /// Put before every command, instead of the built-in confinement: ["bwrap", …], a container.
         command_prefix: Vec<String> = Vec::new() => Trust;

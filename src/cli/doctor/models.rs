@@ -134,19 +134,21 @@ fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<F
 
 /// What an agent program may reach here.
 fn with_network(context: &Context, finding: Finding) -> anyhow::Result<Finding> {
-    if context.config()?.sandbox.network {
-        return Ok(finding.and("; it may reach every server, as sandbox.network says"));
+    let set = &context.config()?.sandbox;
+    if set.opens_to_agents() {
+        let says = if set.network { "sandbox.network" } else { "sandbox.hosts" };
+        return Ok(finding.and(&format!("; it may reach every server, as {says} says")));
     }
     Ok(match agent_network::unlimited(context, context.git()?)? {
         None => finding,
         Some((cause, remedy)) => {
             let text = format!(
-                "; it cannot be limited to its own servers here ({cause}): a terminal is asked in \
-                 each run, and without one the run ends"
+                "; it cannot be limited to its own servers here ({cause}): a terminal is asked \
+                 before it is used, and without one the run ends"
             );
-            let open =
-                format!("or let commands and it reach every server: {}", agent_network::OPEN);
-            finding.and(&text).at_least_a_warning().fixed_by([remedy, open])
+            let open = agent_network::ways_to_open(set);
+            let fixes = std::iter::once(remedy).chain(open);
+            finding.and(&text).at_least_a_warning().fixed_by(fixes)
         }
     })
 }

@@ -3,15 +3,27 @@
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::confinement;
-use crate::config::{AGENT, ModelConfig};
+use crate::config::{AGENT, ModelConfig, Sandbox};
 use crate::error::Error;
+use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::Git;
 use crate::model::Reach;
+use crate::shell_quote;
 use crate::workspace::{Found, Level};
 
-/// The setting that opens the network to all of them.
-pub(crate) const OPEN: &str = "git config cowork.sandbox.network true";
+/// The setting that opens every server to all of them, and that which opens the network to commands as well.
+const KEY: &str = "cowork.sandbox.hosts";
+const OPEN: &str = "git config cowork.sandbox.network true";
+
+/// What lets agent programs reach every server, as commands to paste.
+pub(crate) fn ways_to_open(set: &Sandbox) -> [String; 2] {
+    let all = shell_quote::quoted(&set.hosts_with_every());
+    [
+        format!("let agent programs reach every server: git config {KEY} {all}"),
+        format!("let commands reach them, too: {OPEN}"),
+    ]
+}
 
 /// What the agent programs among these models may reach besides the servers that they are known to need.
 ///
@@ -21,7 +33,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     let set = &context.config()?.sandbox;
     let mut agents = asked.iter().filter(|(_, model)| model.provider == AGENT);
     let Some((name, _)) = agents.next() else { return Ok(Reach::default()) };
-    if set.network {
+    if set.opens_to_agents() {
         return Ok(Reach::All);
     }
     let hosts = set.hosts.iter().filter_map(|host| host.parse().ok()).collect();
@@ -32,8 +44,11 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     );
     if context.attended {
         context.ui.clear();
-        let question = format!("{why}.\nLet it reach every server, in this run?");
+        let question = format!(
+            "{why}.\nLet agent programs reach every server, in this repository from now on?"
+        );
         if confirm(&Tty::new(context.color), &question)? {
+            open(context, set)?;
             return Ok(Reach::All);
         }
         return Err(Error::model(format!("'{name}' is not asked: you did not allow it")).into());
@@ -42,10 +57,23 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     if !remedy.is_empty() {
         error = error.hint(remedy);
     }
-    Err(error
-        .hint(format!("let commands and agent programs reach every server: {OPEN}"))
-        .hint("or allow it for one run on a terminal: run this command there")
-        .into())
+    error = ways_to_open(set).into_iter().fold(error, Error::hint);
+    Err(error.hint("or answer on a terminal: run this command there").into())
+}
+
+/// Keeps a yes in git's configuration, and says how it is taken back.
+fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
+    context.git()?.write(["config", KEY, &set.hosts_with_every()]).checked()?;
+    let back = match set.hosts.is_empty() {
+        true => format!("git config --unset {KEY}"),
+        false => format!("git config {KEY} {}", shell_quote::quoted(&set.hosts.join(", "))),
+    };
+    let kept = "agent programs reach every server in this repository from now on".to_owned();
+    // A line of its own, to be pasted.
+    for text in [kept, format!("take it back: {back}")] {
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(())
 }
 
 /// Why an agent program cannot be limited to its own servers here, and what would help (empty where that

@@ -231,11 +231,12 @@ fn where_servers_cannot_be_told_apart_a_person_or_a_setting_opens_them_all() {
     let outcome = sandbox.cowork(&CODING).exits(4);
     outcome
         .says("'worker' is an agent program, and cannot be limited to its own servers here: ")
-        .says("git config cowork.sandbox.network true");
+        .says("git config cowork.sandbox.hosts '*'\n")
+        .says("git config cowork.sandbox.network true\n");
     assert!(!sandbox.root().join("notes/runs").exists());
 
     let mut terminal = sandbox.terminal(&CODING);
-    terminal.sees("Let it reach every server, in this run?");
+    terminal.sees("Let agent programs reach every server, in this repository from now on?");
     terminal.types("n\r");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 4, "{rest}");
@@ -243,11 +244,20 @@ fn where_servers_cannot_be_told_apart_a_person_or_a_setting_opens_them_all() {
     assert!(!sandbox.root().join("notes/runs").exists());
 
     let mut terminal = sandbox.terminal(&CODING);
-    terminal.sees("Let it reach every server, in this run?");
+    terminal.sees("Let agent programs reach every server, in this repository from now on?");
     terminal.types("y\r");
+    terminal.sees("take it back: git config --unset cowork.sandbox.hosts");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert!(!noted(&sandbox, "env").contains("NODE_USE_ENV_PROXY"));
+    // Nobody is asked again, and commands have no network yet.
+    assert_eq!(sandbox.git(&["config", "cowork.sandbox.hosts"]), "*");
+    let shown = sandbox.cowork(&["config", "sandbox"]).exits(0).stdout;
+    assert!(shown.contains("sandbox.hosts = [\"*\"]\n"), "{shown}");
+    assert!(shown.contains("sandbox.network = false\n"), "{shown}");
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    sandbox.git(&["config", "--unset", "cowork.sandbox.hosts"]);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(4).says("cannot be limited");
     has_left_nothing(&sandbox);
 }
 
