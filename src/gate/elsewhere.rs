@@ -1,7 +1,11 @@
 //! Another terminal, from which a gate may be answered while it is open here.
 
+use anyhow::Result;
+
 use crate::choice::Chosen;
 use crate::gate::Decision;
+use crate::gate::menu::say;
+use crate::gate::terminal::Terminal;
 
 /// What the gate asks of it.
 pub trait Elsewhere {
@@ -31,4 +35,13 @@ impl Elsewhere for NobodyElse {
     fn choose(&self) -> Option<Chosen> {
         None
     }
+}
+
+/// Says what was answered elsewhere, and that it was first where somebody has answered here, too.
+pub(super) fn answered_elsewhere(terminal: &dyn Terminal, what: &str, late: bool) -> Result<()> {
+    if !late {
+        terminal.write("\n")?;
+    }
+    let late = if late { "; your answer came later" } else { "" };
+    say(terminal, &format!("answered from another terminal: {what}{late}"))
 }

@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 
+use crate::choice::{Choice, Chosen};
+use crate::gate::Elsewhere;
 use crate::gate::clean::{clean, clean_line};
+use crate::gate::elsewhere::answered_elsewhere;
 use crate::gate::menu::say;
 use crate::gate::paint::Paint;
 use crate::gate::screen::{self, header, labelled};
@@ -34,19 +37,71 @@ pub enum LearnedDecision {
     Later,
 }
 
-/// Asks until there is a decision.
-pub(super) fn run(terminal: &dyn Terminal, what: &Learned<'_>) -> Result<LearnedDecision> {
+impl Learned<'_> {
+    /// The keys that decide, wherever they are pressed; the editor is here.
+    pub fn choices() -> Vec<Choice> {
+        vec![
+            Choice::new('t', "take all"),
+            Choice::new('d', "drop all"),
+            Choice::new('l', "later: the next run asks again"),
+        ]
+    }
+}
+
+/// What a key means that was pressed elsewhere.
+fn decided(chosen: &Chosen) -> Option<LearnedDecision> {
+    match chosen.key {
+        't' => Some(LearnedDecision::Take),
+        'd' => Some(LearnedDecision::Drop),
+        'l' => Some(LearnedDecision::Later),
+        _ => None,
+    }
+}
+
+/// Asks until there is a decision, here or elsewhere; the first one counts.
+pub(super) fn run(
+    terminal: &dyn Terminal,
+    elsewhere: &dyn Elsewhere,
+    what: &Learned<'_>,
+) -> Result<LearnedDecision> {
+    loop {
+        let here = dialogue(terminal, elsewhere, what)?;
+        let there = elsewhere.choose().and_then(|chosen| decided(&chosen));
+        if let Some(decision) = there {
+            let told = match decision {
+                LearnedDecision::Take => "take all",
+                LearnedDecision::Drop => "drop all",
+                LearnedDecision::Edit | LearnedDecision::Later => "later",
+            };
+            answered_elsewhere(terminal, told, here.is_some())?;
+        }
+        if let Some(decision) = there.or(here) {
+            return Ok(decision);
+        }
+    }
+}
+
+/// Asks here until there is a decision; none where somebody elsewhere has answered.
+fn dialogue(
+    terminal: &dyn Terminal,
+    elsewhere: &dyn Elsewhere,
+    what: &Learned<'_>,
+) -> Result<Option<LearnedDecision>> {
     terminal.write("\x07")?;
     terminal.write(&draw(terminal, what))?;
     let menu = menu(terminal, what);
     terminal.discard_typed();
     terminal.write(&menu)?;
+    let answered = || elsewhere.has_answered();
     loop {
-        match terminal::menu_key(terminal, &[])? {
-            Key::Char('t') => return Ok(LearnedDecision::Take),
-            Key::Char('e') => return Ok(LearnedDecision::Edit),
-            Key::Char('d') => return Ok(LearnedDecision::Drop),
-            Key::Char('l' | 'q') | Key::End => return Ok(LearnedDecision::Later),
+        let Some(key) = terminal::menu_key_unless(terminal, &[], &answered)? else {
+            return Ok(None);
+        };
+        match key {
+            Key::Char('t') => return Ok(Some(LearnedDecision::Take)),
+            Key::Char('e') => return Ok(Some(LearnedDecision::Edit)),
+            Key::Char('d') => return Ok(Some(LearnedDecision::Drop)),
+            Key::Char('l' | 'q') | Key::End => return Ok(Some(LearnedDecision::Later)),
             Key::Char(c) => say(terminal, &format!("unknown key '{c}'"))?,
             Key::Enter | Key::Escape | Key::Other | Key::Interrupt => continue,
         }
@@ -81,6 +136,7 @@ fn menu(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::NobodyElse;
     use crate::gate::terminal::scripted::Scripted;
 
     fn learned() -> Learned<'static> {
@@ -90,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_key_and_a_closed_terminal() {
-        let decide = |keys: &str| run(&Scripted::new(keys), &learned()).unwrap();
+        let decide = |keys: &str| run(&Scripted::new(keys), &NobodyElse, &learned()).unwrap();
         assert_eq!(decide("t"), LearnedDecision::Take);
         assert_eq!(decide("xe"), LearnedDecision::Edit);
         assert_eq!(decide("\r\x1bd"), LearnedDecision::Drop);
@@ -101,7 +157,7 @@ mod tests {
     #[test]
     fn the_difference_is_shown_and_obeyed_by_nobody() {
         let terminal = Scripted::new("t");
-        run(&terminal, &learned()).unwrap();
+        run(&terminal, &NobodyElse, &learned()).unwrap();
         let shown = terminal.output();
         assert!(shown.contains("knowledge · 1 fact proposed"), "{shown}");
         assert!(shown.contains("   ## Traps\n  +- a "), "{shown}");

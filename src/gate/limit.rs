@@ -5,6 +5,7 @@ use anyhow::Result;
 use crate::choice::{Choice, Chosen, Wants};
 use crate::gate::Elsewhere;
 use crate::gate::clean::clean_line;
+use crate::gate::elsewhere::answered_elsewhere;
 use crate::gate::menu::{Back, earlier_stage, say};
 use crate::gate::paint::Paint;
 use crate::gate::screen::{self, header, labelled};
@@ -90,11 +91,7 @@ pub(super) fn run(
         let here = dialogue(terminal, elsewhere, what)?;
         let there = elsewhere.choose().and_then(|chosen| what.decided(chosen));
         if let Some(decision) = &there {
-            if here.is_none() {
-                terminal.write("\n")?;
-            }
-            let late = if here.is_some() { "; your answer came later" } else { "" };
-            say(terminal, &format!("answered from another terminal: {}{late}", told(decision)))?;
+            answered_elsewhere(terminal, &told(decision), here.is_some())?;
         }
         if let Some(decision) = there.or(here) {
             return Ok(decision);

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::gate::clean::{clean, clean_colored, clean_line};
 use crate::gate::edits::{edit, edit_code, pass};
+use crate::gate::elsewhere::answered_elsewhere;
 use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::{Actor, Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen};
@@ -23,11 +24,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 Decision::Feedback(text) => format!("feedback: {}", clean_line(text)),
                 _ => "pass".to_owned(),
             };
-            let late = if here.is_some() { "; your answer came later" } else { "" };
-            if here.is_none() {
-                gate.terminal.write("\n")?;
-            }
-            say(gate.terminal, &format!("answered from another terminal: {what}{late}"))?;
+            answered_elsewhere(gate.terminal, &what, here.is_some())?;
         }
         if let Some(decision) = there.or(here) {
             return Ok(decision);

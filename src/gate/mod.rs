@@ -46,7 +46,7 @@ pub use limit::{LimitDecision, Stuck};
 pub use menu::{Back, earlier_stage};
 pub use notify::notify;
 pub use pager::{Pagers, is_pager, page_output, show as page};
-pub use question::{NobodyThere, TerminalPerson, choose, confirm};
+pub use question::{NobodyThere, TerminalPerson, choose, confirm, yes_or_no};
 pub use records::{Record, Records};
 pub use terminal::Terminal;
 pub use tty::Tty;
@@ -335,7 +335,15 @@ impl Gate<'_> {
     /// # Errors
     /// As [`Gate::ask`].
     pub fn learned(&self, what: &Learned<'_>) -> anyhow::Result<LearnedDecision> {
-        knowledge::run(self.terminal, what)
+        knowledge::run(self.terminal, self.elsewhere, what)
+    }
+
+    /// Asks for a yes or a no, by these keys; anything else, and a closed terminal, is a no.
+    ///
+    /// # Errors
+    /// As [`Gate::ask`].
+    pub fn allow(&self, question: &str) -> anyhow::Result<bool> {
+        question::allow(self.terminal, self.elsewhere, question)
     }
 }
 

@@ -2,10 +2,13 @@
 
 use anyhow::Result;
 
+use crate::choice::Choice;
+use crate::gate::Elsewhere;
 use crate::gate::clean::{clean, clean_line};
+use crate::gate::elsewhere::answered_elsewhere;
 use crate::gate::menu::say;
 use crate::gate::paint::Paint;
-use crate::gate::terminal::{self, Terminal, Text, was_pasted};
+use crate::gate::terminal::{self, Key, Terminal, Text, was_pasted};
 use crate::tool::{Person, Question};
 use crate::wrap::hanging;
 
@@ -78,6 +81,52 @@ pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
         if !was_pasted(terminal)? {
             return Ok(yes);
         }
+    }
+}
+
+/// The keys of [`allow`], wherever they are pressed.
+pub fn yes_or_no() -> Vec<Choice> {
+    vec![Choice::new('y', "yes"), Choice::new('n', "no")]
+}
+
+/// A yes or a no that may be given elsewhere, too; the first one counts. Only `y` is yes.
+///
+/// # Errors
+/// Interrupted on Ctrl-C.
+pub fn allow(terminal: &dyn Terminal, elsewhere: &dyn Elsewhere, text: &str) -> Result<bool> {
+    terminal.discard_typed();
+    loop {
+        let here = yes_here(terminal, elsewhere, text)?;
+        let there = elsewhere.choose().map(|chosen| chosen.key == 'y');
+        if let Some(yes) = there {
+            answered_elsewhere(terminal, if yes { "yes" } else { "no" }, here.is_some())?;
+        }
+        if let Some(yes) = there.or(here) {
+            return Ok(yes);
+        }
+    }
+}
+
+/// Asks here; none where somebody elsewhere has answered.
+fn yes_here(
+    terminal: &dyn Terminal,
+    elsewhere: &dyn Elsewhere,
+    text: &str,
+) -> Result<Option<bool>> {
+    let question = hanging(&clean(text), terminal.width(), 2);
+    terminal.write(&format!("{} {question} [y/N] ", Paint::of(terminal).bold("?")))?;
+    loop {
+        let answered = || elsewhere.has_answered();
+        let Some(key) = terminal::menu_key_unless(terminal, &[], &answered)? else {
+            return Ok(None);
+        };
+        let yes = match key {
+            Key::Char('y' | 'Y') => true,
+            Key::Char('n' | 'N') | Key::Enter | Key::Escape | Key::End => false,
+            Key::Char(_) | Key::Other | Key::Interrupt => continue,
+        };
+        terminal.write(if yes { "yes\n" } else { "no\n" })?;
+        return Ok(Some(yes));
     }
 }
 

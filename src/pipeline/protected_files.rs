@@ -3,8 +3,9 @@
 
 use crate::artifact::Origin;
 use crate::gate::clean::clean;
-use crate::gate::{self, Mode};
+use crate::gate::{self, Gate, Mode};
 use crate::git;
+use crate::pipeline::files::open_gate;
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
@@ -74,7 +75,7 @@ pub(crate) fn offer_protected(
         "Tools want to write {names}, where you have uncommitted changes. Your version is kept first; then what you have there becomes part of this session. Allow it?"
     );
     (gate.call)(&format!("tools want to write {names}"));
-    if !gate::confirm(gate.terminal, &question)? {
+    if !allows(run, gate, &question, Vec::new())? {
         return Ok(false);
     }
     make_ours(run, &refused)?;
@@ -108,13 +109,28 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         let diff = difference_shown(run, &proposed)?;
         gate.terminal.write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
         let question = format!("Change {path} like this, and record it in this session?");
-        if gate::confirm(gate.terminal, &question)? {
+        let shown = clean(&diff).lines().map(str::to_owned).collect();
+        if allows(run, gate, &question, shown)? {
             workspace.proposals().accept(&proposed)?;
         } else {
             workspace.proposals().decline(&proposed)?;
         }
     }
     Ok(())
+}
+
+/// Whether a person says yes, here or at another terminal, where this is `shown` with the question.
+fn allows(
+    run: &Run<'_>,
+    gate: &Gate<'_>,
+    question: &str,
+    mut shown: Vec<String>,
+) -> anyhow::Result<bool> {
+    shown.push(question.to_owned());
+    open_gate::open_menu(run, "your files", gate::yes_or_no(), shown);
+    let yes = gate.allow(question);
+    run.env.gates.close(None);
+    yes
 }
 
 fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String> {

@@ -189,3 +189,18 @@ fn a_decision_survives_merge_revert_and_undo() {
     assert_eq!(sandbox.cowork(&["status", "--json", "todo"]).exits(0).json()["state"], "merged");
     sandbox.assert_sound();
 }
+
+#[test]
+fn proposed_facts_are_taken_from_another_terminal() {
+    let sandbox = proposed();
+    let mut run = sandbox.terminal(&["resume", "todo"]);
+    run.sees("later: the next run asks again");
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    let seen = watch.sees("q stop watching");
+    assert!(seen.contains("adds a todo") && seen.contains("t  take all"), "{seen}");
+    watch.types("t");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: take all");
+    assert_eq!((run.ends().0, watch.ends().0), (0, 0));
+    assert_eq!(decisions(&sandbox, "cowork/todo"), [format!("taken {FACT}")]);
+}

@@ -246,3 +246,27 @@ fn who_answers_a_menu_second_is_told() {
     watch.sees("your answer was taken");
     assert_eq!((run.ends().0, watch.ends().0), (1, 0));
 }
+
+#[test]
+fn what_tools_may_write_of_a_persons_files_is_allowed_from_another_terminal() {
+    let sandbox = Sandbox::stopped_after("plan");
+    sandbox.write("lib/add.sh", "mine\n");
+    let mut run = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    run.sees("Tools want to write lib/add.sh");
+    run.sees("[y/N]");
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    let seen = watch.sees(WATCHED);
+    assert!(seen.contains("Tools want to write lib/add.sh") && seen.contains("y  yes"), "{seen}");
+    // There is nothing to look at but what is asked.
+    assert!(!seen.contains("d diff"), "{seen}");
+    watch.types("y");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: yes");
+    run.sees(ASKED);
+    watch.sees(WATCHED);
+    run.types("p");
+    assert_eq!((run.ends().0, watch.ends().0), (0, 0));
+    assert_eq!(sandbox.blob("refs/cowork/attempts/todo/1", "lib/add.sh"), "mine\n");
+    assert_ne!(sandbox.blob("cowork/todo", "lib/add.sh"), "mine\n");
+    sandbox.assert_sound();
+}

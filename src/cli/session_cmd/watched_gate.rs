@@ -71,7 +71,7 @@ impl Look<'_> {
         };
         self.say(&format!("── {stage} · {about} · process {} waits for you", holder.pid))?;
         for remark in &self.gate.remarks {
-            self.say(&one_line(remark, 200))?;
+            self.say(&one_line(remark, 400))?;
         }
         // A menu asks how it goes on, and not whether something passes.
         let all = match &self.gate.asks {
@@ -96,7 +96,9 @@ impl Look<'_> {
                 for Choice { key, does, .. } in keys {
                     self.say(&format!("    {key}  {}", one_line(does, 100)))?;
                 }
-                self.say("v read the draft here   d diff   q stop watching")
+                let about = !self.gate.paths.is_empty();
+                let looks = if about { "v read the draft here   d diff   " } else { "" };
+                self.say(&format!("{looks}q stop watching"))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Which files a session and its tasks have changed, and which content an approval names.
 
 pub(crate) mod approved_content;
+pub(crate) mod open_gate;
 pub(crate) mod open_tasks;
 pub(crate) mod project_files;
 pub(crate) mod task_files;

@@ -9,6 +9,7 @@ use crate::artifact::knowledge::{
 };
 use crate::gate::{Gate, Learned, LearnedDecision, Mode};
 use crate::git;
+use crate::pipeline::files::open_gate;
 use crate::pipeline::run::Run;
 use crate::record::knowledge::{self, KnowledgeDecision};
 use crate::record::{self, Recorded};
@@ -89,7 +90,12 @@ fn ask(
     loop {
         let editor = gate.editor.name();
         let learned = Learned { count: proposals.len(), sessions, diff: &diff, editor };
-        let text = match gate.learned(&learned)? {
+        let title = "facts about the project are proposed";
+        let remarks = diff.lines().filter(|line| !line.starts_with("@@")).map(str::to_owned);
+        open_gate::open_menu(run, title, Learned::choices(), remarks.collect());
+        let decision = gate.learned(&learned);
+        run.env.gates.close(None);
+        let text = match decision? {
             LearnedDecision::Later => return Ok(None),
             LearnedDecision::Drop => file.text().to_owned(),
             LearnedDecision::Take => new.text().to_owned(),

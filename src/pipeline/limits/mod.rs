@@ -11,11 +11,12 @@ use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::markers::without_markers;
 use crate::pipeline::draft::keep;
+use crate::pipeline::files::open_gate;
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{self, elsewhere, waiting};
+use crate::pipeline::review::{self, waiting};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
 use crate::session::{Asks, RefNames};
@@ -227,7 +228,7 @@ pub(crate) fn ask_what_now(
     let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
     let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
     let tree = run.recorder().tree(&run.session.tip)?;
-    elsewhere::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
+    open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
     let decision = gate.stuck(&asked);
     run.env.gates.close(None);
     decision.map(Some)

@@ -6,33 +6,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::session::{Asks, OpenGate};
 use crate::stages::{Approves, StageSpec};
-
-/// Tells other terminals that a gate is open, what it is about and what there is to be said of it.
-pub(crate) fn open(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    tree: &Oid,
-    iteration: u32,
-    (asks, remarks): (Asks, Vec<String>),
-) -> anyhow::Result<()> {
-    let from = approved_content::shown_from(run, spec);
-    let paths = approved_content::shown_paths(run, spec, &from, tree)?;
-    run.env.gates.open(|id, holder| OpenGate {
-        id,
-        holder,
-        stage: spec.stage,
-        iteration,
-        tree: tree.clone(),
-        from,
-        paths,
-        is_code: spec.approves == Approves::Tree,
-        remarks,
-        asks,
-    });
-    Ok(())
-}
 
 /// Whether the files hold what the open gate has shown; `edited` where a person was seen to edit the
 /// code meanwhile. Closes the gate, and says at both terminals why the answer does not count.

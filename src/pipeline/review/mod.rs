@@ -4,7 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod broken_edit;
 mod decided;
-pub(crate) mod elsewhere;
+mod elsewhere;
 pub(crate) mod feedback;
 pub(crate) mod other_model;
 mod question;

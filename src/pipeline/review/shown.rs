@@ -5,10 +5,10 @@ use crate::gate::{Actor, Decision, Document, Draft, Reply};
 use crate::git::DiffStyle;
 use crate::pipeline::change;
 use crate::pipeline::draft::{checks, self_review};
-use crate::pipeline::files::approved_content;
+use crate::pipeline::files::{approved_content, open_gate};
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{broken_edit, elsewhere, record_table, since_last_review};
+use crate::pipeline::review::{broken_edit, record_table, since_last_review};
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
 use crate::session::Asks;
@@ -44,7 +44,7 @@ pub(crate) fn ask_person(
         let findings = report.findings.iter().map(|finding| finding.details.clone());
         let remarks = progress.note.iter().cloned().chain(findings).chain(report.warnings.clone());
         let (iteration, remarks) = (progress.iteration, remarks.collect());
-        elsewhere::open(run, spec, &tree, iteration, (Asks::Draft, remarks))?;
+        open_gate::open(run, spec, &tree, iteration, (Asks::Draft, remarks))?;
     }
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
