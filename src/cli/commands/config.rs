@@ -74,7 +74,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
 /// Tells what is wrong and not in the list, as every other command does that ends with it; the exit code.
 fn told(context: &Context, loaded: &Loaded) -> u8 {
     for Problem { text, hints } in &loaded.problems {
-        let error = hints.iter().fold(Error::model(text), |error, hint| error.hint(hint));
+        let error = hints.iter().fold(Error::model(text), Error::hint);
         context.ui.error(&error.into());
     }
     if loaded.problems.is_empty() { 0 } else { Kind::Model.exit_code() }
