@@ -156,7 +156,7 @@ pub enum Event {
         fails: bool,
         /// What it changed, in short: `store.py +42`.
         files: String,
-        /// Its tests where they passed: `cargo test 12 passed`; else empty.
+        /// Its tests where they passed: `cargo test: 12 passed`; else empty.
         tests: String,
         /// Milliseconds that its models and tools worked.
         millis: u64,

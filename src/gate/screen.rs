@@ -303,6 +303,8 @@ fn checks(out: &mut String, paint: Paint, width: usize, found: &Checks<'_>) {
     for check in *passed {
         let check = clean_line(check);
         let columns = console::measure_text_width(&check) + 2;
+        // One that is wider than the screen has lines of its own.
+        let check = if columns < width { check } else { hanging(&check, width, 3) };
         if used > 0 && used + 2 + columns > width {
             out.push('\n');
             used = 0;

@@ -110,6 +110,14 @@ const RULE: usize = 80;
 /// Characters of a tool line, a warning's line stays whole.
 const LINE: usize = 160;
 
+/// A space at which no line is broken.
+const JOINT: &str = "\u{a0}";
+
+/// A text that stays on one line: `0 s`, `120 tokens`.
+fn together(text: &str) -> String {
+    text.replace(' ', JOINT)
+}
+
 impl Terminal {
     /// A renderer on `stderr`.
     pub fn new(stderr: Output, look: Look) -> Self {
@@ -189,14 +197,15 @@ impl Terminal {
     }
 
     /// A text no line of which is wider than the terminal, further parts indented.
+    /// What [`together`] has joined stays on one line.
     fn wrapped(&self, text: &str, indent: usize) -> String {
         // Whoever reads a file has a viewer, and searches for whole sentences.
         if !self.look.live || self.look.width == 0 {
-            return text.to_owned();
+            return text.replace(JOINT, " ");
         }
         let lines: Vec<_> =
             text.lines().map(|line| hanging_command(line, self.look.width, indent)).collect();
-        lines.join("\n")
+        lines.join("\n").replace(JOINT, " ")
     }
 
     /// A label in colour, and what it is about.
@@ -228,6 +237,7 @@ impl Terminal {
     }
 
     fn ended(&self, screen: &mut State, (mark, color): (&str, Slot), what: &str, facts: &[String]) {
+        let facts: Vec<String> = facts.iter().map(|fact| together(fact)).collect();
         let text = format!("{mark} {} · {}", one_line(what, LINE), facts.join(" · "));
         let text = self.wrapped(&text, 2).replacen(mark, &self.paint(color, mark), 1);
         self.line(screen, Verbosity::Quiet, &text);

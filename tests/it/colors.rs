@@ -1,6 +1,8 @@
 //! `color.cowork.<slot>`: the user's colours, in git's words for them.
 
 use crate::support::Sandbox;
+#[cfg(unix)]
+use crate::support::snapshot::styled;
 
 #[test]
 fn a_slot_has_the_users_colour_and_a_wrong_one_is_said_once() {
@@ -27,8 +29,9 @@ fn a_gate_has_the_users_colours() {
     sandbox.git(&["config", "color.cowork.success", "ul 208"]);
     let mut screen = sandbox.screen(100, &["resume", "--stop-after", "prd"]);
     screen.shows(|now| now.trim_end().ends_with('▸'));
-    assert!(screen.raw.contains("\x1b[35m━━ prd · draft 1 "), "{}", screen.raw);
-    assert!(screen.raw.contains("\x1b[4;38;5;208m✓"), "{}", screen.raw);
+    let seen = styled(screen.seen());
+    assert!(seen.contains("⟨magenta⟩━━ prd · draft 1 "), "{seen}");
+    assert!(seen.contains("⟨underline 208⟩✓⟨⟩ 3 requirements"), "{seen}");
     screen.types("q");
     assert_eq!(screen.ends().0, 3);
 }

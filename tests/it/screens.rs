@@ -15,13 +15,14 @@ const WIDTHS: [u16; 3] = [40, 100, 200];
 const COLORS: [&str; 2] = ["never", "always"];
 
 /// A session with a price, and a test command that says how many tests there are.
-const CONFIG: &str = "[project]\ntest = \"echo 12 passed\"\n[budget]\nusd = 2.0\n\
+const CONFIG: &str = "[project]\ntest = \"sh test.sh\"\n[budget]\nusd = 2.0\n\
     prices = { scripted = { in = 20.0, out = 100.0, cached = 5.0 } }\n";
 
 /// Its `todo` has a rejected draft of the prd and an attempt at the design that was left behind; it
 /// stopped here.
 fn session(stage: &str) -> Sandbox {
     let sandbox = Sandbox::new();
+    sandbox.commit_file("test.sh", "echo '12 passed'\n", "a test");
     sandbox.user_config(CONFIG);
     let vague = "REQ-002 is vague: say in which order todos are listed, and which of them";
     sandbox.server.times(1, at("prd", "critic").iteration(1), reject(vague));

@@ -23,7 +23,6 @@ use crate::session::{
     Attempt, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
 };
 use crate::spent::tokens;
-use crate::stage::Stage;
 use crate::ui::one_line;
 
 #[derive(Debug, Args)]
@@ -247,17 +246,23 @@ fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
 }
 
-/// Without drafts of a stage that was completed later: its commit holds what was drafted.
+/// Without drafts of which a later step tells: that they wait, were refused, or became a stage.
 fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
-    let of = |step: &Step| (step.stage, step.lane());
-    let mut later: Vec<(Option<Stage>, Option<u32>)> = Vec::new();
+    let mut later: Vec<&Step> = Vec::new();
     let mut kept: Vec<(&Step, usize)> = Vec::new();
     for (step, more) in steps.into_iter().rev() {
-        match step.event {
-            "stage_completed" => later.push(of(step)),
-            "draft_kept" if later.contains(&of(step)) => continue,
-            _ => {}
+        let tells = |other: &&Step| match other.event {
+            "stage_completed" => other.lane() == step.lane(),
+            "review_requested" | "review_answered" | "feedback" => {
+                other.iteration == step.iteration
+            }
+            _ => false,
+        };
+        let mut same = later.iter().filter(|other| other.stage == step.stage);
+        if step.event == "draft_kept" && same.any(tells) {
+            continue;
         }
+        later.push(step);
         kept.push((step, more));
     }
     kept.reverse();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use console::measure_text_width;
 use serde::Serialize;
 
 use crate::cli::args::{Answer, SessionArg};
@@ -23,6 +24,7 @@ use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
 use crate::verify::{Beside, changed_since_approval};
+use crate::wrap::hanging_command;
 
 /// Longest title shown.
 pub(crate) const TITLE: usize = 200;
@@ -73,8 +75,29 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         _ => String::new(),
     };
     text += &next(&status, &beside, &there);
-    context.print(&text)?;
+    context.print(&within(&text, context.width()))?;
     Ok(0)
+}
+
+/// Columns of the word that most lines begin with.
+const LABEL: usize = 9;
+
+/// The lines that are wider than the screen in several, broken between words and below what stands
+/// behind their label; a command at the end of one stays in one piece.
+fn within(text: &str, screen: Option<usize>) -> String {
+    let Some(screen) = screen else { return text.to_owned() };
+    let mut out = String::new();
+    for line in text.lines() {
+        match line.split_at_checked(LABEL) {
+            Some((label, rest)) if measure_text_width(line) > screen => {
+                let _ = writeln!(out, "{label}{}", hanging_command(rest, screen, LABEL));
+            }
+            _ => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
+    out
 }
 
 /// The object of `--json`: what history tells, and what is beside it.

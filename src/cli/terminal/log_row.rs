@@ -91,7 +91,7 @@ fn mark(step: &Step) -> Option<char> {
         "went_back" => Some('↩'),
         "review_requested" => Some('?'),
         "depth_raised" => Some('↑'),
-        "feedback" if step.decision == Some("edited") => Some('·'),
+        "feedback" if step.decision == Some("edited") || is_note(step) => Some('·'),
         "feedback" => Some('✗'),
         "review_answered" if matches!(step.decision, Some("feedback" | "aborted")) => Some('✗'),
         "review_answered" | "draft_kept" | "copy_kept" | "question_answered" => Some('·'),
@@ -131,6 +131,11 @@ fn tests(step: &Step) -> Option<&'static str> {
     })
 }
 
+/// Feedback that is about no draft: why a stage is done again.
+fn is_note(step: &Step) -> bool {
+    step.event == "feedback" && step.iteration == Some(0)
+}
+
 /// Whoever reads the log.
 struct Reader<'a> {
     me: Option<&'a str>,
@@ -155,6 +160,7 @@ impl Reader<'_> {
                 "" => format!("{draft} edited"),
                 _ => format!("{draft}: edited {}", step.reason),
             },
+            _ if is_note(step) => step.reason.clone(),
             "feedback" if step.from != step.to => {
                 let to = step.to.as_deref().unwrap_or("?");
                 format!("{draft}: {who} asks to go back to {to}{because}")
@@ -219,39 +225,43 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn step(event: &'static str) -> Step {
-        let actor = "Ana Example <ana@example.org>".to_owned();
-        Step { event, actor, iteration: Some(1), session: "todo".to_owned(), ..Step::default() }
+    const ME: &str = "Ana Example <ana@example.org>";
+
+    fn step(event: &'static str, set: impl FnOnce(&mut Step)) -> Step {
+        let mut step = Step::default();
+        (step.event, step.iteration) = (event, Some(1));
+        ME.clone_into(&mut step.actor);
+        set(&mut step);
+        step
     }
 
     fn row(step: &Step) -> Row {
-        Row::of(step, 0, Some("Ana Example <ana@example.org>"))
+        Row::of(step, 0, Some(ME))
     }
 
     #[test]
     fn who_decided_and_how_is_short() {
-        let stage = |decision, drafts| Step {
-            decision: Some(decision),
-            iteration: Some(drafts),
-            ..step("stage_completed")
+        let stage = |decision, drafts| {
+            step("stage_completed", |step| {
+                (step.decision, step.iteration) = (Some(decision), Some(drafts));
+            })
         };
         assert_eq!(row(&stage("passed", 1)).who, "you");
         assert_eq!(row(&stage("edited", 2)).who, "you, edited, 2 drafts");
         assert_eq!(row(&stage("auto", 1)).who, "auto");
         assert_eq!(Row::of(&stage("passed", 1), 0, None).who, "Ana Example");
-        let claimed = Step { claimed: true, ..stage("passed", 1) };
+        let mut claimed = stage("passed", 1);
+        claimed.claimed = true;
         assert_eq!(row(&claimed).who, "claimed by you");
     }
 
     #[test]
     fn a_refused_draft_says_who_refused_it_and_why() {
-        let said = Step {
-            actor: "critic".to_owned(),
-            decision: Some("rejected"),
-            severity: "major",
-            reason: "make point 1\nclearer".to_owned(),
-            ..step("feedback")
-        };
+        let said = step("feedback", |step| {
+            "critic".clone_into(&mut step.actor);
+            (step.decision, step.severity) = (Some("rejected"), "major");
+            "make point 1\nclearer".clone_into(&mut step.reason);
+        });
         let row = Row::of(&said, 2, None);
         assert_eq!(row.text, "draft 1: critic, major: make point 1 clearer (and 2 more)");
         assert_eq!((row.mark, row.who.as_str()), (Some('✗'), ""));
@@ -266,12 +276,11 @@ mod tests {
             ("not run (dependencies missing)", "tests not run", None),
             ("none", "", None),
         ] {
-            let task = Step {
-                checks: Some(checks.to_owned()),
-                task: Some("TASK-001".to_owned()),
-                summary: "TASK-001 Keep todos".to_owned(),
-                ..step("task_completed")
-            };
+            let task = step("task_completed", |step| {
+                step.checks = Some(checks.to_owned());
+                step.task = Some("TASK-001".to_owned());
+                "TASK-001 Keep todos".clone_into(&mut step.summary);
+            });
             let row = row(&task);
             assert_eq!((row.who.as_str(), row.mark), (told, mark), "{checks}");
             assert_eq!((row.label.as_str(), row.text.as_str()), ("TASK-001", "Keep todos"));

@@ -5,6 +5,7 @@ use console::{Alignment, measure_text_width, pad_str};
 use crate::cli::terminal::log_row::Row;
 use crate::cli::terminal::paint::Paint;
 use crate::ui::shortened;
+use crate::wrap::hanging;
 
 /// Between the text and the columns behind it.
 const GAP: usize = 2;
@@ -130,7 +131,8 @@ impl Columns {
         let Some(screen) = self.screen else { return format!("{left}{:gap$}{right}\n", "") };
         if both > screen {
             let left = paint.bold(&shortened(left, screen));
-            return format!("{left}\n  {}\n", shortened(right, screen.saturating_sub(2)));
+            let right = hanging(right, screen, 2);
+            return format!("{left}\n  {right}\n");
         }
         let free = self.all().clamp(both, screen) - columns(left) - columns(right);
         format!("{}{:free$}{right}\n", paint.bold(left), "")

@@ -27,8 +27,10 @@ const BELOW: usize = 6;
 const COLUMNS: usize = 7;
 /// The columns that hold numbers; they stand to the right.
 const NUMBERS: std::ops::Range<usize> = 4..COLUMNS;
-/// What narrow screens leave out, in this order: time, money, tokens.
-const DISPENSABLE: [usize; 3] = [6, 5, 4];
+/// What narrow screens leave out, in this order: time, money, tokens, at last the drafts.
+const DISPENSABLE: [usize; 4] = [6, 5, 4, DRAFTS];
+/// The column of the drafts, which may be told in fewer words.
+const DRAFTS: usize = 3;
 
 /// A stage that is done or in progress.
 #[derive(Default)]
@@ -65,7 +67,7 @@ pub(crate) fn stage_table(
         }
     }
     let name = session.order().into_iter().map(|stage| label(details, stage).len()).max();
-    let mut out = laid_out(&lines, name.unwrap_or(0).max(9), width, paint);
+    let mut out = laid_out(&mut lines, name.unwrap_or(0).max(9), width, paint);
     if let Some((last, all)) = later.split_last() {
         // As wide as the names of the stages above, so that the dots stand in columns.
         let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
@@ -74,8 +76,8 @@ pub(crate) fn stage_table(
     out
 }
 
-fn laid_out(lines: &[Line], name: usize, screen: Option<usize>, paint: &Paint) -> String {
-    let widths = widths(lines, name, screen);
+fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Paint) -> String {
+    let widths = fitted(lines, name, screen);
     let used: usize =
         widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len()).sum();
     let room = screen.map_or(OUTCOME, |screen| screen.saturating_sub(INDENT + used));
@@ -88,7 +90,8 @@ fn laid_out(lines: &[Line], name: usize, screen: Option<usize>, paint: &Paint) -
                 2 if !line.lead.is_empty() => continue,
                 _ => cell,
             };
-            if width == 0 && cell.is_empty() {
+            // A lead stands also where no stage has a commit.
+            if width == 0 && (line.lead.is_empty() || cell != &line.lead) {
                 continue;
             }
             let width = if cell == &line.lead { span(&widths) } else { width };
@@ -121,8 +124,33 @@ fn span(widths: &[usize; COLUMNS]) -> usize {
     widths[1] + gap + widths[2]
 }
 
-/// How wide each column is; 0 for one that is left out.
-fn widths(lines: &[Line], name: usize, screen: Option<usize>) -> [usize; COLUMNS] {
+/// How wide each column is on this screen; 0 for one that is left out. Where that is not enough, drafts
+/// are told in fewer words.
+fn fitted(lines: &mut [Line], name: usize, screen: Option<usize>) -> [usize; COLUMNS] {
+    let mut widths = widths(lines, name);
+    let Some(screen) = screen else { return widths };
+    let is_wider = |widths: &[usize; COLUMNS]| {
+        let used = widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len());
+        INDENT + used.sum::<usize>() > screen + GAP.len()
+    };
+    for column in DISPENSABLE {
+        if column == DRAFTS && is_wider(&widths) {
+            for line in lines.iter_mut() {
+                let end = line.cells[DRAFTS].find([',', '(']).unwrap_or(line.cells[DRAFTS].len());
+                line.cells[DRAFTS].truncate(end);
+                line.cells[DRAFTS].truncate(line.cells[DRAFTS].trim_end().len());
+            }
+            widths[DRAFTS] = self::widths(lines, name)[DRAFTS];
+        }
+        if is_wider(&widths) {
+            widths[column] = 0;
+        }
+    }
+    widths
+}
+
+/// How wide each column is.
+fn widths(lines: &[Line], name: usize) -> [usize; COLUMNS] {
     let mut widths = [0; COLUMNS];
     for line in lines {
         for (width, cell) in widths.iter_mut().zip(&line.cells) {
@@ -133,12 +161,6 @@ fn widths(lines: &[Line], name: usize, screen: Option<usize>) -> [usize; COLUMNS
     widths[0] = widths[0].max(name).saturating_sub(GAP.len() - 1);
     let lead = lines.iter().map(|line| measure_text_width(&line.lead)).max().unwrap_or(0);
     widths[2] += lead.saturating_sub(span(&widths));
-    for column in DISPENSABLE {
-        let used = widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len());
-        if screen.is_some_and(|screen| INDENT + used.sum::<usize>() > screen + GAP.len()) {
-            widths[column] = 0;
-        }
-    }
     widths
 }
 

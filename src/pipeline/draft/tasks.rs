@@ -12,7 +12,7 @@ use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::draft::{agent_program, finish_draft, keep};
-use crate::pipeline::evidence::{self, Evidence, counted, gather, recorded};
+use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
@@ -136,7 +136,8 @@ async fn finish_task(
         record.checks = evidence::trailer(evidence.as_ref());
         record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
         fails = evidence.as_ref().is_some_and(Evidence::fails);
-        tests = evidence.as_ref().map(|ran| counted::passed_in_short(run, ran)).unwrap_or_default();
+        tests =
+            evidence.as_ref().map(|ran| recorded::passed_in_short(run, ran)).unwrap_or_default();
         progress.evidence = evidence;
     } else {
         record.checks = not_run_on_a_part(run, &left);

@@ -4,11 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::check_run::Which;
-use super::recorded::output_in_log;
-use super::results::Evidence;
-use crate::pipeline::run::Run;
-
 /// `31 passed`, `31 passing`, `2 failed`, `2 failing`; with the word before the number in TAP and Go's
 /// `ok` left out, for they count no tests.
 static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -40,25 +35,6 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
         }
     }
     found.then_some(counts)
-}
-
-/// The tests of a commit where they passed: `cargo test 12 passed`, `make test passed` where nobody
-/// counts them. Empty where there are none, or something of it is to be told in full.
-pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
-    let tests = evidence.runs.iter().filter(|ran| ran.which == Which::Test);
-    let mut told = Vec::new();
-    for ran in tests {
-        if !ran.passed() {
-            return String::new();
-        }
-        let output = ran.log.as_ref().and_then(|log| output_in_log(run, log).ok());
-        let command = &ran.command;
-        told.push(match output.as_deref().and_then(counts) {
-            Some(Counts { passed, .. }) => format!("{command} {passed} passed"),
-            None => format!("{command} passed"),
-        });
-    }
-    told.join(", ")
 }
 
 #[cfg(test)]

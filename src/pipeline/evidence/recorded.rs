@@ -8,7 +8,7 @@ use super::check_run::{CheckRun, Outcome, Which};
 use super::counted::{self, Counts};
 use super::failing;
 use super::named_tests::FAILED_ON_BASE;
-use super::results::{failing_before, list};
+use super::results::{Evidence, failing_before, list};
 use crate::excerpt;
 use crate::git::{self, Oid};
 use crate::pipeline::evidence::{before, gather};
@@ -111,6 +111,25 @@ pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
         });
     }
     Ok(told)
+}
+
+/// The tests of a commit where they passed: `cargo test: 12 passed`, `make test passed` where nobody
+/// counts them. Empty where there are none, or something of it is to be told in full.
+pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
+    let tests = evidence.runs.iter().filter(|ran| ran.which == Which::Test);
+    let mut told = Vec::new();
+    for ran in tests {
+        if !ran.passed() {
+            return String::new();
+        }
+        let output = ran.log.as_ref().and_then(|log| output_in_log(run, log).ok());
+        let command = &ran.command;
+        told.push(match output.as_deref().and_then(counted::counts) {
+            Some(Counts { passed, .. }) => format!("{command}: {passed} passed"),
+            None => format!("{command} passed"),
+        });
+    }
+    told.join(", ")
 }
 
 /// What became of a test that a criterion names, as the newest commit tells that looked at such

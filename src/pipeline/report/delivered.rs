@@ -1,8 +1,8 @@
 //! What a person is told at the end of a run that delivers: the delivery report in a few lines.
 
-use super::story::delivery_story;
+use super::story::{Story, delivery_story};
 use crate::artifact::check::pr_title;
-use crate::artifact::{Artifact, FeatureStatus, Store};
+use crate::artifact::{Artifact, Feature, FeatureStatus, Store};
 use crate::event::Delivered;
 use crate::git;
 use crate::pipeline::evidence::recorded;
@@ -10,16 +10,15 @@ use crate::pipeline::files::project_files::code_since_start;
 use crate::pipeline::run::Run;
 use crate::session::Kind;
 
-impl super::Story {
-    /// Whether every feature that stands for a requirement was found to work.
-    fn is_met(&self, requirement: &str) -> bool {
-        let mut features = self.features_of(requirement).peekable();
-        let works = |id: &str, status: FeatureStatus| {
-            let status = self.checked.get(id).copied().unwrap_or(status);
-            matches!(status, FeatureStatus::Verified | FeatureStatus::Delivered)
-        };
-        features.peek().is_some() && features.all(|feature| works(&feature.id, feature.status))
-    }
+/// Whether every feature that stands for a requirement was found to work.
+fn is_met(story: &Story, requirement: &str) -> bool {
+    let stands = |feature: &&Feature| feature.requirement_ids.iter().any(|id| id == requirement);
+    let mut features = story.features.iter().filter(stands).peekable();
+    let works = |feature: &Feature| {
+        let status = story.checked.get(&feature.id).copied().unwrap_or(feature.status);
+        matches!(status, FeatureStatus::Verified | FeatureStatus::Delivered)
+    };
+    features.peek().is_some() && features.all(works)
 }
 
 /// What the session has delivered, read from its records and its history.
@@ -33,7 +32,7 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     let report = store.text(Artifact::DeliveryReport)?.unwrap_or_default();
     let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());
     let requirements =
-        story.requirements.iter().map(|one| (one.id.clone(), story.is_met(&one.id))).collect();
+        story.requirements.iter().map(|one| (one.id.clone(), is_met(&story, &one.id))).collect();
     Ok(Delivered {
         title,
         requirements,
@@ -78,7 +77,7 @@ fn command_to_try(report: &str) -> Option<String> {
     });
     lines.next()?;
     let mut in_block = false;
-    for line in lines.take_while(|line| !line.starts_with("# ") && !line.starts_with("## ")) {
+    for line in lines {
         let text = line.trim();
         if text.starts_with("```") || text.starts_with("~~~") {
             in_block = !in_block;
@@ -87,6 +86,7 @@ fn command_to_try(report: &str) -> Option<String> {
         let code = match in_block {
             true if text.is_empty() || text.starts_with('#') => continue,
             true => text,
+            false if line.starts_with("# ") || line.starts_with("## ") => return None,
             false => match text.split('`').nth(1) {
                 Some(code) => code.trim(),
                 None => continue,

@@ -2,7 +2,7 @@
 
 use console::measure_text_width;
 
-use super::{Duration, RULE, State, Terminal, Verbosity};
+use super::{Duration, JOINT, RULE, State, Terminal, Verbosity, together};
 use crate::clean::one_line;
 use crate::event::Delivered;
 use crate::palette::Slot;
@@ -49,6 +49,7 @@ impl Terminal {
 
     fn fact(&self, out: &mut String, label: &str, value: &str, width: usize) {
         let marked = |line: &str| {
+            let line = line.replace(JOINT, " ");
             let good = line.replace('✓', &self.paint(Slot::Success, "✓"));
             good.replace('✗', &self.paint(Slot::Error, "✗"))
         };
@@ -136,7 +137,7 @@ fn took(spent: &Spent, waited: Duration) -> String {
         parts.push(format!("{} tokens{cached}", tokens(spent.tokens())));
     }
     parts.extend(spent.cost());
-    parts.join(" · ")
+    parts.iter().map(|part| together(part)).collect::<Vec<_>>().join(" · ")
 }
 
 /// What one can do with it, and how.
@@ -150,6 +151,6 @@ fn commands(told: &Delivered) -> Vec<(&'static str, String)> {
     if told.has_remote {
         all.push(("or review", "git cowork pr --draft".to_owned()));
     }
-    all.push(("change it", "git cowork modify \"what is to change\"".to_owned()));
+    all.push(("change it", "git cowork modify \"what to change\"".to_owned()));
     all
 }

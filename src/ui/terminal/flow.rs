@@ -4,12 +4,17 @@ use console::measure_text_width;
 
 use crate::palette::{Slot, paint};
 
+/// Columns of a long word: a shorter one that ends before the edge needs not be waited for.
+const LONG: usize = 20;
+
 /// What of a text is not written yet, and where the next word goes.
 #[derive(Default)]
 pub(super) struct Flow {
     column: usize,
     blanks: String,
     word: String,
+    /// The beginning of the word is written.
+    begun: bool,
     /// Paint what is written.
     color: bool,
     /// Break lines: there is a screen.
@@ -39,13 +44,20 @@ impl Flow {
                     out.push('\n');
                     self.blanks.clear();
                     self.column = 0;
+                    self.begun = false;
                 }
                 ' ' | '\t' => {
                     out += &self.flushed(width);
                     self.blanks.push(c);
+                    self.begun = false;
                 }
                 c => self.word.push(c),
             }
+        }
+        let columns = measure_text_width(&self.blanks) + measure_text_width(&self.word);
+        if !self.word.is_empty() && self.column + columns + LONG <= width {
+            out += &self.flushed(width);
+            self.begun = true;
         }
         self.painted(&out)
     }
@@ -64,7 +76,7 @@ impl Flow {
         let blanks = std::mem::take(&mut self.blanks);
         let columns = measure_text_width(&word);
         let all = measure_text_width(&blanks) + columns;
-        if self.column > 0 && self.column + all > width {
+        if self.column > 0 && !self.begun && self.column + all > width {
             self.column = columns;
             return format!("\n{word}");
         }
@@ -98,6 +110,13 @@ mod tests {
                 "I\nfollowed each\ncriterion.\n\n    fn add() {}\nAveryveryverylongword\nends.\n"
             );
         }
+    }
+
+    #[test]
+    fn far_from_the_edge_a_word_is_shown_as_it_comes() {
+        let mut flow = Flow::new(false, true);
+        assert_eq!(flow.push("half a wo", 80), "half a wo");
+        assert_eq!(flow.push("rd", 80), "rd");
     }
 
     #[test]

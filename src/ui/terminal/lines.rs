@@ -3,7 +3,7 @@
 use console::measure_text_width;
 
 use super::status::{fitted, shortened};
-use super::{Duration, LINE, Progress, RULE, State, Terminal, Verbosity};
+use super::{Duration, JOINT, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
 use crate::clean::{one_line, sanitize};
 use crate::event::{Event, Sink};
@@ -50,7 +50,7 @@ impl Sink for Terminal {
                 }
                 let task = task.map(|task| format!(" · {}", one_line(&task, 100)));
                 let text = format!("draft {iteration} of {limit}{}", task.unwrap_or_default());
-                self.line(screen, normal, &text);
+                self.line(screen, normal, &self.wrapped(&text, 2));
             }
             Event::ModelRequest { stage: _, role, iteration: _, turn, usage, millis } => {
                 screen.speaker = Some(role);
@@ -159,6 +159,9 @@ impl Sink for Terminal {
     }
 }
 
+/// Columns within which a line is read from its one end to the other.
+const WIDEST: usize = 120;
+
 /// How many tokens were counted; nothing where nobody counted any.
 fn counted(spent: &Spent) -> Option<String> {
     let all = spent.tokens();
@@ -249,6 +252,8 @@ impl Terminal {
         }
         let checks = if tests.is_empty() { checks } else { one_line(&tests, LINE) };
         let subject = one_line(subject, LINE);
+        // What stands at the right of a very wide screen is hard to follow from the left.
+        let width = width.min(WIDEST);
         // With few columns the title gives way to the commit, and no further.
         let least = measure_text_width(&subject).min(width / 2);
         let commit = short(commit).to_owned();
@@ -287,7 +292,7 @@ impl Terminal {
         let mark = if ok && !failed { "·" } else { "✗" };
         let mut text = one_line(&format!("{tool} {brief}"), LINE);
         if let Some((added, removed)) = screen.changed.take().filter(|_| ok) {
-            text.push_str(&format!(" +{added} −{removed}"));
+            text.push_str(&format!(" +{added}{JOINT}−{removed}"));
         }
         if failed && !verbose {
             let exit = answer.split(" after ").next().unwrap_or(&answer);

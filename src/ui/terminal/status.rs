@@ -296,7 +296,7 @@ pub(crate) fn shortened(line: &str, width: usize) -> String {
         Some(at) if next != Some(' ') && at > cut.len() / 2 => &cut[..at],
         _ => cut.as_str(),
     };
-    format!("{}…", kept.trim_end_matches([' ', '·']))
+    format!("{}…", kept.trim_end_matches([' ', '·', ',', ':', ';']))
 }
 
 #[cfg(test)]

@@ -53,9 +53,9 @@ fn gates(sandbox: &Sandbox, depth: &str) -> Vec<Gate> {
 fn a_deeper_session_asks_more_and_none_asks_more_than_is_said_here() {
     let mut before = 0;
     for (depth, stages, most, document) in [
-        ("quick", &["plan", "coding"][..], 120, 50),
-        ("standard", &["prd", "plan", "coding"], 180, 120),
-        ("thorough", &["idea", "prd", "design", "plan", "coding"], 300, 180),
+        ("quick", &["plan", "coding"][..], 120, 70),
+        ("standard", &["prd", "plan", "coding"], 180, 140),
+        ("thorough", &["idea", "prd", "design", "plan", "coding"], 300, 200),
     ] {
         let sandbox = with_code();
         let content = if depth == "quick" { plan() } else { todo::plan() };

@@ -83,6 +83,7 @@ fn color(color: Color) -> Option<String> {
 pub fn steady(text: &str) -> String {
     let replaced = [
         (r"\b[0-9a-f]{7}\b", "1234567"),
+        (r"\b[0-9a-f]{12}\b", "123456789abc"),
         (r"\b\d{4}-\d\d-\d\d\b", "2031-01-02"),
         (r"\b\d\d:\d\d\b", "03:04"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:80"),
