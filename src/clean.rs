@@ -127,7 +127,8 @@ pub fn marked(text: &str) -> String {
     Cleaner { marks: true, ..Cleaner::default() }.push(&text.replace("\r\n", "\n"))
 }
 
-/// A text in one line of at most `most` characters, cut with `…`.
+/// A text in one line of at most `most` characters, cut with `…`, between words where there is a place
+/// for it in the second half.
 pub fn one_line(text: &str, most: usize) -> String {
     let clean = sanitize(text);
     let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -135,6 +136,10 @@ pub fn one_line(text: &str, most: usize) -> String {
         return line;
     }
     let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    let is_whole = line[cut.len()..].starts_with(' ');
+    if let Some(at) = cut.rfind(' ').filter(|at| !is_whole && *at > cut.len() / 2) {
+        cut.truncate(at);
+    }
     cut.push('…');
     cut
 }

@@ -16,6 +16,8 @@ pub enum Event {
         branch: String,
         /// True when it existed before.
         resumed: bool,
+        /// What it is about.
+        title: String,
     },
     /// A stage begins.
     StageStarted {

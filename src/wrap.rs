@@ -74,6 +74,20 @@ pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     parts
 }
 
+/// A line of at most `width` columns, cut between words where there is a place for it, and marked.
+pub(crate) fn shortened(line: &str, width: usize) -> String {
+    if measure_text_width(line) <= width {
+        return line.to_owned();
+    }
+    let cut = console::truncate_str(line, width.saturating_sub(1), "").into_owned();
+    let next = line[cut.len()..].chars().next();
+    let kept = match cut.rfind(' ') {
+        Some(at) if next != Some(' ') && !cut[..at].trim().is_empty() => &cut[..at],
+        _ => cut.as_str(),
+    };
+    format!("{}…", kept.trim_end_matches([' ', '·', ',', ':', ';']))
+}
+
 /// As [`wrap`], for a line whose first `indent` columns are taken; further parts begin there,
 /// too. The result is one text with line feeds in it, none at its end.
 pub(crate) fn hanging(line: &str, width: usize, indent: usize) -> String {
@@ -98,6 +112,20 @@ pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_cut_between_words() {
+        for (width, cut) in [
+            (30, "3 requirements, 2 features"),
+            (20, "3 requirements, 2…"),
+            (17, "3 requirements…"),
+            (14, "3…"),
+            (1, "…"),
+        ] {
+            assert_eq!(shortened("3 requirements, 2 features", width), cut, "{width}");
+        }
+        assert_eq!(shortened("src/a/very/long/path", 10), "src/a/ver…");
+    }
 
     #[test]
     fn a_command_is_in_one_piece() {

@@ -9,6 +9,7 @@ use super::failure::model_failure;
 use super::transcript::{How, Transcript};
 use super::watch::Watch;
 use super::window;
+use crate::clean::one_line;
 use crate::event::{Event, Sink};
 use crate::model::{
     Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec, made_up_id,
@@ -414,9 +415,9 @@ fn brief_arguments(arguments: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
     let named = ["path", "title", "name", "command", "task_id", "id", "pattern", "summary"];
     let text = named.iter().find_map(|key| value.get(key).and_then(|v| v.as_str()));
-    let mut line: String =
-        text.unwrap_or_default().lines().next().unwrap_or_default().chars().take(WIDTH).collect();
-    if text.is_some_and(|text| text.chars().count() > WIDTH) {
+    let text = text.unwrap_or_default();
+    let mut line = one_line(text.lines().next().unwrap_or_default(), WIDTH + 1);
+    if text.lines().nth(1).is_some() && !line.ends_with('…') {
         line.push('…');
     }
     line

@@ -1,9 +1,10 @@
 //! The records of a draft as a table: requirements, components, tasks in their order.
 
-use console::{measure_text_width, pad_str, truncate_str};
+use console::{measure_text_width, pad_str};
 
 use crate::gate::clean::clean_line;
 use crate::gate::paint::Paint;
+use crate::wrap::shortened;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -86,7 +87,7 @@ impl Records {
 
 fn row(cells: &[String], widths: &[usize]) -> String {
     let cut = |(cell, width): (&String, &usize)| {
-        let cell = truncate_str(cell, *width, "…");
+        let cell = shortened(cell, *width);
         pad_str(&cell, *width, console::Alignment::Left, None).into_owned()
     };
     let line: Vec<String> = cells.iter().zip(widths).map(cut).collect();

@@ -9,7 +9,7 @@ use crate::gate::paint::Paint;
 use crate::gate::terminal::Terminal;
 use crate::gate::{Document, Draft, Gate, Since, hunks, menu_lines, since};
 use crate::spent::{Spent, tokens};
-use crate::wrap::{hanging, wrap};
+use crate::wrap::{hanging, shortened, wrap};
 
 /// A terminal is at least this high, though it say nothing or less: what matters is shown, and scrolls.
 const LEAST_HEIGHT: usize = 24;
@@ -200,12 +200,12 @@ pub(super) fn keys(terminal: &dyn Terminal, rows: &[Vec<(char, String)>]) -> Str
 /// beside the title is left out, its first parts first.
 pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -> String {
     let columns = console::measure_text_width;
-    let left = console::truncate_str(left, width.saturating_sub(6), "…");
+    let left = shortened(left, width.saturating_sub(4));
     let left = format!("━━ {left} ");
     let fits = |right: &String| columns(&left) + 2 + columns(right) <= width;
     let ends = (0..right.len()).map(|at| format!(" {} ━━", right[at..].join(" · ")));
     let right = ends.into_iter().find(fits).unwrap_or_default();
-    let line = "━".repeat(width.saturating_sub(columns(&left) + columns(&right)).max(2));
+    let line = "━".repeat(width.saturating_sub(columns(&left) + columns(&right)));
     format!("{}\n", paint.bold(&format!("{left}{line}{right}")))
 }
 

@@ -15,7 +15,7 @@ use crate::ascii::{self, on_terminal};
 use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal, interrupted};
 use crate::interrupt;
 use crate::moment;
-use crate::wrap::{stderr_columns, stderr_rows};
+use crate::wrap::{shortened, stderr_columns, stderr_rows};
 
 /// The process's own terminal.
 pub struct Tty {
@@ -78,7 +78,7 @@ impl Terminal for Tty {
     fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>> {
         // Before each item stands its mark; a row that wraps would not be taken away whole.
         let room = self.width().saturating_sub(4);
-        let rows = items.iter().map(|item| console::truncate_str(item, room, "…"));
+        let rows = items.iter().map(|item| shortened(item, room));
         let rows = rows.map(|row| on_terminal(&row).into_owned());
         let theme = self.theme();
         let select = Select::with_theme(&*theme).items(rows);

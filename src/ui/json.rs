@@ -88,7 +88,7 @@ impl JsonLines {
 impl Sink for JsonLines {
     fn emit(&self, event: Event) {
         match event {
-            Event::SessionStarted { branch, resumed } => {
+            Event::SessionStarted { branch, resumed, .. } => {
                 self.line("session_started", json!({ "branch": branch, "resumed": resumed }));
             }
             Event::StageStarted { stage, .. } => {
@@ -221,7 +221,11 @@ mod tests {
         let stage = Stage::Prd;
         let subject = "prd: 4 requirements".to_owned();
         vec![
-            Event::SessionStarted { branch: "cowork/todo".into(), resumed: false },
+            Event::SessionStarted {
+                branch: "cowork/todo".into(),
+                resumed: false,
+                title: String::new(),
+            },
             Event::StageStarted { stage, number: 1, of: 7, order: Vec::new() },
             Event::DraftStarted { stage, iteration: 1, limit: 3, task: None, tasks: (0, 0) },
             Event::Text { text: "never shown".into() },

@@ -22,8 +22,8 @@ pub use live::above;
 pub use markdown::markdown;
 pub use out::Output;
 pub(crate) use out::{elapsed, stdout_columns};
+pub(crate) use terminal::bar;
 pub use terminal::{Look, Terminal, Verbosity};
-pub(crate) use terminal::{bar, shortened};
 pub use title::Knows;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod lines;
 mod stage_row;
 mod status;
 
-pub(crate) use status::{bar, shortened};
+pub(crate) use status::bar;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -43,7 +43,11 @@ fn told(look: Look) -> String {
     let usage = Usage { input: 9_000, output: 249, cached: 8_000 };
     let spent = Spent { usage, millis: 41_000, ..Spent::default() };
     for event in [
-        Event::SessionStarted { branch: "cowork/todo".into(), resumed: true },
+        Event::SessionStarted {
+            branch: "cowork/todo".into(),
+            resumed: true,
+            title: "a todo list".into(),
+        },
         Event::StageStarted { stage, number: 5, of: 7, order: Vec::new() },
         Event::DraftStarted {
             stage,

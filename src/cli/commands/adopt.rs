@@ -111,7 +111,11 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
         worktree,
     };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
-    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    context.ui.emit(Event::SessionStarted {
+        branch: refs.short_branch(&name),
+        resumed: false,
+        title: session.file.title.clone(),
+    });
     tell(context, &branch.name, &branch.work, &plan);
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;

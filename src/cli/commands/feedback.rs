@@ -54,9 +54,8 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     require_readable(&held.git, &session)?;
     dependencies::require(context, &held, name, "then give the same command again")?;
     let models = models::open(context)?;
-    context
-        .ui
-        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
+    context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
     let extent = Extent { comments: Some(comments), ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
 }

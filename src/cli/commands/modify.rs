@@ -114,7 +114,8 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let (from, draft) = (None, None);
     let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
-    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
+    context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;
         dependencies::require(context, &held, &name, &then)?;

@@ -187,7 +187,8 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let says_depth = true;
     let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
-    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
+    context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
     depth::tell(context, &session, &chosen);
     if let Some((folder, found)) = brought {
         folder.tell(context, found, chosen.depth, drafted.as_ref());

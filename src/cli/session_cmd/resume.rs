@@ -60,9 +60,8 @@ pub(crate) fn go_on(
         false => (session, extent),
     };
     bring_logs(context, &held, &session)?;
-    context
-        .ui
-        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
+    context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
     let raised = extent.raise.is_some_and(|depth| depth != session.depth());
     let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
     let waits = session.waiting().is_some_and(|waiting| waiting.answer.is_none());

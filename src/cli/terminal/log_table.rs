@@ -4,8 +4,7 @@ use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::terminal::log_row::Row;
 use crate::cli::terminal::paint::Paint;
-use crate::ui::shortened;
-use crate::wrap::hanging;
+use crate::wrap::{hanging, shortened};
 
 /// Between the text and the columns behind it.
 const GAP: usize = 2;

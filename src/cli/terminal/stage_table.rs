@@ -10,7 +10,8 @@ use crate::session::{Details, Entry, Kind, Status, Verdict, key};
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
 use crate::stages::row;
-use crate::ui::{bar, elapsed, one_line, shortened};
+use crate::ui::{bar, elapsed, one_line};
+use crate::wrap::shortened;
 
 /// Between two columns.
 const GAP: &str = "  ";
@@ -18,6 +19,8 @@ const GAP: &str = "  ";
 const INDENT: usize = 4;
 /// Longest outcome of a stage where nothing says how wide the screen is.
 const OUTCOME: usize = 100;
+/// So much of an outcome comes before details of drafts.
+const OUTCOME_LEAST: usize = 40;
 /// Fewer columns are no room for an outcome.
 const NARROWEST: usize = 12;
 /// What goes on stands so far to the right where it has a line of its own.
@@ -133,15 +136,19 @@ fn fitted(lines: &mut [Line], name: usize, screen: Option<usize>) -> [usize; COL
         let used = widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len());
         INDENT + used.sum::<usize>() > screen + GAP.len()
     };
-    for column in DISPENSABLE {
-        if column == DRAFTS && is_wider(&widths) {
-            for line in lines.iter_mut() {
-                let end = line.cells[DRAFTS].find([',', '(']).unwrap_or(line.cells[DRAFTS].len());
-                line.cells[DRAFTS].truncate(end);
-                line.cells[DRAFTS].truncate(line.cells[DRAFTS].trim_end().len());
-            }
-            widths[DRAFTS] = self::widths(lines, name)[DRAFTS];
+    // Why there were so many drafts is less than what came out of them.
+    let outcome = lines.iter().map(|line| measure_text_width(&line.outcome)).max().unwrap_or(0);
+    let used: usize =
+        widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len()).sum();
+    if INDENT + used + outcome.min(OUTCOME_LEAST) > screen {
+        for line in lines.iter_mut() {
+            let drafts = &mut line.cells[DRAFTS];
+            let end = drafts.find([',', '(']).unwrap_or(drafts.len());
+            drafts.truncate(drafts[..end].trim_end().len());
         }
+        widths[DRAFTS] = self::widths(lines, name)[DRAFTS];
+    }
+    for column in DISPENSABLE {
         if is_wider(&widths) {
             widths[column] = 0;
         }

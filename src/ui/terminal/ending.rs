@@ -8,7 +8,7 @@ use crate::event::Delivered;
 use crate::palette::Slot;
 use crate::spent::{Spent, tokens};
 use crate::ui::out::elapsed;
-use crate::wrap::wrap;
+use crate::wrap::{shortened, wrap};
 
 /// Fewer columns have each fact below its label.
 const NARROW: usize = 70;
@@ -41,7 +41,7 @@ impl Terminal {
     fn rule(&self, title: &str, width: usize) -> String {
         let begin = "━━ delivered ━━ ";
         let room = width.saturating_sub(measure_text_width(begin) + 3);
-        let title = super::shortened(title, room);
+        let title = shortened(title, room);
         let used = measure_text_width(begin) + measure_text_width(&title) + 1;
         let rest = "━".repeat(width.saturating_sub(used).max(2));
         format!("{}\n", self.paint(Slot::Header, &format!("{begin}{title} {rest}")))
@@ -153,4 +153,60 @@ fn commands(told: &Delivered) -> Vec<(&'static str, String)> {
     }
     all.push(("change it", "git cowork modify \"what to change\"".to_owned()));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Usage;
+
+    fn told() -> Delivered {
+        Delivered {
+            title: "Add a todo list".into(),
+            requirements: vec![("REQ-001".into(), true), ("REQ-002".into(), false)],
+            files: vec!["cli.py".into()],
+            lines: (11, 2),
+            tests: vec!["cargo test: 31 passed, 0 failed (tree cb18d6e, exit 0)".into()],
+            rejected: "1 draft of prd".into(),
+            try_it: Some("cargo run".into()),
+            has_remote: true,
+        }
+    }
+
+    #[test]
+    fn facts_are_those_that_are_known() {
+        let usage = Usage { input: 100_000, output: 10_000, cached: 48_000 };
+        let spent = Spent { usage, micros: 290_000, millis: 181_000, ..Spent::default() };
+        let shown = |told: &Delivered, waited| -> Vec<String> {
+            let facts = facts(told, &spent, Duration::from_secs(waited)).into_iter();
+            facts.map(|(label, value)| format!("{label}: {value}").replace(JOINT, " ")).collect()
+        };
+        assert_eq!(
+            shown(&told(), 180),
+            [
+                "1 of 2 requirements met: REQ-001 ✓  REQ-002 ✗",
+                "1 file, +11 −2: cli.py",
+                "tests: cargo test: 31 passed, 0 failed (tree cb18d6e, exit 0)",
+                "rejected on the way: 1 draft of prd",
+                "took: 6 min 1 s (you: 3 min 0 s) · 110k tokens (48 % cached) · $0.29",
+            ]
+        );
+        let bare = Delivered::default();
+        assert_eq!(
+            shown(&bare, 0),
+            [
+                "0 files, +0 −0: ",
+                "tests: none were run: no command is known",
+                "took: 3 min 1 s · 110k tokens (48 % cached) · $0.29",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_commands_that_lead_somewhere_are_offered() {
+        let words = |told| commands(&told).into_iter().map(|(words, _)| words).collect::<Vec<_>>();
+        assert_eq!(words(told()), ["try it", "read it", "take it", "or review", "change it"]);
+        let bare = Delivered::default();
+        assert_eq!(words(bare), ["read it", "take it", "change it"]);
+    }
 }

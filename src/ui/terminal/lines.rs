@@ -2,7 +2,7 @@
 
 use console::measure_text_width;
 
-use super::status::{fitted, shortened};
+use super::status::fitted;
 use super::{Duration, JOINT, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
 use crate::clean::{one_line, sanitize};
@@ -12,7 +12,7 @@ use crate::palette::Slot;
 use crate::spent::{Spent, tokens};
 use crate::ui::markdown::markdown;
 use crate::ui::out::{elapsed, short};
-use crate::wrap::wrap;
+use crate::wrap::{shortened, wrap};
 
 impl Sink for Terminal {
     fn emit(&self, event: Event) {
@@ -23,9 +23,15 @@ impl Sink for Terminal {
         match event {
             Event::Text { text } => return self.text(screen, &text),
             Event::Speaker { stage: _, role } => screen.speaker = Some(role),
-            Event::SessionStarted { branch, resumed } => {
+            Event::SessionStarted { branch, resumed, title } => {
                 let how = if resumed { " (resumed)" } else { "" };
-                self.line(screen, normal, &format!("on branch {}{how}", one_line(&branch, LINE)));
+                let mut text = format!("on branch {}{how}", one_line(&branch, LINE));
+                let width = screen.out.width();
+                if self.look.live && width > 0 && !title.is_empty() {
+                    text = format!("{text} · {}", one_line(&title, LINE));
+                    text = shortened(&text, width);
+                }
+                self.line(screen, normal, &text);
             }
             Event::Now(activity) => return self.now(screen, activity),
             Event::StageStarted { stage, number, of, order } => {

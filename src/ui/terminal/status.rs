@@ -9,6 +9,7 @@ use crate::clean::one_line;
 use crate::spent::{Spent, dollars, tokens};
 use crate::stage::Stage;
 use crate::ui::out::elapsed;
+use crate::wrap::shortened;
 
 /// A model that is silent for so long is said to be.
 const SILENT: Duration = Duration::from_secs(30);
@@ -283,20 +284,6 @@ pub(super) fn fitted(parts: &[(u8, String)], width: usize) -> Option<String> {
         let last = (0..parts.len()).max_by_key(|at| parts[*at].0)?;
         parts.remove(last);
     }
-}
-
-/// A line of at most `width` columns, cut between words where there is a place for it.
-pub(crate) fn shortened(line: &str, width: usize) -> String {
-    if measure_text_width(line) <= width {
-        return line.to_owned();
-    }
-    let cut = console::truncate_str(line, width.saturating_sub(1), "").into_owned();
-    let next = line[cut.len()..].chars().next();
-    let kept = match cut.rfind(' ') {
-        Some(at) if next != Some(' ') && at > cut.len() / 2 => &cut[..at],
-        _ => cut.as_str(),
-    };
-    format!("{}…", kept.trim_end_matches([' ', '·', ',', ':', ';']))
 }
 
 #[cfg(test)]
