@@ -49,6 +49,7 @@ pub mod workspace;
 mod ascii;
 mod clean;
 mod excerpt;
+mod keyboard;
 mod line_count;
 mod markers;
 mod nearest;

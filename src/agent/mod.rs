@@ -2,13 +2,15 @@
 //!
 //! A draft ends with its closing act, when nothing is missing, or at an answer without tool calls; a
 //! critic's run ends at its verdict. What a model gets wrong goes back to it as a tool result or a
-//! nudge, a bounded number of times. Every message is written to the transcript before the next one
+//! nudge, a bounded number of times. What a person says meanwhile comes before the actor's next request,
+//! and there is one more where it would have ended without. Every message is written to the transcript before the next one
 //! is asked for, so a run that was killed goes on where it stopped and loses at most one call.
 
 mod brief;
 mod ending;
 mod failure;
 mod first_request;
+mod notes;
 mod talk;
 mod transcript;
 mod verdict;
@@ -18,6 +20,7 @@ mod window;
 pub use brief::{Brief, Conversation};
 pub use ending::{AfterWords, Ending, Standing, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
+pub use notes::{NoNotes, Note, Notes};
 pub use transcript::{Before, RunId, Transcript};
 
 use crate::event::{Event, Sink};
@@ -38,6 +41,7 @@ pub async fn run(
     context: &mut Context<'_>,
     transcript: &mut Transcript,
     ending: &mut dyn Ending,
+    notes: &dyn Notes,
     sink: &dyn Sink,
 ) -> anyhow::Result<Conversation> {
     let secrets = context.workspace.secrets();
@@ -50,8 +54,10 @@ pub async fn run(
     if let Some(reply) = talk.newest_answer() {
         // The last process died after this answer.
         let after = talk.after_words(brief, &reply, ending)?;
-        if !go_on_after(&mut talk, brief, &reply, after, transcript)? {
-            run.text = reply.content;
+        if !go_on_after(&mut talk, brief, &reply, after, transcript)?
+            && !talk.pass_on(brief, secrets, notes, transcript)?
+        {
+            run.text = talk.ending_words(reply.content);
             run.outcome = std::mem::take(&mut context.outcome);
             return Ok(run);
         }
@@ -59,12 +65,15 @@ pub async fn run(
     while !context.outcome.ends_run(brief.role) {
         match talk.standing(&context.outcome, ending).await? {
             Standing::Open => {}
+            Standing::Ends if talk.pass_on(brief, secrets, notes, transcript)? => {}
             Standing::Ends => {
-                run.text = talk.newest_words();
+                let words = talk.newest_words();
+                run.text = talk.ending_words(words);
                 break;
             }
             Standing::Lacks(what) => talk.tell(what, transcript)?,
         }
+        talk.pass_on(brief, secrets, notes, transcript)?;
         if talk.turn >= brief.first_turn.saturating_add(brief.max_turns) {
             let text =
                 format!("{} {} stopped after {} turns", brief.stage, brief.role, brief.max_turns);
@@ -88,10 +97,13 @@ pub async fn run(
         }
         talk.hear(&mut reply, transcript)?;
         if reply.tool_calls.is_empty() {
-            run.text.clone_from(&reply.content);
-            if !go_on_after(&mut talk, brief, &reply, after, transcript)? {
+            if !go_on_after(&mut talk, brief, &reply, after, transcript)?
+                && !talk.pass_on(brief, secrets, notes, transcript)?
+            {
+                run.text = talk.ending_words(reply.content);
                 break;
             }
+            run.text.clone_from(&reply.content);
         } else {
             talk.answer(&reply.tool_calls, brief, context, transcript, sink).await?;
         }

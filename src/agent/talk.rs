@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::brief::Brief;
 use super::ending::{self, AfterWords, Ending, Standing};
 use super::failure::model_failure;
+use super::notes::Notes;
 use super::transcript::{How, Transcript};
 use super::watch::Watch;
 use super::window;
@@ -49,6 +50,10 @@ pub(super) struct Talk {
     pub(super) nudges: u32,
     /// The closing act was made.
     acted: bool,
+    /// What was said with it, where a person said something since: it still ends the conversation.
+    closing_words: Option<String>,
+    /// What a person said in the run that was cut.
+    noted: Vec<String>,
     newest: NewestTurn,
     /// The conversation as it is would be refused again.
     pub(super) refused: bool,
@@ -93,6 +98,8 @@ impl Talk {
             turn: brief.first_turn,
             nudges: 0,
             acted: false,
+            closing_words: None,
+            noted: Vec::new(),
             newest: NewestTurn::default(),
             refused: false,
             watch: Watch::new(brief.refusals, context.command_tools),
@@ -118,6 +125,10 @@ impl Talk {
     fn remember(&mut self, brief: &Brief, message: Message, how: How) {
         match &message {
             Message::Assistant { .. } => self.begin_turn(),
+            Message::User { content } if how == How::Typed => {
+                self.keep_closing_words();
+                self.noted.push(content.clone());
+            }
             Message::User { .. } => self.nudges += 1,
             Message::Tool { tool_call_id, content } => {
                 self.refused_before += u32::from(how == How::Guarded);
@@ -170,9 +181,13 @@ impl Talk {
         let name = tool::plain_name(&call.name);
         match how {
             How::Done => {
-                self.acted |= brief.closing.contains(&name);
+                if brief.closing.contains(&name) {
+                    self.acted = true;
+                    self.closing_words = None;
+                }
                 self.newest.changed |= self.watch.changes_something(name);
             }
+            How::Typed => {}
             How::Failed | How::Guarded => self.newest.failed = true,
         }
         self.watch.note(self.turn, call, how, answer)
@@ -223,6 +238,50 @@ impl Talk {
         self.messages.push(message);
         self.nudges += 1;
         Ok(())
+    }
+
+    /// Tells an actor what a person has said since; true where it said something.
+    pub(super) fn pass_on(
+        &mut self,
+        brief: &Brief,
+        secrets: &Secrets,
+        notes: &dyn Notes,
+        transcript: &mut Transcript,
+    ) -> anyhow::Result<bool> {
+        if brief.role != Role::Actor {
+            return Ok(false);
+        }
+        let waiting = notes.waiting()?;
+        let mut is_new = false;
+        for note in &waiting {
+            let content = secrets.for_models(&note.told).into_owned();
+            // The run that was cut had told it, and could not say so any more.
+            if let Some(at) = self.noted.iter().position(|noted| *noted == content) {
+                self.noted.remove(at);
+                continue;
+            }
+            self.keep_closing_words();
+            let message = Message::User { content };
+            transcript.typed(&message)?;
+            self.messages.push(message);
+            is_new = true;
+        }
+        if !waiting.is_empty() {
+            notes.told(&waiting)?;
+        }
+        Ok(is_new)
+    }
+
+    /// What was said with the closing act is not replaced by the answer to a note.
+    fn keep_closing_words(&mut self) {
+        if self.acted && self.closing_words.is_none() {
+            self.closing_words = Some(self.newest_words());
+        }
+    }
+
+    /// What ends the conversation: these words, unless better ones came before a note.
+    pub(super) fn ending_words(&mut self, words: String) -> String {
+        self.closing_words.take().filter(|before| !before.is_empty()).unwrap_or(words)
     }
 
     /// The messages of this part.

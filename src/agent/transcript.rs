@@ -117,7 +117,7 @@ impl Before {
 /// Parts of one conversation that are read.
 const MOST_PARTS: usize = 200;
 
-/// How a tool call came out; of other messages always [`How::Done`].
+/// How a tool call came out; of other messages always [`How::Done`], unless a person said it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum How {
@@ -128,6 +128,8 @@ pub(super) enum How {
     Failed,
     /// A guard refused it.
     Guarded,
+    /// No call: a person said it while the actor worked.
+    Typed,
 }
 
 impl How {
@@ -223,6 +225,11 @@ impl Transcript {
     /// Writes a message.
     pub(super) fn message(&mut self, message: &Message) -> anyhow::Result<()> {
         self.answer(message, How::Done, Vec::new())
+    }
+
+    /// Writes what a person said meanwhile.
+    pub(super) fn typed(&mut self, message: &Message) -> anyhow::Result<()> {
+        self.answer(message, How::Typed, Vec::new())
     }
 
     /// Writes the answer to a tool call, and what the model has seen by it.

@@ -89,6 +89,7 @@ impl Watch {
         match how {
             How::Done => self.succeeded(turn, call, key),
             How::Failed => self.failed(turn, call, key, answer),
+            How::Typed => None,
             How::Guarded => {
                 self.refusals += 1;
                 if self.refusals >= REFUSALS {

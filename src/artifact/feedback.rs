@@ -151,6 +151,16 @@ impl Feedback {
         self.extra.contains_key(RECORD)
     }
 
+    /// A line that a person typed for the actor while it worked: it refuses no draft and decides nothing.
+    pub fn is_note(&self) -> bool {
+        self.from == Origin::Human && self.severity == Severity::Minor
+    }
+
+    /// What a person said about a draft, to decide on it: a note does not.
+    pub fn is_persons_word(&self) -> bool {
+        self.from == Origin::Human && !self.is_note()
+    }
+
     /// What it did, for the log: `edited`, `changed`, `feedback` or `rejected`.
     pub fn decision(&self) -> &'static str {
         match self.from {

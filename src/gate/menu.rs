@@ -82,11 +82,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 edit(gate, draft, &all, &mut announced)?
             }
             Key::Char('h') => hunks::go_through(gate, draft)?,
-            Key::Char('f') => match terminal::text(terminal, "f  ")? {
-                Text::Given(text) => Some(Decision::Feedback(text)),
-                Text::Nothing => None,
-                Text::End => Some(Decision::Stop),
-            },
+            Key::Char('f') => feedback(gate)?,
             Key::Char('F') => long_feedback(gate)?,
             Key::Char('t') => question(terminal, draft)?,
             Key::Char('m') => Some(Decision::OtherModel),
@@ -178,9 +174,28 @@ fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decisio
     })
 }
 
+/// Words on the line of the menu. What was typed before the gate opened comes first.
+fn feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
+    let untold = gate.untold.text();
+    let first: Vec<&str> = untold.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let first = first.join(" ");
+    Ok(match terminal::text_from(gate.terminal, "f  ", &first)? {
+        Text::Given(text) => {
+            gate.untold.said();
+            // Its lines are shown as one, and told as they were.
+            Some(Decision::Feedback(if text == first { untold.trim().to_owned() } else { text }))
+        }
+        Text::Nothing => None,
+        Text::End => Some(Decision::Stop),
+    })
+}
+
 fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
-    match gate.editor.edit_text(gate.scratch, "", ".md") {
-        Ok(Some(text)) => Ok(Some(Decision::Feedback(text.trim().to_owned()))),
+    match gate.editor.edit_text(gate.scratch, &gate.untold.text(), ".md") {
+        Ok(Some(text)) => {
+            gate.untold.said();
+            Ok(Some(Decision::Feedback(text.trim().to_owned())))
+        }
         Ok(None) => {
             say(gate.terminal, "nothing was written")?;
             Ok(None)

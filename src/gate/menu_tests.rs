@@ -19,6 +19,21 @@ struct Desk {
     terminal: Scripted,
     editor: Editor,
     change: Box<Change>,
+    untold: Typed,
+}
+
+/// What was typed before, and whether it was said.
+#[derive(Default)]
+struct Typed(std::cell::RefCell<String>);
+
+impl crate::gate::Untold for Typed {
+    fn text(&self) -> String {
+        self.0.borrow().clone()
+    }
+
+    fn said(&self) {
+        self.0.borrow_mut().clear();
+    }
 }
 
 impl Desk {
@@ -27,7 +42,8 @@ impl Desk {
         let editor = Editor { command: editor.to_owned(), cwd: folder.path().to_owned() };
         std::fs::write(folder.path().join("design.md"), design()).unwrap();
         std::fs::write(folder.path().join("design_spec.json"), "{}\n").unwrap();
-        Self { folder, terminal: Scripted::new(keys), editor, change: Box::new(|_| {}) }
+        let terminal = Scripted::new(keys);
+        Self { folder, terminal, editor, change: Box::new(|_| {}), untold: Typed::default() }
     }
 
     fn with(mut self, change: impl Fn(&mut Draft<'_>) + 'static) -> Self {
@@ -96,6 +112,7 @@ impl Desk {
             call: &|_| {},
             elsewhere: &crate::gate::NobodyElse,
             guide: None,
+            untold: &self.untold,
         }
         .ask(&draft)
     }
@@ -124,6 +141,28 @@ fn script(body: &str) -> String {
 
 fn decide(keys: &str) -> Decision {
     Desk::new(keys, "false").decision()
+}
+
+#[test]
+fn what_was_typed_before_the_gate_is_the_first_text_of_feedback() {
+    let typed = |keys: &str, editor: &str| {
+        let desk = Desk::new(keys, editor);
+        desk.untold.0.replace("name the file\n\nin JSON".to_owned());
+        let decision = desk.decision();
+        let left = desk.untold.0.borrow().clone();
+        (decision, left, desk.said())
+    };
+    let feedback = |text: &str| Decision::Feedback(text.to_owned());
+    let (decision, left, said) = typed("f\r", "");
+    assert_eq!((decision, left.as_str()), (feedback("name the file\n\nin JSON"), ""));
+    assert!(said.contains("Typed    \"name the file in JSON\"; f goes on with it"), "{said}");
+    assert!(said.contains("f  name the file in JSON\n") || said.ends_with("in JSON"), "{said}");
+    assert_eq!(typed("f, please\r", "").0, feedback("name the file in JSON, please"));
+    assert_eq!(typed("f\x15no\r", "").0, feedback("no"));
+    let (decision, left, _) = typed("f\x1bp", "");
+    assert_eq!((decision, left.as_str()), (Decision::Pass, "name the file\n\nin JSON"));
+    let append = script("printf !! >> \"$1\"");
+    assert_eq!(typed("F", &append).0, feedback("name the file\n\nin JSON!!"));
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod screen;
 mod since;
 pub mod terminal;
 pub mod tty;
+mod untold;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -50,6 +51,7 @@ pub use question::{NobodyThere, TerminalPerson, choose, confirm, yes_or_no};
 pub use records::{Record, Records};
 pub use terminal::Terminal;
 pub use tty::Tty;
+pub use untold::{NothingTyped, Untold};
 
 /// How a review is held (`--review`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,6 +294,8 @@ pub struct Gate<'a> {
     pub elsewhere: &'a dyn Elsewhere,
     /// Explains each gate before it is shown.
     pub guide: Option<&'a Guide>,
+    /// What feedback begins with.
+    pub untold: &'a dyn Untold,
 }
 
 impl Gate<'_> {

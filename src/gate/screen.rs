@@ -33,12 +33,16 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     if let Some(model) = &draft.next_by {
         labelled(&mut above, width, "Next", &format!("draft by {}", clean_line(model)));
     }
-    let below = below(
+    let mut below = below(
         paint,
         width,
         draft,
         if draft.code.is_empty() { 0 } else { hunks::unsent(gate, draft) },
     );
+    let untold = clean_line(&gate.untold.text());
+    if !untold.is_empty() {
+        labelled(&mut below, width, "Typed", &format!("\"{untold}\"; f goes on with it"));
+    }
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));

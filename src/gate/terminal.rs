@@ -59,11 +59,11 @@ pub trait Terminal {
         if ends() { Ok(None) } else { self.read_key().map(Some) }
     }
 
-    /// Waits for a line, echoed and editable.
+    /// Waits for a line, echoed and editable, that begins with this text.
     ///
     /// # Errors
     /// As [`Terminal::read_key`].
-    fn read_line(&self) -> Result<Line>;
+    fn read_line(&self, first: &str) -> Result<Line>;
 
     /// Asks for a yes or a no. `None` when it was left open: Escape, or a closed terminal.
     ///
@@ -147,13 +147,13 @@ pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
     Ok(pasted)
 }
 
-/// The next line after a prompt; never [`Line::Interrupt`].
+/// The next line after a prompt, which begins with the text `first`; never [`Line::Interrupt`].
 ///
 /// # Errors
 /// As [`key`].
-pub(crate) fn line(terminal: &dyn Terminal, prompt: &str) -> Result<Line> {
+pub(crate) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Line> {
     terminal.write(prompt)?;
-    match terminal.read_line()? {
+    match terminal.read_line(first)? {
         Line::Interrupt => Err(interrupted(terminal)),
         line => Ok(line),
     }
@@ -172,8 +172,13 @@ pub(crate) enum Text {
 
 /// Asks for text, several lines where they were pasted. The first empty line is asked again: it may be the Enter after a menu key.
 pub(crate) fn text(terminal: &dyn Terminal, prompt: &str) -> Result<Text> {
-    for _ in 0..2 {
-        match line(terminal, prompt)? {
+    text_from(terminal, prompt, "")
+}
+
+/// The same where the line begins with a text.
+pub(crate) fn text_from(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Text> {
+    for first in [first, ""] {
+        match line(terminal, prompt, first)? {
             Line::Text(text) if text.trim().is_empty() => {}
             Line::Text(mut text) => {
                 let more = crate::gate::clean::clean(&terminal.take_pasted());
@@ -261,10 +266,12 @@ pub(crate) mod scripted {
             })
         }
 
-        fn read_line(&self) -> Result<Line> {
-            let mut text = String::new();
+        fn read_line(&self, first: &str) -> Result<Line> {
+            let mut text = first.to_owned();
+            self.write(first)?;
             loop {
                 match self.read_key()? {
+                    Key::Char('\x15') => text.clear(),
                     Key::Char(c) => text.push(c),
                     Key::Enter => return Ok(Line::Text(text)),
                     Key::Escape | Key::Other => return Ok(Line::Escape),

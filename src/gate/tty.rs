@@ -60,8 +60,8 @@ impl Terminal for Tty {
         key
     }
 
-    fn read_line(&self) -> Result<Line> {
-        let line = reading::line(self);
+    fn read_line(&self, first: &str) -> Result<Line> {
+        let line = reading::line(self, first);
         moment::end();
         line
     }
@@ -183,11 +183,13 @@ mod reading {
         }))
     }
 
-    pub(super) fn line(_terminal: &dyn Terminal) -> Result<Line> {
+    pub(super) fn line(terminal: &dyn Terminal, first: &str) -> Result<Line> {
+        // Nothing that was typed can be taken back here: what is typed goes behind it.
+        terminal.write(first)?;
         let mut text = String::new();
         Ok(match std::io::stdin().read_line(&mut text) {
             Ok(0) => Line::End,
-            Ok(_) => Line::Text(text.trim_end_matches(['\r', '\n']).to_owned()),
+            Ok(_) => Line::Text(format!("{first}{}", text.trim_end_matches(['\r', '\n']))),
             Err(error) if error.kind() == ErrorKind::Interrupted => Line::Interrupt,
             Err(_) => Line::End,
         })

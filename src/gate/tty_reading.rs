@@ -120,8 +120,9 @@ pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
     }
 }
 
-pub(super) fn line(terminal: &dyn Terminal) -> Result<Line> {
-    let mut text = String::new();
+pub(super) fn line(terminal: &dyn Terminal, first: &str) -> Result<Line> {
+    let mut text = first.to_owned();
+    terminal.write(first)?;
     loop {
         let Ok(raw) = Raw::on() else { return Ok(Line::End) };
         while let Some(input) = read(&raw, &|| false) {

@@ -63,6 +63,7 @@ fn program() {
         call: &|_| {},
         elsewhere: &crate::gate::NobodyElse,
         guide: None,
+        untold: &crate::gate::NothingTyped,
     };
     let result = gate.ask(&draft);
     let cooked = rustix::termios::tcgetattr(rustix::stdio::stdin())

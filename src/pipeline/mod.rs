@@ -45,13 +45,15 @@ pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
 pub use review::answer::Answer;
 pub use run::{Env, Models};
 
+use std::sync::Arc;
+
 use crate::error::{Error, is_disk_full};
 use crate::event::Event;
 use crate::gate::Editor;
 use crate::git::Oid;
 use crate::interrupt;
 use crate::record;
-use crate::session::{Attempt, Session};
+use crate::session::{Attempt, Session, TypedNotes};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::verify;
@@ -132,6 +134,11 @@ impl<'a> Pipeline<'a> {
             // The next run tries again.
             self.0.warn(format!("the working tree of an agent program stays: {error:#}"));
         }
+    }
+
+    /// Where a person types for the actor.
+    pub fn typed(&self) -> Arc<TypedNotes> {
+        Arc::clone(self.0.env.typed)
     }
 
     /// What the operating system refused in this run.

@@ -43,6 +43,9 @@ pub const KNOWLEDGE: Prompt = prompt!("knowledge.md");
 /// What guidance on a language yields to; goes before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
 
+/// What a person types for an actor while it works.
+pub const NOTE: Prompt = prompt!("note.md");
+
 /// A piece of feedback as prompts see it.
 #[derive(Clone, Debug, Serialize)]
 pub struct FeedbackItem {
@@ -119,6 +122,8 @@ pub struct Variables {
     pub question: String,
     /// What the draft must answer.
     pub feedback: Vec<FeedbackItem>,
+    /// What a person typed while the actor works; only of [`NOTE`].
+    pub note: String,
     /// True in a change request.
     pub patch: bool,
     /// The document of the stage, possibly none.
@@ -224,7 +229,7 @@ mod tests {
     fn all() -> Vec<Prompt> {
         let mut all =
             vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
-        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR, QUESTION]);
+        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR, QUESTION, NOTE]);
         all.extend(
             languages::ALL
                 .iter()

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::artifact::check::made_before;
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
@@ -18,7 +19,7 @@ use crate::model::meter::Meter;
 use crate::pipeline::other_models::{OtherModels, Player};
 use crate::pipeline::prompts::Prompts;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
-use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir};
+use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir, TypedNotes};
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
 use crate::tool::{Person, ProjectCommands};
@@ -73,6 +74,8 @@ pub struct Env<'a> {
     pub state: &'a StateDir,
     /// Its gates, as other terminals see them.
     pub gates: &'a RunGates,
+    /// What a person types for the actor while it works.
+    pub typed: &'a Arc<TypedNotes>,
     /// Prompts.
     pub prompts: &'a Prompts,
     /// Finds the project's commands; they may appear while it is written.

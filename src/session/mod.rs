@@ -34,6 +34,7 @@ mod renumbered;
 mod reviewer;
 mod state_dir;
 mod status;
+mod typed;
 mod unrecorded;
 mod used;
 
@@ -80,6 +81,7 @@ pub use reviewer::{Reviewer, approval_of, as_of, reviewer_of};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session_state};
+pub use typed::{TypedNote, TypedNotes};
 pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
 

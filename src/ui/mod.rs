@@ -4,7 +4,6 @@
 //! the caller asks `broken()` when it matters. Prompts belong to `gate`, tables to `cli`.
 
 mod clean;
-mod echo;
 mod json;
 mod live;
 mod markdown;
@@ -13,10 +12,10 @@ mod styled;
 mod table;
 mod terminal;
 mod title;
+mod typing;
 
 pub use crate::clean::{one_line, sanitize};
 pub use clean::{escaped_json, painted};
-pub use echo::restore;
 pub use json::JsonLines;
 pub use live::above;
 pub use markdown::markdown;

@@ -1,7 +1,8 @@
 //! Events as lines a person follows, all on stderr, understandable without colour.
 //!
-//! On a terminal the last line is a live status, and keys are not echoed into it. It is taken
-//! away before anything else is written; whoever prompts calls [`Terminal::clear`] first.
+//! On a terminal the last lines are a live status, and keys are not echoed into it; a person may type a
+//! line for the actor below it. It is taken away before anything else is written; whoever prompts calls
+//! [`Terminal::clear`] first.
 
 mod ending;
 mod flow;
@@ -12,17 +13,19 @@ mod status;
 pub(crate) use status::bar;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::echo;
 use super::live::{Live, Screen};
 use super::out::{Out, Output};
 use super::title::Knows;
+use super::typing::Typing;
 use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
+use crate::keyboard;
 use crate::markers::Markers;
 use crate::palette::{Slot, paint};
+use crate::session::TypedNotes;
 use crate::spent::Spent;
 use crate::stage::Role;
 use crate::wrap::{hanging_command, stderr_columns};
@@ -65,7 +68,7 @@ pub struct Terminal {
     /// Time since the renderer was made.
     age: Box<dyn Fn() -> Duration + Send + Sync>,
     /// Typed keys are not echoed while there is a status line.
-    hides_echo: bool,
+    takes_keyboard: bool,
 }
 
 struct State {
@@ -99,6 +102,10 @@ struct State {
     waits: Option<Duration>,
     /// How long one was waited for, in all.
     waited: Duration,
+    /// Where a person types for the actor.
+    typing: Option<Typing>,
+    /// Of the text being streamed, what is no whole line yet: one that is typed stands below.
+    held: String,
 }
 
 /// Without text for so long, an answer is thought to have stopped.
@@ -141,9 +148,11 @@ impl Terminal {
             stage: None,
             waits: None,
             waited: Duration::ZERO,
+            typing: None,
+            held: String::new(),
         };
         let age = Box::new(move || born.elapsed());
-        Self { look, state: Mutex::new(screen), age, hides_echo: look.live }
+        Self { look, state: Mutex::new(screen), age, takes_keyboard: look.live }
     }
 
     /// Whether stderr went away.
@@ -158,8 +167,31 @@ impl Terminal {
 
     /// Leaves the cursor at the beginning of an empty line and keys echoed, for a prompt.
     pub fn clear(&self) {
-        self.lock().clear();
-        self.show_echo();
+        let mut screen = self.lock();
+        screen.clear();
+        self.give_back(&mut screen);
+    }
+
+    /// From now on a person may type notes while the status line is there; or no longer.
+    pub fn listen(&self, notes: Option<Arc<TypedNotes>>) {
+        self.lock().typing = notes.filter(|_| self.takes_keyboard).map(Typing::new);
+    }
+
+    /// Takes in what was typed; to be called as often as a key is to be seen.
+    pub fn keys(&self) {
+        let mut screen = self.lock();
+        let Some(typing) = &mut screen.typing else { return };
+        let typed = typing.take(&keyboard::read());
+        if typed.suspends {
+            screen.clear();
+            keyboard::suspend();
+        }
+        if typed.changed {
+            if screen.is_typed_in() {
+                screen.pause();
+            }
+            self.draw_status(&mut screen);
+        }
     }
 
     /// Keeps the status line going; to be called about once a second. An answer whose text does
@@ -174,7 +206,7 @@ impl Terminal {
         if paused {
             screen.pause();
         }
-        if paused || screen.live.is_shown() {
+        if paused || screen.live.is_shown() || screen.is_typed_in() {
             self.draw_status(&mut screen);
         }
     }
@@ -193,7 +225,7 @@ impl Terminal {
             let text = self.labelled("", Slot::Warning, "hint:", &sanitize(hint));
             screen.out.put(&format!("{text}\n"));
         }
-        self.show_echo();
+        self.give_back(&mut screen);
     }
 
     /// A text no line of which is wider than the terminal, further parts indented.
@@ -214,9 +246,13 @@ impl Terminal {
         plain.replacen(label, &self.paint(slot, label), 1)
     }
 
-    fn show_echo(&self) {
-        if self.hides_echo {
-            echo::restore();
+    /// Gives the keyboard to whoever prompts. What was typed until now was typed for the actor.
+    fn give_back(&self, screen: &mut State) {
+        if self.takes_keyboard {
+            if let Some(typing) = &mut screen.typing {
+                typing.take(&keyboard::read());
+            }
+            keyboard::give_back();
         }
     }
 
@@ -250,10 +286,15 @@ impl Terminal {
         let clean = screen.cleaner.push(piece);
         let clean = screen.markers.push(&clean);
         // White space at the beginning of an answer says nothing.
-        let clean = if screen.streaming { clean.as_str() } else { clean.trim_start() };
+        let goes_on = screen.streaming || !screen.held.is_empty();
+        let clean = if goes_on { clean.as_str() } else { clean.trim_start() };
         if clean.is_empty() {
             return;
         }
+        if screen.is_typed_in() {
+            return self.text_above(screen, clean);
+        }
+        let clean = &(std::mem::take(&mut screen.held) + clean);
         if !screen.streaming {
             screen.clear_status();
             screen.streaming = true;
@@ -274,17 +315,44 @@ impl Terminal {
         screen.out.put(&text);
     }
 
+    /// Whole lines of an answer, while somebody types below them.
+    fn text_above(&self, screen: &mut State, clean: &str) {
+        if !screen.answering {
+            screen.answering = true;
+            if let Some(role) = screen.speaker.filter(|role| *role != Role::Actor) {
+                screen.held.push_str(&format!("{role}: "));
+            }
+        }
+        screen.last_text = (self.age)();
+        screen.held.push_str(clean);
+        if let Some(end) = screen.held.rfind('\n') {
+            let lines: String = screen.held.drain(..=end).collect();
+            screen.clear_status();
+            screen.flow.begin(0);
+            let width = screen.out.width();
+            let text = screen.flow.push(&lines, width);
+            screen.out.put(&text);
+            self.draw_status(screen);
+        }
+    }
+
     fn draw_status(&self, screen: &mut State) {
         if !self.look.live || self.look.verbosity < Verbosity::Normal || screen.streaming {
             return;
         }
-        let State { stage, now, live, out, told, .. } = screen;
-        let Some(progress) = stage else { return self.show_echo() };
+        if screen.stage.is_none() {
+            return self.give_back(screen);
+        }
+        let State { stage: Some(progress), now, live, out, told, typing, .. } = screen else {
+            return;
+        };
         // A line that reaches the last column could wrap.
         let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
-        let lines = status::lines(progress, now, (self.age)(), most, self.look.stream);
-        if self.hides_echo {
-            echo::hide();
+        let typed = typing.as_ref().map(|typing| typing.lines(most));
+        let invites = typed.as_ref().is_some_and(Vec::is_empty);
+        let lines = status::lines(progress, now, (self.age)(), most, self.look.stream, invites);
+        if self.takes_keyboard {
+            keyboard::take(typing.is_some());
         }
         let (title, percent) = progress.title();
         if *told != title {
@@ -292,7 +360,8 @@ impl Terminal {
             *told = title;
         }
         let color = |line: &status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
-        live.show(lines.iter().map(|line| self.paint(color(line), &line.text)).collect());
+        let lines = lines.iter().map(|line| self.paint(color(line), &line.text));
+        live.show(lines.chain(typed.unwrap_or_default()).collect());
     }
 
     /// What the session has used, and what it may.
@@ -317,15 +386,22 @@ impl State {
         }
     }
 
+    /// Whether a person has typed something that is shown.
+    fn is_typed_in(&self) -> bool {
+        self.typing.as_ref().is_some_and(Typing::is_active)
+    }
+
     /// Ends whatever is in progress.
     fn clear(&mut self) {
         self.clear_status();
-        let held = self.markers.end();
+        let held = std::mem::take(&mut self.held) + &self.markers.end();
         if self.streaming {
             self.at_line_start &= held.is_empty();
             let width = self.out.width();
             let text = self.flow.push(&held, width);
             self.out.put(&text);
+        } else if !held.trim().is_empty() {
+            self.out.put(&format!("{held}\n"));
         }
         self.pause();
         self.answering = false;

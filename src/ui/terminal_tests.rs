@@ -21,7 +21,7 @@ const PLAIN: Look = Look {
 fn terminal(out: &Captured, look: Look) -> Terminal {
     let mut terminal = Terminal::new(Box::new(out.clone()), look);
     terminal.age = Box::new(|| Duration::from_secs(41));
-    terminal.hides_echo = false;
+    terminal.takes_keyboard = false;
     terminal
 }
 

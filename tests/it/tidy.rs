@@ -21,6 +21,7 @@ const WORDS: &[&str] = &[
     "wrap",
     "interrupt",
     "line_count",
+    "keyboard",
     "markers",
     "moment",
     "nearest",

@@ -70,7 +70,7 @@ pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> 
 pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
     let earlier = |entry: &&Feedback| {
         let asks = entry.goto_stage().is_some();
-        entry.stage == new.stage && entry.iteration < new.iteration && !asks
+        entry.stage == new.stage && entry.iteration < new.iteration && !asks && !entry.is_note()
     };
     let Some(before) = history.iter().filter(earlier).map(|entry| entry.iteration).max() else {
         return false;
@@ -95,12 +95,12 @@ struct Rejection {
 fn rejections(history: &[Feedback], stage: Stage, after: u32) -> Vec<Rejection> {
     let mut rejections: Vec<Rejection> = Vec::new();
     for entry in history.iter().filter(|entry| entry.stage == stage && entry.iteration > after) {
-        if entry.from == Origin::Human {
+        if entry.is_persons_word() {
             rejections.clear();
             continue;
         }
-        // Neither refuses a draft.
-        if entry.from == Origin::SelfReview || entry.goto_stage().is_some() {
+        // None of them refuses a draft.
+        if entry.from == Origin::SelfReview || entry.is_note() || entry.goto_stage().is_some() {
             continue;
         }
         match rejections.last_mut() {

@@ -32,6 +32,7 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod spec_folder;
 pub(crate) mod text_input;
+pub(crate) mod typed;
 pub(crate) mod watched_gate;
 pub(crate) mod web_page;
 pub(crate) mod workspace;

@@ -1,6 +1,7 @@
 //! Running a session: everything `new`, `resume` and `revert` share.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::Base;
@@ -11,7 +12,8 @@ use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::other_models::Others;
-use crate::cli::session_cmd::{text_input, workspace};
+use crate::cli::session_cmd::typed::BeforeGate;
+use crate::cli::session_cmd::{text_input, typed, workspace};
 use crate::cli::terminal::runtime;
 use crate::config::Config;
 use crate::error::{Error, Kind, hints_of, kind_of};
@@ -23,13 +25,15 @@ use crate::languages::detect_commands;
 use crate::moment::{self, Kept};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, OtherModels, Pipeline};
-use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName};
+use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName, TypedNotes};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 
 /// Of the live status line, in a second.
 const REDRAWS: u32 = 8;
+/// Looks for what was typed, for each of them.
+const LOOKS: u32 = 4;
 
 /// How far a run goes.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +94,8 @@ pub(crate) fn with_pipeline<T>(
     let gates = RunGates::new(&held.state, &held.lock);
     let elsewhere = FromElsewhere(&gates);
     let guide = demo.map(|_| Guide::default());
+    let typed = Arc::new(TypedNotes::open(&held.state, &session.file.id));
+    let untold = BeforeGate(&typed);
     let call = |message: &str| {
         notes.waits();
         event_log::call(&context.ui, notify, held.git.top(), message);
@@ -127,6 +133,7 @@ pub(crate) fn with_pipeline<T>(
         call: &call,
         elsewhere: &elsewhere,
         guide: guide.as_ref(),
+        untold: &untold,
     });
     let others = Others::of(context, models);
     let env = Env {
@@ -138,6 +145,7 @@ pub(crate) fn with_pipeline<T>(
         workspace: &workspace,
         state: &held.state,
         gates: &gates,
+        typed: &typed,
         prompts: &prompts,
         commands: &commands,
         sink: &sink,
@@ -179,6 +187,7 @@ pub(crate) fn run_session(
         if let Some(comments) = &extent.comments {
             pipeline.reopen(comments)?;
         }
+        let listening = typed::listen(context, pipeline.typed())?;
         let outcome = runtime::current_thread()?.block_on(async {
             tokio::select! {
                 biased;
@@ -195,6 +204,7 @@ pub(crate) fn run_session(
             }
             interrupt::check().map(|()| Finish::Completed)
         });
+        listening.ends(matches!(finish, Ok(Finish::Completed)));
         let troubles = pipeline.troubles();
         if !troubles.is_empty() {
             context.ui.clear();
@@ -265,7 +275,10 @@ async fn tick(context: &Context, models: &Models) {
     loop {
         context.ui.uses(models.meter.used(), budget);
         for _ in 0..REDRAWS {
-            tokio::time::sleep(Duration::from_secs(1) / REDRAWS).await;
+            for _ in 0..LOOKS {
+                tokio::time::sleep(Duration::from_secs(1) / REDRAWS / LOOKS).await;
+                context.ui.keys();
+            }
             context.ui.tick();
         }
     }

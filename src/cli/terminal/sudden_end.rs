@@ -4,13 +4,14 @@ use std::io::Write as _;
 
 use crate::cli::terminal::signals;
 use crate::gate::tty;
-use crate::ui::{self, above};
+use crate::keyboard;
+use crate::ui::above;
 use crate::workspace;
 
 /// Gives the terminal back as a shell wants it, and kills the commands that run. From any thread.
 pub(crate) fn put_right() {
     tty::restore();
-    ui::restore();
+    keyboard::give_back_for_good();
     workspace::abandon_commands();
 }
 

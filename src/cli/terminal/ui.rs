@@ -1,7 +1,9 @@
 //! Who shows what happens: to people or to programs.
 
+use std::sync::Arc;
+
 use crate::event::{Event, Sink};
-use crate::session::SessionName;
+use crate::session::{SessionName, TypedNotes};
 use crate::spent::Spent;
 use crate::ui::{JsonLines, Terminal};
 
@@ -26,6 +28,20 @@ impl Ui {
     pub(crate) fn tick(&self) {
         if let Self::Terminal(terminal) = self {
             terminal.tick();
+        }
+    }
+
+    /// Takes in what was typed below a live status line.
+    pub(crate) fn keys(&self) {
+        if let Self::Terminal(terminal) = self {
+            terminal.keys();
+        }
+    }
+
+    /// Where what is typed below a live status line goes, if anywhere.
+    pub(crate) fn listen(&self, notes: Option<Arc<TypedNotes>>) {
+        if let Self::Terminal(terminal) = self {
+            terminal.listen(notes);
         }
     }
 

@@ -107,7 +107,7 @@ fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bo
 fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     let newest = |entry: &&crate::artifact::Feedback| {
-        entry.stage == part.spec.stage && entry.iteration + 1 == part.iteration
+        entry.stage == part.spec.stage && entry.iteration + 1 == part.iteration && !entry.is_note()
     };
     Ok(said.iter().filter(newest).any(|entry| made_before(&said, entry)))
 }

@@ -12,7 +12,9 @@ use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
-use crate::pipeline::brief::{continued, knowledge, open_feedback, repository, task_brief};
+use crate::pipeline::brief::{
+    continued, knowledge, open_feedback, repository, task_brief, typed_notes,
+};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
@@ -180,7 +182,9 @@ async fn converse_once(
     // The answer to a question is shown whole.
     let whole = WithoutText(run.env.sink);
     let sink: &dyn Sink = if part.question.is_some() { &whole } else { run.env.sink };
-    let conversation = agent::run(model, &brief, &mut context, &mut transcript, ending, sink).await;
+    let notes = typed_notes::ForActor { run, part };
+    let conversation =
+        agent::run(model, &brief, &mut context, &mut transcript, ending, &notes, sink).await;
     protected_files::tell_of_set_aside(run);
     if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
         continued::note(run, part, transcript.id(), told)?;
@@ -218,6 +222,7 @@ fn asked(
     let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);
     prompt += &run.env.prompts.render(brief, &part.variables)?;
     if restarts > 0 {
+        prompt += &typed_notes::told_since(run, part)?;
         prompt += RESTARTED;
     }
     Ok(prompt)
@@ -361,6 +366,7 @@ pub(crate) fn brief_variables(
         earlier: spec.earlier_document().map_or("", Artifact::file_name),
         task: TaskItem::default(),
         task_text: String::new(),
+        note: String::new(),
         last_task: match spec.work {
             Work::Tasks { .. } => last_task(run)?,
             Work::Whole => String::new(),

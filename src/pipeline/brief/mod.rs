@@ -9,3 +9,4 @@ pub(crate) mod reader;
 pub(crate) mod repository;
 pub(crate) mod sections;
 pub(crate) mod task_brief;
+mod typed_notes;

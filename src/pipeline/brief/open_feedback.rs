@@ -73,9 +73,10 @@ fn is_mechanical(entry: &Feedback) -> bool {
 fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool {
     let far = step(entry.from, order);
     said.iter().any(|later| {
-        // A self-review refuses nothing: whoever judged before has not looked again.
+        // A self-review and a note refuse nothing: whoever judged before has not looked again.
         later.iteration > entry.iteration
             && later.from != Origin::SelfReview
+            && !later.is_note()
             && !tells_edit(later)
             && step(later.from, order) >= far
     })

@@ -59,7 +59,7 @@ pub(crate) async fn code_is_wrong(
 fn corrections_made(run: &Run<'_>) -> anyhow::Result<u32> {
     let feedback = run.feedback_so_far()?;
     let human = |entry: &&Feedback| {
-        entry.stage == code_stage() && entry.from == Origin::Human && !entry.is_of_dropped_draft()
+        entry.stage == code_stage() && entry.is_persons_word() && !entry.is_of_dropped_draft()
     };
     let spoken = feedback.iter().filter(human).map(|entry| entry.iteration).max();
     let coding = run.session.history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));

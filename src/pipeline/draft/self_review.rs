@@ -53,6 +53,7 @@ fn is_for_self_review(
         entry.stage == spec.stage
             && entry.iteration > progress.offset
             && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
+            && !entry.is_note()
     };
     Ok(open && !run.feedback_so_far()?.iter().any(has_spoken))
 }

@@ -404,7 +404,8 @@ fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> 
     let said = run.feedback_so_far()?;
     let mut said = said
         .iter()
-        .filter(|entry| (entry.stage, entry.iteration) == (stage, number) && !tells_edit(entry));
+        .filter(|entry| (entry.stage, entry.iteration) == (stage, number))
+        .filter(|entry| !tells_edit(entry) && !entry.is_note());
     let first = said.next();
     Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
 }
@@ -418,5 +419,6 @@ fn refused_by_somebody(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Resu
             && entry.iteration == number
             && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
             && !tells_edit(entry)
+            && !entry.is_note()
     }))
 }

@@ -56,7 +56,7 @@ pub(crate) fn may_draft(
 fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
     let mut newest = feedback.iter().rev().filter(|entry| {
         (entry.stage, entry.iteration) == (stage, progress.iteration)
-            && (entry.is_rejection() || entry.from == Origin::Human)
+            && (entry.is_rejection() || entry.is_persons_word())
     });
     newest.next().is_some_and(Feedback::is_rejection)
 }
@@ -242,7 +242,9 @@ pub(crate) fn alert(run: &Run<'_>, stage: Stage, title: &str, words: &str) {
 
 /// What was said about a draft, a line or more each.
 pub(crate) fn said_of(feedback: &[Feedback], stage: Stage, iteration: u32) -> Vec<String> {
-    let of_draft = |entry: &&Feedback| entry.stage == stage && entry.iteration == iteration;
+    let of_draft = |entry: &&Feedback| {
+        entry.stage == stage && entry.iteration == iteration && !entry.is_note()
+    };
     let line = |entry: &Feedback| {
         format!("[{}] {}", entry.from.name(), without_markers(&entry.details).trim())
     };

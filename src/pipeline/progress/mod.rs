@@ -130,6 +130,7 @@ pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow
         entry.stage == stage
             && entry.iteration == number
             && !entry.is_of_dropped_draft()
+            && !entry.is_note()
             && !settled.contains(entry)
     }))
 }
@@ -179,7 +180,7 @@ pub(crate) fn answered_at(
     let from_people = run
         .feedback_so_far()?
         .into_iter()
-        .filter(|entry: &Feedback| entry.stage == spec.stage && entry.from == Origin::Human)
+        .filter(|entry: &Feedback| entry.stage == spec.stage && entry.is_persons_word())
         .map(|entry| entry.iteration)
         .filter(|number| (progress.offset..=progress.iteration).contains(number))
         .max();

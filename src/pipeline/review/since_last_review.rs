@@ -1,8 +1,8 @@
 //! What a person is shown who looks at a stage again: what changed since, and what came of the
 //! things they said. Outcomes are read from the bytes; words of the actor are shown as its own.
 
+use crate::artifact::Files as _;
 use crate::artifact::record_diff::{self, Became, Change};
-use crate::artifact::{Files as _, Origin};
 use crate::gate::{Said, Since, comments};
 use crate::git::{DiffStyle, Oid};
 use crate::pipeline::change::scope;
@@ -35,7 +35,10 @@ pub(crate) fn since_last_review(
     progress: &Progress,
     tree: &Oid,
 ) -> anyhow::Result<SecondLook> {
-    let Some(seen) = &progress.seen else { return first_look(run, spec, tree) };
+    let Some(seen) = &progress.seen else {
+        let said = notes_since(run, spec, progress, progress.offset)?;
+        return Ok(SecondLook { said, ..first_look(run, spec, tree)? });
+    };
     let diff = approved_content::shown_diff(run, spec, seen, tree, DiffStyle::Patch)?;
     let unchanged = diff.trim().is_empty();
     let before = CommittedFiles::new(run.env.git, &run.session.name, seen);
@@ -43,15 +46,18 @@ pub(crate) fn since_last_review(
         Approves::Artifacts => record_diff::changes(&before, &run.files(), spec.artifacts)?,
         Approves::Tree => Vec::new(),
     };
-    let said = said_since(run, spec, progress, seen)?;
+    let shown = run.session.entry_at(run.env.git, seen)?;
+    let from = shown.map_or(progress.offset, |entry| entry.iterations());
+    let said = said_since(run, spec, progress, from)?;
     let alone = said.len() == 1;
-    let said = said
+    let mut said = said
         .into_iter()
         .map(|details| {
             let outcome = outcome_of(run, spec, &before, &details, &changes, alone, unchanged)?;
             Ok(Said { text: comments::words(&details).to_owned(), outcome })
         })
         .collect::<anyhow::Result<Vec<Said>>>()?;
+    said.extend(notes_since(run, spec, progress, from)?);
     let words = progress.said();
     let mut closing: String = words.chars().take(CLOSING).collect();
     if closing.len() < words.len() {
@@ -84,23 +90,38 @@ fn added(changes: &[Change]) -> Vec<String> {
     new.map(|change| change.id.clone()).collect()
 }
 
-/// What the person said at or after the draft they saw last, newest round only.
+/// What the person said at or after draft `from`, which they saw last, newest round only.
 fn said_since(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
-    seen: &Oid,
+    from: u32,
 ) -> anyhow::Result<Vec<String>> {
-    let shown = run.session.entry_at(run.env.git, seen)?;
-    let from = shown.map_or(progress.offset, |entry| entry.iterations());
     let rounds = from.max(progress.offset)..progress.iteration;
     let theirs = run.feedback_so_far()?.into_iter().filter(|entry| {
         entry.stage == spec.stage
-            && entry.from == Origin::Human
+            && entry.is_persons_word()
             && rounds.contains(&entry.iteration)
             && !tells_edit(entry)
     });
     Ok(theirs.map(|entry| entry.details).collect())
+}
+
+/// What the person typed while the drafts after `from` were made, which the person saw last. What came
+/// of it nobody can tell: the draft there was then was not kept.
+fn notes_since(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    from: u32,
+) -> anyhow::Result<Vec<Said>> {
+    let notes = run.feedback_so_far()?.into_iter().filter(|entry| {
+        entry.stage == spec.stage
+            && entry.is_note()
+            && entry.iteration > from.max(progress.offset)
+            && entry.iteration <= progress.iteration
+    });
+    Ok(notes.map(|entry| Said { text: entry.details, outcome: None }).collect())
 }
 
 /// What can be seen to have come of one remark; `None` where nothing can be said for sure.

@@ -5,6 +5,7 @@ use console::measure_text_width;
 use super::status::fitted;
 use super::{Duration, JOINT, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
+use crate::artifact::{Origin, Severity};
 use crate::clean::{one_line, sanitize};
 use crate::event::{Event, Sink};
 use crate::markers::without_markers;
@@ -75,9 +76,11 @@ impl Sink for Terminal {
             Event::ToolCall { tool, brief, ok, answer } => {
                 self.tool(screen, &tool, &brief, ok, &answer);
             }
-            // A person knows what they just said.
-            Event::Feedback { from, .. }
-                if from == "human" && self.look.verbosity < Verbosity::Verbose => {}
+            // A person knows what they just said. A note reaches the actor later, which is told.
+            Event::Feedback { from, severity, .. }
+                if from == Origin::Human.name()
+                    && severity != Severity::Minor.name()
+                    && self.look.verbosity < Verbosity::Verbose => {}
             Event::Feedback { stage: _, from, severity, details } => {
                 let details = without_markers(&sanitize(details.trim())).replace('\n', "\n    ");
                 let label = format!("{} ({severity}):", one_line(&from, 40));
@@ -100,7 +103,7 @@ impl Sink for Terminal {
                 }
                 screen.clear();
                 screen.waits = Some((self.age)());
-                self.show_echo();
+                self.give_back(screen);
                 // A prompt comes next; a status line would stand in its way.
                 return;
             }
@@ -110,7 +113,7 @@ impl Sink for Terminal {
                 // Whoever has asked wants to hear it.
                 self.line(screen, Verbosity::Quiet, &format!("\n{text}"));
                 screen.clear();
-                self.show_echo();
+                self.give_back(screen);
                 // The gate comes next.
                 return;
             }

@@ -17,6 +17,8 @@ const SILENT: Duration = Duration::from_secs(30);
 const TURNS: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Columns of a bar.
 const BAR: usize = 12;
+/// What a person is told who may type, in many words or few.
+const INVITATIONS: [&str; 2] = ["type a note for the actor and press Enter", "type a note"];
 /// Fewer columns are few.
 const NARROW: usize = 60;
 
@@ -205,13 +207,14 @@ pub(super) struct Line {
     pub(super) is_failure: bool,
 }
 
-/// The lines, none wider than `width`.
+/// The lines, none wider than `width`. Where a person may type, it `invites` them.
 pub(super) fn lines(
     progress: &Progress,
     spent: &Now,
     now: Duration,
     width: usize,
     is_streamed: bool,
+    invites: bool,
 ) -> Vec<Line> {
     let plain = |text: String| Line { text, is_failure: false };
     let mut lines = Vec::new();
@@ -252,16 +255,19 @@ pub(super) fn lines(
         _ => (String::new(), String::new()),
     };
     let stop = if is_wide { "Ctrl-C stops safely" } else { "Ctrl-C stops" };
-    let where_it_is = fitted(
-        &[
-            (0, stage.clone()),
-            (4, task),
-            (1, count),
-            (3, one_line(spent.model(), 40)),
-            (2, stop.to_owned()),
-        ],
-        width.saturating_sub(2),
-    );
+    let room = width.saturating_sub(2);
+    let mut parts = vec![
+        (0, stage.clone()),
+        (4, task),
+        (1, count),
+        (3, one_line(spent.model(), 40)),
+        (2, stop.to_owned()),
+    ];
+    // Only where there is room beside all of these.
+    let all = fitted(&parts, usize::MAX).map_or(0, |line| measure_text_width(&line) + 3);
+    let invitations = INVITATIONS.iter().filter(|text| invites && all + text.len() <= room);
+    parts.extend(invitations.take(1).map(|text| (5, (*text).to_owned())));
+    let where_it_is = fitted(&parts, room);
     let where_it_is = where_it_is.filter(|line| !line.is_empty()).unwrap_or(stage);
     lines.push(plain(shortened(&format!("  {where_it_is}"), width)));
     lines
@@ -306,7 +312,7 @@ mod tests {
     }
 
     fn shown(now: &Now, seconds: u64, width: usize) -> Vec<String> {
-        let lines = lines(&progress(), now, at(seconds), width, true);
+        let lines = lines(&progress(), now, at(seconds), width, true, true);
         lines.into_iter().map(|line| line.text).collect()
     }
 

@@ -1,0 +1,198 @@
+//! What a person types for the actor while a run works, and the actor was not told yet. It is kept in
+//! J (`J/sessions/S/typed.json`), so that a run that is killed loses none of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::StateDir;
+use crate::clock;
+
+/// Name of the note in J.
+const NOTE: &str = "typed.json";
+
+/// A line that was handed in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypedNote {
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+    /// The words; lines where they were pasted.
+    pub text: String,
+}
+
+/// What is in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Typed {
+    /// Id of the session: its name may be taken again by another one.
+    session: String,
+    /// Handed in, the oldest first.
+    waiting: Vec<TypedNote>,
+    /// Not handed in.
+    line: String,
+}
+
+impl Typed {
+    fn untold(&self) -> String {
+        let waiting = self.waiting.iter().map(|note| note.text.as_str());
+        let texts = waiting.chain([self.line.trim()]).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a person types while a run works.
+#[derive(Debug)]
+pub struct TypedNotes {
+    state: StateDir,
+    typed: Mutex<Typed>,
+}
+
+impl TypedNotes {
+    /// What an earlier run of the session with this id has left.
+    pub fn open(state: &StateDir, session: &str) -> Self {
+        // A file that cannot be read stops no run.
+        let left: Option<Typed> = state.note(NOTE).ok().flatten();
+        let left = left.filter(|left| left.session == session);
+        let new = || Typed { session: session.to_owned(), ..Typed::default() };
+        Self { state: state.clone(), typed: Mutex::new(left.unwrap_or_else(new)) }
+    }
+
+    /// What waits for the actor, the oldest first.
+    pub fn waiting(&self) -> Vec<TypedNote> {
+        self.lock().waiting.clone()
+    }
+
+    /// The line that is being typed.
+    pub fn line(&self) -> String {
+        self.lock().line.clone()
+    }
+
+    /// The same, as it is now. It is not written down at once.
+    pub fn set_line(&self, line: String) {
+        self.lock().line = line;
+    }
+
+    /// Hands the line in, unless there is nothing in it.
+    pub fn hand_in(&self) {
+        let mut typed = self.lock();
+        let text = std::mem::take(&mut typed.line).trim().to_owned();
+        if !text.is_empty() {
+            let at = clock::rfc3339(clock::now());
+            typed.waiting.push(TypedNote { at, text });
+            self.write(&typed);
+        }
+    }
+
+    /// Takes the newest line that was handed in back to be typed on, if nothing is typed.
+    pub fn take_back(&self) {
+        let mut typed = self.lock();
+        if typed.line.is_empty()
+            && let Some(note) = typed.waiting.pop()
+        {
+            typed.line = note.text;
+            self.write(&typed);
+        }
+    }
+
+    /// The actor knows these now.
+    pub fn told(&self, notes: &[TypedNote]) {
+        let mut typed = self.lock();
+        typed.waiting.retain(|note| !notes.contains(note));
+        self.write(&typed);
+    }
+
+    /// All that nobody was told, as one text.
+    pub fn untold(&self) -> String {
+        self.lock().untold()
+    }
+
+    /// The same, as the line that is being typed: a gate is open, where the person says more.
+    pub fn all_untold(&self) -> String {
+        let mut typed = self.lock();
+        let line = typed.untold();
+        if !typed.waiting.is_empty() || typed.line != line {
+            typed.waiting.clear();
+            typed.line.clone_from(&line);
+            self.write(&typed);
+        }
+        line
+    }
+
+    /// Forgets all of it: it was said.
+    pub fn clear(&self) {
+        let mut typed = self.lock();
+        typed.waiting.clear();
+        typed.line.clear();
+        self.write(&typed);
+    }
+
+    /// Writes down what a later run goes on with.
+    pub fn keep(&self) {
+        self.write(&self.lock());
+    }
+
+    fn write(&self, typed: &Typed) {
+        let is_empty = typed.waiting.is_empty() && typed.line.trim().is_empty();
+        if is_empty && !self.state.path().join(NOTE).exists() {
+            return;
+        }
+        // On a full disk it is remembered for as long as the run lives.
+        let _ = self.state.set_note(NOTE, (!is_empty).then_some(typed));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Typed> {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::SessionName;
+
+    #[test]
+    fn a_line_that_was_handed_in_is_there_in_the_next_run_until_it_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let name: SessionName = "todo".parse().unwrap();
+        let state = StateDir::open(dir.path(), &name).unwrap();
+        let texts = |notes: &TypedNotes| {
+            notes.waiting().into_iter().map(|note| note.text).collect::<Vec<_>>()
+        };
+        let notes = TypedNotes::open(&state, "1");
+        notes.keep();
+        assert!(!state.path().join(NOTE).exists(), "nothing was typed");
+        notes.set_line(" name the file ".to_owned());
+        notes.hand_in();
+        notes.set_line("  ".to_owned());
+        notes.hand_in();
+        notes.set_line("in JSON".to_owned());
+        notes.hand_in();
+        let again = TypedNotes::open(&state, "1");
+        assert_eq!(texts(&again), ["name the file", "in JSON"]);
+        assert!(TypedNotes::open(&state, "2").waiting().is_empty(), "another session");
+        again.take_back();
+        assert_eq!((texts(&again).len(), again.line().as_str()), (1, "in JSON"));
+        again.take_back();
+        assert_eq!(texts(&again), ["name the file"], "something is typed already");
+        again.told(&again.waiting());
+        assert!(texts(&TypedNotes::open(&state, "1")).is_empty());
+        assert_eq!(TypedNotes::open(&state, "1").line(), "in JSON");
+        again.clear();
+        assert_eq!(TypedNotes::open(&state, "1").line(), "");
+    }
+
+    #[test]
+    fn at_a_gate_all_of_it_is_one_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path(), &"todo".parse().unwrap()).unwrap();
+        let notes = TypedNotes::open(&state, "1");
+        assert_eq!(notes.all_untold(), "");
+        notes.set_line("one".to_owned());
+        notes.hand_in();
+        notes.set_line("two ".to_owned());
+        assert_eq!((notes.untold().as_str(), notes.waiting().len()), ("one\ntwo", 1));
+        assert_eq!(notes.all_untold(), "one\ntwo");
+        assert_eq!(notes.all_untold(), "one\ntwo");
+        assert!(TypedNotes::open(&state, "1").waiting().is_empty());
+    }
+}

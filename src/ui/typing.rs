@@ -1,0 +1,383 @@
+//! The line that a person types for the actor below the live lines: its keys, and how it looks.
+
+use std::sync::Arc;
+
+use console::measure_text_width;
+
+
+use crate::clean::{one_line, sanitize};
+use crate::session::TypedNotes;
+use crate::wrap::shortened;
+
+/// Stands before the line.
+const PROMPT: &str = "▸ ";
+/// An end of a line, where all is shown in one.
+const LINE_END: char = '⏎';
+/// Characters a note may have.
+const MOST: usize = 16_000;
+/// So many looks without another key, and Escape was no beginning of one: a slow line breaks them up.
+const ALONE: u8 = 3;
+
+/// A key, as far as it means something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Char(char),
+    Enter,
+    Erase,
+    EraseWord,
+    EraseLine,
+    /// Escape: the whole line.
+    EraseAll,
+    Delete,
+    Left,
+    Right,
+    Home,
+    End,
+    /// The note that was handed in last is taken back.
+    Up,
+    /// Ctrl-Z.
+    Suspend,
+}
+
+/// What came of keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Typed {
+    /// There is something else to be shown.
+    pub changed: bool,
+    /// The job is to be stopped.
+    pub suspends: bool,
+}
+
+/// Where somebody types.
+#[derive(Debug)]
+pub(super) struct Typing {
+    notes: Arc<TypedNotes>,
+    /// Characters of the line before the cursor.
+    at: usize,
+    /// Bytes whose rest is still to come.
+    rest: Vec<u8>,
+    /// Looks since they came.
+    looks: u8,
+}
+
+impl Typing {
+    pub(super) fn new(notes: Arc<TypedNotes>) -> Self {
+        let at = notes.line().chars().count();
+        Self { notes, at, rest: Vec::new(), looks: 0 }
+    }
+
+    /// Whether there is anything to be shown.
+    pub(super) fn is_active(&self) -> bool {
+        !self.notes.line().is_empty() || !self.notes.waiting().is_empty()
+    }
+
+    /// Takes in what was typed, as it came in one go; nothing where there was no key since the last look.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Typed {
+        self.looks = if bytes.is_empty() { self.looks.saturating_add(1) } else { 0 };
+        self.rest.extend_from_slice(bytes);
+        let mut keys = keys(&mut self.rest);
+        if self.rest == [0x1b] && self.looks >= ALONE {
+            self.rest.clear();
+            keys.push(Key::EraseAll);
+        }
+        let mut line: Vec<char> = self.notes.line().chars().collect();
+        // Somebody else may have taken what was there.
+        self.at = self.at.min(line.len());
+        let last = keys.iter().rposition(|key| *key != Key::Enter);
+        let mut out = Typed { changed: !keys.is_empty(), suspends: false };
+        for (at, key) in keys.into_iter().enumerate() {
+            match key {
+                Key::Suspend => out.suspends = true,
+                // Nobody types on behind Enter that fast: it is an end of a line in a paste.
+                Key::Enter if last.is_some_and(|last| at < last) => self.insert(&mut line, '\n'),
+                Key::Char(c) => self.insert(&mut line, c),
+                Key::Enter | Key::Up => {
+                    self.notes.set_line(line.iter().collect());
+                    match key {
+                        Key::Enter => self.notes.hand_in(),
+                        _ => self.notes.take_back(),
+                    }
+                    line = self.notes.line().chars().collect();
+                    self.at = line.len();
+                }
+                key => self.edit(&mut line, key),
+            }
+        }
+        if out.changed {
+            self.notes.set_line(line.into_iter().collect());
+        }
+        out
+    }
+
+    fn insert(&mut self, line: &mut Vec<char>, c: char) {
+        if line.len() < MOST {
+            line.insert(self.at, c);
+            self.at += 1;
+        }
+    }
+
+    fn edit(&mut self, line: &mut Vec<char>, key: Key) {
+        let at = self.at;
+        let word = || {
+            let end = line[..at].iter().rposition(|c| !c.is_whitespace()).map_or(0, |end| end + 1);
+            line[..end].iter().rposition(|c| c.is_whitespace()).map_or(0, |space| space + 1)
+        };
+        let (left, right) = (at.saturating_sub(1), (at + 1).min(line.len()));
+        let (from, to) = match key {
+            Key::Erase => (left, at),
+            Key::EraseWord => (word(), at),
+            Key::EraseLine => (0, at),
+            Key::EraseAll => (0, line.len()),
+            Key::Delete => (at, right),
+            Key::Left => (left, left),
+            Key::Right => (right, right),
+            Key::Home => (0, 0),
+            Key::End => (line.len(), line.len()),
+            Key::Char(_) | Key::Enter | Key::Up | Key::Suspend => (at, at),
+        };
+        line.drain(from..to);
+        self.at = from;
+    }
+
+    /// The lines below the live ones, none wider than `width`, with the cursor where the next key goes.
+    pub(super) fn lines(&self, width: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        let waiting = self.notes.waiting();
+        if let Some(last) = waiting.last() {
+            let text = one_line(&last.text, usize::MAX);
+            let line = match waiting.len() {
+                1 => format!("  for the actor's next turn (Up edits it): {text}"),
+                many => {
+                    format!("  {many} notes for the actor's next turn (Up edits the last): {text}")
+                }
+            };
+            lines.push(shortened(&line, width));
+        }
+        let line = self.notes.line();
+        if !line.is_empty() {
+            lines.push(self.shown(&line, width));
+        }
+        lines
+    }
+
+    /// The line folded to the part around the cursor, which in a line that is being typed is its end.
+    fn shown(&self, line: &str, width: usize) -> String {
+        let line: Vec<char> = line.chars().map(visible).collect();
+        let (before, after) = line.split_at(self.at.min(line.len()));
+        // A column is the cursor's.
+        let room = width.saturating_sub(measure_text_width(PROMPT) + 1);
+        let behind = fitting(after.iter(), room / 4);
+        let kept = fitting(before.iter().rev(), room.saturating_sub(columns(&after[..behind])));
+        let mut text: String = PROMPT.to_owned();
+        if kept < before.len() {
+            text.push('…');
+            let kept =
+                fitting(before.iter().rev(), room.saturating_sub(columns(&after[..behind]) + 1));
+            text.extend(&before[before.len() - kept..]);
+        } else {
+            text.extend(before);
+        }
+        // What the text before the cursor leaves.
+        let left = (room + measure_text_width(PROMPT)).saturating_sub(measure_text_width(&text));
+        let behind = fitting(after.iter(), left);
+        text.extend(&after[..behind]);
+        match columns(&after[..behind]) {
+            0 => text,
+            back => format!("{text}\x1b[{back}D"),
+        }
+    }
+}
+
+/// How many of these characters fit.
+fn fitting<'a>(chars: impl Iterator<Item = &'a char>, room: usize) -> usize {
+    let mut used = 0;
+    let fits = |c: &&char| {
+        used += columns(&[**c]);
+        used <= room
+    };
+    chars.take_while(fits).count()
+}
+
+fn columns(chars: &[char]) -> usize {
+    measure_text_width(&chars.iter().collect::<String>())
+}
+
+const fn visible(c: char) -> char {
+    match c {
+        '\n' => LINE_END,
+        c => c,
+    }
+}
+
+/// Takes whole keys from the bytes; what may still become one stays.
+fn keys(bytes: &mut Vec<u8>) -> Vec<Key> {
+    let mut keys = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some((key, length)) = key(&bytes[at..]) else { break };
+        keys.extend(key);
+        at += length;
+    }
+    bytes.drain(..at);
+    keys
+}
+
+/// The first key, and its bytes; nothing where more of it has to come.
+fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+    let key = match bytes[0] {
+        b'\r' | b'\n' => Key::Enter,
+        0x01 => Key::Home,
+        0x02 => Key::Left,
+        0x05 => Key::End,
+        0x06 => Key::Right,
+        0x08 | 0x7f => Key::Erase,
+        0x10 => Key::Up,
+        0x15 => Key::EraseLine,
+        0x17 => Key::EraseWord,
+        0x1a => Key::Suspend,
+        b'\t' => Key::Char(' '),
+        0x1b => return escape(bytes),
+        first @ 0x20..=0x7e => Key::Char(first.into()),
+        0x80.. => return character(bytes),
+        _ => return Some((None, 1)),
+    };
+    Some((Some(key), 1))
+}
+
+/// A function key's sequence. Escape alone may become one.
+fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+    let second = bytes.get(1)?;
+    if *second == 0x1b {
+        return Some((Some(Key::EraseAll), 1));
+    }
+    if !matches!(second, b'[' | b'O') {
+        return Some((None, 2));
+    }
+    let ends = |byte: &u8| (0x40..=0x7e).contains(byte);
+    let length = 3 + bytes.get(2..)?.iter().position(ends)?;
+    let key = match &bytes[2..length] {
+        b"A" => Some(Key::Up),
+        b"C" => Some(Key::Right),
+        b"D" => Some(Key::Left),
+        b"H" | b"1~" | b"7~" => Some(Key::Home),
+        b"F" | b"4~" | b"8~" => Some(Key::End),
+        b"3~" => Some(Key::Delete),
+        _ => None,
+    };
+    Some((key, length))
+}
+
+/// A character of several bytes. What is none is passed over.
+fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+    let length = match bytes[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return Some((None, 1)),
+    };
+    match std::str::from_utf8(&bytes[..length.min(bytes.len())]) {
+        Ok(text) => {
+            // Marks that turn the reading order round are nobody's words.
+            Some((sanitize(text).chars().next().map(Key::Char), length))
+        }
+        Err(error) if error.error_len().is_none() => None,
+        Err(_) => Some((None, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::StateDir;
+
+    struct Desk {
+        typing: Typing,
+        notes: Arc<TypedNotes>,
+        _dir: tempfile::TempDir,
+    }
+
+    fn desk() -> Desk {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path(), &"todo".parse().unwrap()).unwrap();
+        let notes = Arc::new(TypedNotes::open(&state, "1"));
+        Desk { typing: Typing::new(Arc::clone(&notes)), notes, _dir: dir }
+    }
+
+    impl Desk {
+        fn types(&mut self, keys: &str) -> String {
+            self.typing.take(keys.as_bytes());
+            self.notes.line()
+        }
+
+        fn handed_in(&self) -> Vec<String> {
+            self.notes.waiting().into_iter().map(|note| note.text).collect()
+        }
+    }
+
+    #[test]
+    fn a_line_is_edited_and_handed_in_and_taken_back() {
+        let mut desk = desk();
+        assert!(!desk.typing.is_active());
+        assert_eq!(desk.types("name teh"), "name teh");
+        assert_eq!(desk.types("\x17the file\x7f\x7f\x7f\x7f"), "name the ");
+        assert_eq!(desk.types("\x1b[D\x1b[D\x1b[De\x1b[C\x06\x06\x06é日"), "name ethe é日");
+        assert_eq!(desk.types("\x01\x1b[3~\x05!"), "ame ethe é日!");
+        assert_eq!(desk.types("\x15"), "");
+        assert_eq!(desk.types("one\r"), "");
+        assert_eq!(desk.types("\r \r"), "");
+        desk.types("two\n");
+        assert_eq!(desk.handed_in(), ["one", "two"]);
+        assert_eq!(desk.types("\x1b[A"), "two");
+        assert_eq!(desk.types("\x1b[A"), "two", "one waits: something is typed");
+        assert_eq!(desk.types("\x1b[D\x1b"), "two");
+        (1..ALONE).for_each(|_| assert_eq!(desk.types(""), "two", "it may be half a key"));
+        assert_eq!(desk.types(""), "");
+        assert_eq!(desk.handed_in(), ["one"]);
+    }
+
+    #[test]
+    fn keys_may_come_in_pieces_and_others_mean_nothing() {
+        let mut desk = desk();
+        desk.typing.take(&[0xe6, 0x97]);
+        assert_eq!(desk.notes.line(), "");
+        desk.typing.take(&[0xa5]);
+        assert_eq!(desk.types("\x1b["), "日");
+        assert_eq!(desk.types("15~\x07\x1bx\x1bOP"), "日");
+        desk.typing.take(&[0xff, 0xe6, b'a']);
+        assert_eq!(desk.notes.line(), "日a");
+        assert!(desk.typing.take(b"\x1a").suspends);
+        assert_eq!(desk.types(&"x".repeat(MOST)).chars().count(), MOST);
+    }
+
+    #[test]
+    fn several_lines_that_were_pasted_are_one_note() {
+        let mut desk = desk();
+        assert_eq!(desk.types("one\r\rtwo"), "one\n\ntwo");
+        assert_eq!(desk.typing.lines(40), ["▸ one⏎⏎two"]);
+        desk.types("\r");
+        desk.types("three\nfour\n");
+        assert_eq!(desk.handed_in(), ["one\n\ntwo", "three\nfour"]);
+        assert_eq!(
+            desk.typing.lines(60),
+            ["  2 notes for the actor's next turn (Up edits the last):…"]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_folded_to_where_it_is_typed() {
+        let mut desk = desk();
+        desk.types("please name the file");
+        assert_eq!(desk.typing.lines(30), ["▸ please name the file"]);
+        assert_eq!(desk.typing.lines(16), ["▸ …ame the file"]);
+        desk.types("\x1b[D\x1b[D\x1b[D\x1b[D");
+        assert_eq!(desk.typing.lines(16), ["▸ …e the file\x1b[3D"]);
+        desk.types("\x01");
+        assert_eq!(desk.typing.lines(16), ["▸ please name t\x1b[13D"]);
+        desk.types("\x05\x15日本語日本語日本語");
+        for width in 1..30 {
+            let line = desk.typing.lines(width).pop().unwrap();
+            assert!(width < 5 || measure_text_width(&line) < width, "{width}: {line}");
+        }
+        assert_eq!(desk.typing.lines(12), ["▸ …日本語"]);
+    }
+}
