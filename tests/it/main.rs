@@ -180,6 +180,8 @@ mod tidy;
 mod trust;
 mod two_people;
 #[cfg(unix)]
+mod typed;
+#[cfg(unix)]
 mod unasked;
 mod unlisted;
 mod untold;

@@ -27,10 +27,21 @@ impl Sandbox {
 
     /// Runs `git-cowork` in a terminal of this many columns that shows what stands on its screen.
     pub fn screen(&self, columns: u16, args: &[&str]) -> Screen {
+        self.screen_in("exec", "", columns, args)
+    }
+
+    /// The same in a terminal that echoes, where a shell tells afterwards how it was left.
+    pub fn screen_of_a_shell(&self, columns: u16, args: &[&str]) -> Screen {
+        let then = "; echo ended $?; stty -a";
+        self.screen_in("stty echo; trap : INT;", then, columns, args)
+    }
+
+    fn screen_in(&self, first: &str, then: &str, columns: u16, args: &[&str]) -> Screen {
         let mut command = self.command("sh");
         let program = env!("CARGO_BIN_EXE_git-cowork");
-        let script =
-            format!("unset COLUMNS; stty cols {columns} rows {ROWS}; exec '{program}' \"$@\"");
+        let script = format!(
+            "unset COLUMNS; stty cols {columns} rows {ROWS}; {first} '{program}' \"$@\"{then}"
+        );
         command.args(["-c", &script, "sh"]).args(args).env("TERM", "xterm-256color");
         let options = Options::new().timeout_ms(Some(PATIENCE)).strip_ansi_escape_codes(false);
         let parser = vt100::Parser::new(ROWS.try_into().unwrap(), columns.try_into().unwrap(), 0);
@@ -87,6 +98,13 @@ impl Screen {
     /// What stands on it now, with its colours.
     pub fn seen(&self) -> &vt100::Screen {
         self.parser.screen()
+    }
+
+    /// Kills the program, which has no time for anything.
+    pub fn is_killed(mut self) {
+        let process = self.session.process_mut();
+        process.signal(rexpect::process::Signal::SIGKILL).unwrap();
+        process.wait().unwrap();
     }
 
     /// The terminal is read byte by byte, each as a character.
