@@ -1,12 +1,13 @@
 //! A conversation in progress: its messages, the next answer, and the calls of a turn.
 
+mod typed;
+
 use std::cell::RefCell;
 use std::time::Instant;
 
 use super::brief::Brief;
 use super::ending::{self, AfterWords, Ending, Standing};
 use super::failure::model_failure;
-use super::notes::Notes;
 use super::transcript::{How, Transcript};
 use super::watch::Watch;
 use super::window;
@@ -238,50 +239,6 @@ impl Talk {
         self.messages.push(message);
         self.nudges += 1;
         Ok(())
-    }
-
-    /// Tells an actor what a person has said since; true where it said something.
-    pub(super) fn pass_on(
-        &mut self,
-        brief: &Brief,
-        secrets: &Secrets,
-        notes: &dyn Notes,
-        transcript: &mut Transcript,
-    ) -> anyhow::Result<bool> {
-        if brief.role != Role::Actor {
-            return Ok(false);
-        }
-        let waiting = notes.waiting()?;
-        let mut is_new = false;
-        for note in &waiting {
-            let content = secrets.for_models(&note.told).into_owned();
-            // The run that was cut had told it, and could not say so any more.
-            if let Some(at) = self.noted.iter().position(|noted| *noted == content) {
-                self.noted.remove(at);
-                continue;
-            }
-            self.keep_closing_words();
-            let message = Message::User { content };
-            transcript.typed(&message)?;
-            self.messages.push(message);
-            is_new = true;
-        }
-        if !waiting.is_empty() {
-            notes.told(&waiting)?;
-        }
-        Ok(is_new)
-    }
-
-    /// What was said with the closing act is not replaced by the answer to a note.
-    fn keep_closing_words(&mut self) {
-        if self.acted && self.closing_words.is_none() {
-            self.closing_words = Some(self.newest_words());
-        }
-    }
-
-    /// What ends the conversation: these words, unless better ones came before a note.
-    pub(super) fn ending_words(&mut self, words: String) -> String {
-        self.closing_words.take().filter(|before| !before.is_empty()).unwrap_or(words)
     }
 
     /// The messages of this part.

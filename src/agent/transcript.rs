@@ -101,6 +101,11 @@ impl Before {
         (is_open == Some(false)).then(|| Self { run: Some(run.clone()), said })
     }
 
+    /// What a person typed meanwhile, as the model was told it.
+    pub fn typed(&self) -> impl Iterator<Item = &str> {
+        typed(&self.said)
+    }
+
     /// Files as the model has last seen them.
     pub fn seen(&self) -> BTreeMap<&str, &Seen> {
         let seen = self.said.iter().flat_map(|one| &one.seen);
@@ -147,6 +152,14 @@ pub(super) struct Earlier {
     pub seen: Vec<Seen>,
 }
 
+/// What a person typed among these messages.
+fn typed(said: &[Earlier]) -> impl Iterator<Item = &str> {
+    said.iter().filter(|one| one.how == How::Typed).filter_map(|one| match &one.message {
+        Message::User { content } => Some(content.as_str()),
+        _ => None,
+    })
+}
+
 /// The newest run in a file.
 struct NewestRun {
     opening: usize,
@@ -181,6 +194,12 @@ impl Transcript {
     /// Where a run was cut that it goes on with: the conversation that one went on from, if any.
     pub fn cut_run_after(&self) -> Option<Option<RunId>> {
         self.cut_run().map(|run| run.after)
+    }
+
+    /// What a person typed in that run, as the model was told it.
+    pub fn typed_in_cut_run(&self) -> Vec<String> {
+        let run = self.cut_run();
+        run.iter().flat_map(|run| typed(&run.said)).map(str::to_owned).collect()
     }
 
     /// What was said before comes first.

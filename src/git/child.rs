@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Git, processes};
 use crate::git::{locks, unfinished};
+use crate::keyboard;
 
 /// How often we look whether a child that outlived us has ended.
 const STEP: Duration = Duration::from_millis(20);
@@ -59,8 +60,9 @@ struct Note {
 
 impl Children {
     /// Says that a child is about to start in the working tree `top`. `None` where it could not
-    /// inherit the lock.
+    /// inherit the lock. A hook of it may ask at the terminal, and so may what signs.
     pub(super) fn begin(&self, args: &str, top: &Path) -> Option<Inherited> {
+        keyboard::lend();
         self.write_note(args, top).ok()?;
         #[cfg(unix)]
         {

@@ -17,7 +17,6 @@ use super::output::{Output, lossy, names_a_busy_lock, signal_of};
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::locks;
-use crate::keyboard;
 use crate::moment;
 
 /// Variables that would point a child at another repository or index than ours. The
@@ -326,10 +325,6 @@ impl<'a> Cmd<'a> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
         let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
         let inherited = children.map(|children| children.begin(&args.join(" "), &self.git.top));
-        if self.role != Role::Read {
-            // A hook may ask at the terminal, and so may what signs.
-            keyboard::lend();
-        }
         let child = command.spawn();
         drop(inherited);
         let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {

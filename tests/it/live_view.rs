@@ -26,8 +26,11 @@ fn held_up(sandbox: &Sandbox) -> Sender<()> {
 fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
     for (width, place) in [
         (40, "  idea 1/7 · scripted · Ctrl-C stops"),
-        (100, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely"),
-        (200, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely"),
+        (
+            100,
+            "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely · type a note for the actor and press Enter",
+        ),
+        (70, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely · type a note"),
     ] {
         for args in [&["--no-stream"][..], &["--color", "never"]] {
             let sandbox = Sandbox::new();

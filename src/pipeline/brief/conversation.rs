@@ -103,7 +103,9 @@ async fn converse_once(
     let configured = run.player(stage, part.role)?.config;
     let works = works_on_files(model, part.role);
     let without_tools = works || configured.provider == AGENT;
-    let mut prompt = asked(run, part, goes_on.as_ref(), restarts)?;
+    let mut typed = transcript.typed_in_cut_run();
+    typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
+    let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
     if without_tools {
         let last = if works { AGENT_ACTOR } else { NO_TOOLS };
         prompt += &run.env.prompts.render(last, &part.variables)?;
@@ -208,21 +210,23 @@ fn works_on_files(model: &dyn Model, role: Role) -> bool {
     matches!(role, Role::Actor | Role::SelfReview) && model.agent().is_some()
 }
 
-/// What a role is asked: what it is told of the session, and its brief.
+/// What a role is asked: what it is told of the session, and its brief. Its conversation holds what was
+/// `typed` meanwhile.
 fn asked(
     run: &Run<'_>,
     part: &Part<'_>,
     goes_on: Option<&GoesOn>,
+    typed: &[String],
     restarts: u32,
 ) -> anyhow::Result<String> {
     let mut prompt = match goes_on {
         Some(on) => continued::opening(run, part, on)?,
         None => beginning(run, part, restarts)?,
     };
+    prompt += &typed_notes::typed_before(run, part, typed)?;
     let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);
     prompt += &run.env.prompts.render(brief, &part.variables)?;
     if restarts > 0 {
-        prompt += &typed_notes::told_since(run, part)?;
         prompt += RESTARTED;
     }
     Ok(prompt)

@@ -24,7 +24,10 @@ pub(crate) fn open_items(
 ) -> anyhow::Result<Vec<FeedbackItem>> {
     let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
     said.retain(|entry| {
-        entry.stage == spec.stage && entry.iteration >= progress.offset && !settled.contains(entry)
+        // A note for the draft that is being made answers none, and is told apart from what does.
+        let is_of_this = entry.is_note() && entry.iteration == progress.iteration;
+        let in_run = entry.stage == spec.stage && entry.iteration >= progress.offset;
+        in_run && !is_of_this && !settled.contains(entry)
     });
     let committed = said_before_last_task(run)?;
     let order = run.env.config.review.order;

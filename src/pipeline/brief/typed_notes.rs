@@ -8,6 +8,7 @@ use crate::pipeline::brief::sections::section;
 use crate::pipeline::prompts::{NOTE, Variables};
 use crate::pipeline::run::Run;
 use crate::session::TypedNote;
+use crate::stage::Role;
 
 /// Bytes of what is told again.
 const AGAIN: usize = 16_000;
@@ -51,15 +52,21 @@ impl Notes for ForActor<'_> {
     }
 }
 
-/// What was typed for a part's actor since it was asked: told again where its conversation starts again.
-pub(crate) fn told_since(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
+/// What was typed while this very draft was made, as far as the messages of the part's conversation do
+/// not hold it: another task has one of its own, and one that grew too long starts again.
+pub(crate) fn typed_before(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    told: &[String],
+) -> anyhow::Result<String> {
     let said = run.feedback_so_far()?.into_iter().filter(|entry| {
         (entry.stage, entry.iteration) == (part.spec.stage, part.iteration)
             && entry.is_note()
-            && !part.variables.feedback.iter().any(|item| item.details == entry.details)
+            && part.role == Role::Actor
+            && !told.iter().any(|message| message.contains(&entry.details))
     });
     let notes: Vec<String> = said.map(|entry| format!("- {}", entry.details)).collect();
     let mut out = String::new();
-    section(&mut out, "What a person said while you worked", &notes.join("\n"), AGAIN);
+    section(&mut out, "What a person said while this draft was made", &notes.join("\n"), AGAIN);
     Ok(out)
 }
