@@ -114,6 +114,32 @@ fn has_left_nothing(sandbox: &Sandbox) {
     sandbox.assert_sound();
 }
 
+#[cfg(unix)]
+#[test]
+fn what_a_person_types_meanwhile_is_the_prompt_of_its_next_turn() {
+    let waits = "[ $N = 1 ] && read -r x <\"$NOTES/go\"";
+    let sandbox =
+        coding_by(&format!("{waits}\n[ $N = 2 ] && {{\n{ENDS}\nexit 0; }}\n{DOES_ITS_PART}{ENDS}"));
+    let go = sandbox.root().join("notes/go");
+    assert!(sandbox.command("mkfifo").arg(&go).status().unwrap().success());
+    let mut screen = sandbox.screen(100, &CODING);
+    screen.shows(|text| text.contains("TASK-001 (1 of 5)"));
+    screen.types("no bashisms\r");
+    screen.shows(|text| text.contains("for the actor's next turn (Up edits it): no bashisms"));
+    fs::write(&go, "go\n").unwrap();
+    let (code, seen) = screen.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(!noted(&sandbox, "input.1").contains("no bashisms"));
+    let told = noted(&sandbox, "input.2");
+    assert!(told.contains("A person looks on") && told.contains("no bashisms"), "{told}");
+    assert_eq!(runs(&sandbox), 6, "one more than there are tasks");
+    let said: serde_json::Value =
+        serde_json::from_str(&sandbox.artifact("feedback_history.json")).unwrap();
+    let note = said.as_array().unwrap().iter().find(|entry| entry["from"] == "human").unwrap();
+    assert_eq!((&note["severity"], &note["details"]), (&json!("minor"), &json!("no bashisms")));
+    has_left_nothing(&sandbox);
+}
+
 #[test]
 fn a_standard_session_is_written_by_a_program_and_judged_by_a_model() {
     let mut sandbox = Sandbox::new();

@@ -147,11 +147,11 @@ fn a_note_restarts_no_count_of_drafts() {
 const KEPT: &str = ".git/cowork/sessions/todo/typed.json";
 
 #[test]
-fn a_run_that_is_killed_after_enter_tells_it_when_it_is_resumed() {
+fn a_run_that_kill_after_enter_tells_it_when_it_is_resumed() {
     let sandbox = Sandbox::new();
     let (go, mut screen) = at_work(&sandbox, 100, &NEW);
     hands_in(&mut screen, "name the file");
-    screen.is_killed();
+    screen.kill();
     drop(go);
     sandbox.server.forget();
     sandbox.cowork(&AUTO).exits(0);
@@ -161,7 +161,7 @@ fn a_run_that_is_killed_after_enter_tells_it_when_it_is_resumed() {
 }
 
 #[test]
-fn a_run_that_is_killed_after_it_was_told_does_not_tell_it_twice() {
+fn a_run_that_kill_after_it_was_told_does_not_tell_it_twice() {
     let sandbox = Sandbox::new();
     sandbox.server.on(at("idea", "actor").turn(2), Reply::text("It is named."));
     let second = held_up(&sandbox, at("idea", "actor").turn(2));
@@ -171,7 +171,7 @@ fn a_run_that_is_killed_after_it_was_told_does_not_tell_it_twice() {
     go.send(()).unwrap();
     screen.shows(|text| text.contains("human (minor): name the file"));
     screen.shows(|text| text.contains("waiting for scripted"));
-    screen.is_killed();
+    screen.kill();
     // As if it had been killed before it could forget the line.
     assert_eq!(sandbox.read(KEPT), "null");
     sandbox.write(KEPT, &before);
@@ -228,6 +228,42 @@ fn a_draft_may_pass_without_the_line_which_stays_to_be_typed_on() {
     screen.types("q");
     assert_eq!(screen.ends().0, 3);
     assert_eq!(told(&sandbox, "prd", "use JSON for it"), [0, 1]);
+}
+
+#[test]
+fn a_note_for_one_task_is_told_to_the_next_ones_apart_from_feedback() {
+    let sandbox = Sandbox::stopped_after("plan");
+    sandbox
+        .server
+        .on(at("coding", "actor").task("TASK-001").turn(2), Reply::text("There is none."));
+    let go = held_up(&sandbox, at("coding", "actor").task("TASK-001").turn(1));
+    let args = ["resume", "--review", "auto", "--stop-after", "coding"];
+    let mut screen = sandbox.screen(100, &args);
+    screen.shows(|text| text.contains("TASK-001 (1 of 5)") && text.contains("waiting for"));
+    hands_in(&mut screen, "no bashisms");
+    go.send(()).unwrap();
+    let (code, seen) = screen.ends();
+    assert_eq!(code, 0, "{seen}");
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let of = |task: &str| {
+        let requests = requests.iter().filter(|request| request.task.as_deref() == Some(task));
+        requests.map(|request| request.text()).collect::<Vec<_>>()
+    };
+    let first = of("TASK-001");
+    assert!(!first[0].contains("no bashisms") && first[1].contains("no bashisms"));
+    let again = "## What a person said while this draft was made\n\n- no bashisms\n";
+    for task in ["TASK-002", "TASK-005"] {
+        let next = &of(task)[0];
+        assert_eq!(next.matches("no bashisms").count(), 1, "{next}");
+        assert!(next.contains(again) && !next.contains("Feedback to answer"), "{next}");
+    }
+    assert_eq!(said(&sandbox), [minor("coding", 1, "no bashisms")]);
+    // What it said with the status is the message of the commit, and not its answer to the note.
+    let commit = sandbox.commit_of("cowork/todo", "coding: TASK-001");
+    let message = sandbox.git(&["log", "-1", "--format=%B", &commit]);
+    assert!(!message.contains("There is none."), "{message}");
+    let trailers = sandbox.trailers(&sandbox.stage_commit("coding"));
+    assert_eq!(trailers["Cowork-Iterations"], ["1"]);
 }
 
 #[test]

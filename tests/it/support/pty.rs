@@ -101,7 +101,7 @@ impl Screen {
     }
 
     /// Kills the program, which has no time for anything.
-    pub fn is_killed(mut self) {
+    pub fn kill(mut self) {
         let process = self.session.process_mut();
         process.signal(rexpect::process::Signal::SIGKILL).unwrap();
         process.wait().unwrap();
