@@ -10,6 +10,7 @@ use crate::gate::menu::{Back, earlier_stage, say};
 use crate::gate::paint::Paint;
 use crate::gate::screen::{self, header, labelled};
 use crate::gate::terminal::{self, Key, Terminal, Text};
+use crate::gate::untold::{Untold, text_after};
 use crate::stage::Stage;
 
 /// What is said about a stage that cannot go on by itself.
@@ -85,10 +86,11 @@ const GUIDANCE: &str = "what should the actor do? ";
 pub(super) fn run(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
+    untold: &dyn Untold,
     what: &Stuck<'_>,
 ) -> Result<LimitDecision> {
     loop {
-        let here = dialogue(terminal, elsewhere, what)?;
+        let here = dialogue(terminal, elsewhere, untold, what)?;
         let there = elsewhere.choose().and_then(|chosen| what.decided(chosen));
         if let Some(decision) = &there {
             answered_elsewhere(terminal, &told(decision), here.is_some())?;
@@ -115,10 +117,13 @@ fn told(decision: &LimitDecision) -> String {
 fn dialogue(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
+    untold: &dyn Untold,
     what: &Stuck<'_>,
 ) -> Result<Option<LimitDecision>> {
     terminal.write("\x07")?;
-    terminal.write(&draw(terminal, what))?;
+    let mut drawn = draw(terminal, what);
+    screen::typed(&mut drawn, terminal.width(), untold, '2');
+    terminal.write(&drawn)?;
     let menu = menu(terminal, what);
     terminal.discard_typed();
     terminal.write(&menu)?;
@@ -130,7 +135,7 @@ fn dialogue(
         let decision = match key {
             Key::Enter => continue,
             Key::Char('1') => Some(LimitDecision::Retry),
-            Key::Char('2') => match terminal::text(terminal, GUIDANCE)? {
+            Key::Char('2') => match text_after(terminal, GUIDANCE, untold)? {
                 Text::Given(text) => Some(LimitDecision::Guide(text)),
                 Text::Nothing => None,
                 Text::End => Some(LimitDecision::Stop),
@@ -183,16 +188,35 @@ const fn plural(number: u32) -> &'static str {
 mod tests {
     use super::*;
     use crate::error::{Kind, kind_of};
-    use crate::gate::NobodyElse;
     use crate::gate::terminal::scripted::Scripted;
+    use crate::gate::{NobodyElse, NothingTyped};
 
     fn what<'a>(reasons: &'a [String], earlier: &'a [Stage]) -> Stuck<'a> {
         let title = "draft limit reached (3/3)";
         Stuck { stage: Stage::Prd, title, reasons, more: 3, has_draft: true, earlier }
     }
 
+    struct Typed;
+
+    impl Untold for Typed {
+        fn text(&self) -> String {
+            "name the file".to_owned()
+        }
+
+        fn said(&self) {}
+    }
+
+    #[test]
+    fn what_was_typed_before_is_the_first_text_of_guidance() {
+        let terminal = Scripted::new("2, please\r");
+        let decision = run(&terminal, &NobodyElse, &Typed, &what(&[], &[])).unwrap();
+        assert_eq!(decision, LimitDecision::Guide("name the file, please".to_owned()));
+        let said = terminal.output();
+        assert!(said.contains("Typed    \"name the file\"; 2 goes on with it"), "{said}");
+    }
+
     fn decide(keys: &str) -> LimitDecision {
-        run(&Scripted::new(keys), &NobodyElse, &what(&[], &[Stage::Idea])).unwrap()
+        run(&Scripted::new(keys), &NobodyElse, &NothingTyped, &what(&[], &[Stage::Idea])).unwrap()
     }
 
     #[test]
@@ -213,15 +237,21 @@ mod tests {
         for keys in ["", "\r\r\r", "2", "g"] {
             assert_eq!(decide(keys), LimitDecision::Stop, "{keys:?}");
         }
-        let error = run(&Scripted::new("\x03"), &NobodyElse, &what(&[], &[])).unwrap_err();
+        let error =
+            run(&Scripted::new("\x03"), &NobodyElse, &NothingTyped, &what(&[], &[])).unwrap_err();
         assert_eq!(kind_of(&error), Kind::Interrupted);
     }
 
     #[test]
     fn there_is_nothing_to_read_without_a_draft() {
         let terminal = Scripted::new("r3");
-        let decision =
-            run(&terminal, &NobodyElse, &Stuck { has_draft: false, ..what(&[], &[]) }).unwrap();
+        let decision = run(
+            &terminal,
+            &NobodyElse,
+            &NothingTyped,
+            &Stuck { has_draft: false, ..what(&[], &[]) },
+        )
+        .unwrap();
         assert_eq!(decision, LimitDecision::Abort);
         assert!(!terminal.output().contains("read the draft"), "{}", terminal.output());
     }
@@ -252,7 +282,7 @@ mod tests {
             let stage = Some(Stage::Idea);
             let chosen = Chosen { key: choice.key, text, stage };
             assert!(choice.fits(&chosen), "{choice:?}");
-            let there = run(&Scripted::new(""), &There(chosen), &what).unwrap();
+            let there = run(&Scripted::new(""), &There(chosen), &NothingTyped, &what).unwrap();
             let here = match choice.wants {
                 Wants::Nothing => decide(&choice.key.to_string()),
                 Wants::Text(_) => decide("2two are enough\r"),
@@ -266,7 +296,7 @@ mod tests {
     fn it_says_what_was_wrong() {
         let terminal = Scripted::new("1");
         let reasons = ["critic: REQ-002 cannot be\ntested\x1b[2J".to_owned(), "no FEAT".to_owned()];
-        run(&terminal, &NobodyElse, &what(&reasons, &[])).unwrap();
+        run(&terminal, &NobodyElse, &NothingTyped, &what(&reasons, &[])).unwrap();
         assert_eq!(
             terminal.output(),
             "\x07━━ prd · draft limit reached (3/3) ━━━━━━━━━━━━━━━━━━━━━━━━━━━━ your decision ━━

@@ -9,7 +9,9 @@ use crate::gate::edits::{edit, edit_code, pass};
 use crate::gate::elsewhere::answered_elsewhere;
 use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key, Terminal, Text};
-use crate::gate::{Actor, Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen};
+use crate::gate::{
+    Actor, Decision, Document, Draft, Gate, hunks, menu_lines, pager, screen, untold,
+};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::wrap::{hanging, hanging_command};
@@ -82,7 +84,11 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 edit(gate, draft, &all, &mut announced)?
             }
             Key::Char('h') => hunks::go_through(gate, draft)?,
-            Key::Char('f') => feedback(gate)?,
+            Key::Char('f') => match untold::text_after(terminal, "f  ", gate.untold)? {
+                Text::Given(text) => Some(Decision::Feedback(text)),
+                Text::Nothing => None,
+                Text::End => Some(Decision::Stop),
+            },
             Key::Char('F') => long_feedback(gate)?,
             Key::Char('t') => question(terminal, draft)?,
             Key::Char('m') => Some(Decision::OtherModel),
@@ -169,22 +175,6 @@ fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decisio
     }
     Ok(match terminal::text(terminal, "t  ")? {
         Text::Given(text) => Some(Decision::Question(text)),
-        Text::Nothing => None,
-        Text::End => Some(Decision::Stop),
-    })
-}
-
-/// Words on the line of the menu. What was typed before the gate opened comes first.
-fn feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
-    let untold = gate.untold.text();
-    let first: Vec<&str> = untold.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let first = first.join(" ");
-    Ok(match terminal::text_from(gate.terminal, "f  ", &first)? {
-        Text::Given(text) => {
-            gate.untold.said();
-            // Its lines are shown as one, and told as they were.
-            Some(Decision::Feedback(if text == first { untold.trim().to_owned() } else { text }))
-        }
         Text::Nothing => None,
         Text::End => Some(Decision::Stop),
     })

@@ -322,7 +322,7 @@ impl Gate<'_> {
     /// As [`Gate::ask`].
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
         (self.call)(&format!("{} cannot continue and waits for you", what.stage));
-        limit::run(self.terminal, self.elsewhere, what)
+        limit::run(self.terminal, self.elsewhere, self.untold, what)
     }
 
     /// Says what is wrong with what a person saved, and asks what comes of it. The actor can get it only

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::paint::Paint;
 use crate::gate::terminal::Terminal;
-use crate::gate::{Document, Draft, Gate, Since, hunks, menu_lines, since};
+use crate::gate::{Document, Draft, Gate, Since, Untold, hunks, menu_lines, since};
 use crate::spent::{Spent, tokens};
 use crate::wrap::{hanging, shortened, wrap};
 
@@ -39,10 +39,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
         draft,
         if draft.code.is_empty() { 0 } else { hunks::unsent(gate, draft) },
     );
-    let untold = clean_line(&gate.untold.text());
-    if !untold.is_empty() {
-        labelled(&mut below, width, "Typed", &format!("\"{untold}\"; f goes on with it"));
-    }
+    typed(&mut below, width, gate.untold, 'f');
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));
@@ -70,6 +67,14 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
         preview(&mut out, paint, width, main, if shows { room.0 } else { 0 });
     }
     out + &below
+}
+
+/// What was typed before the gate opened, and the key that goes on with it.
+pub(super) fn typed(out: &mut String, width: usize, untold: &dyn Untold, key: char) {
+    let text = clean_line(&untold.text());
+    if !text.is_empty() {
+        labelled(out, width, "Typed", &format!("\"{text}\"; {key} goes on with it"));
+    }
 }
 
 /// Lines that are left on the screen.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use console::measure_text_width;
 
-
 use crate::clean::{one_line, sanitize};
 use crate::session::TypedNotes;
 use crate::wrap::shortened;
