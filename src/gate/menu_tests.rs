@@ -281,7 +281,7 @@ fn a_narrow_terminal_shows_everything() {
     assert_eq!(desk.decision(), Decision::Stop);
     assert_eq!(
         desk.said(),
-        "\x07━━ design · draft 2 of 3 · your decisi… ━━
+        "\x07━━ design · draft 2 of 3 · your decision ━
 Since you last looked: 2 lines changed;
   the critic has not read it yet
    ## Components, which is long
@@ -309,7 +309,7 @@ You said \"no storage layer, one
 @@ -1 +1 @@
 -old
 +new
-━━ design · draft 2 of 3 · your decisi… ━━
+━━ design · draft 2 of 3 · your decision ━
  p pass → critic → commit  e edit
  f feedback
  d diff  v read  V all  g go back  a abort

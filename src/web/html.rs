@@ -102,10 +102,11 @@ impl<'a> Html<'a> {
 
     /// A text of anybody's that may be long: its first line's worth, and all of it when it is asked for.
     pub(super) fn short(&mut self, text: &str, most: usize) -> &mut Self {
-        let line = one_line(text, most);
+        let line = one_line(text, usize::MAX);
         if line.chars().count() < most {
             return self.isolated(&line);
         }
+        let line = one_line(&line, most);
         let mut whole = self.part();
         whole.element("p", &[("class", "long")], text);
         self.folded(&line, whole)
@@ -159,10 +160,7 @@ mod tests {
         let mut html = Html::new(&secrets);
         html.short("short", 20).short("one two three four five six", 10);
         let out = html.into_string();
-        assert!(
-            out.starts_with("<bdi>short</bdi><details><summary><bdi>one two t…</bdi>"),
-            "{out}"
-        );
+        assert!(out.starts_with("<bdi>short</bdi><details><summary><bdi>one two…</bdi>"), "{out}");
         assert!(out.contains("four five six</p>"), "{out}");
     }
 }

@@ -155,6 +155,8 @@ mod responses;
 mod review;
 mod rules;
 #[cfg(unix)]
+mod run_end;
+#[cfg(unix)]
 mod screens;
 #[cfg(unix)]
 mod second_look;

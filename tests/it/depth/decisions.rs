@@ -22,7 +22,7 @@ fn has_prompt(now: &str) -> bool {
 }
 
 /// Passes every gate of a session at this depth.
-fn gates(sandbox: &Sandbox, depth: &str) -> Vec<Gate> {
+fn gates(sandbox: &Sandbox, depth: &str, met: &str) -> Vec<Gate> {
     let new = ["new", "-n", "todo", "a todo list for the terminal", "--depth", depth];
     let mut screen = sandbox.screen(100, &new);
     let mut gates = Vec::new();
@@ -30,7 +30,8 @@ fn gates(sandbox: &Sandbox, depth: &str) -> Vec<Gate> {
     loop {
         let seen = screen.shows(|now| has_prompt(now) || now.contains("━━ delivered ━━"));
         if !has_prompt(&seen) {
-            assert_eq!(screen.ends().0, 0);
+            let (code, seen) = screen.ends();
+            assert!(code == 0 && seen.contains(met), "{seen}");
             return gates;
         }
         let lines: Vec<&str> = seen.trim_end().lines().collect();
@@ -61,7 +62,8 @@ fn a_deeper_session_asks_more_and_none_asks_more_than_is_said_here() {
         let content = if depth == "quick" { plan() } else { todo::plan() };
         sandbox
             .script("plan", Reply::call("save_plan_doc", serde_json::json!({"content": content})));
-        let gates = gates(&sandbox, depth);
+        let met = if depth == "quick" { "2 of 2" } else { "3 of 3" };
+        let gates = gates(&sandbox, depth, &format!("{met} requirements met"));
         let asked: Vec<&str> = gates.iter().map(|gate| gate.stage.as_str()).collect();
         let lines: usize = gates.iter().map(|gate| gate.lines).sum();
         let documents: usize = gates.iter().map(|gate| gate.document).sum();
