@@ -29,8 +29,7 @@ impl Sink for Terminal {
                 let mut text = format!("on branch {}{how}", one_line(&branch, LINE));
                 let width = screen.out.width();
                 if self.look.live && width > 0 && !title.is_empty() {
-                    text = format!("{text} · {}", one_line(&title, LINE));
-                    text = shortened(&text, width);
+                    text = self.wrapped(&format!("{text} · {}", one_line(&title, LINE)), 2);
                 }
                 self.line(screen, normal, &text);
             }
