@@ -104,7 +104,7 @@ impl<'a> Pipeline<'a> {
         protected_files::protect(&self.0)?;
         blocked::forget_failure(&self.0)?;
         // Of a run that was killed.
-        agent_program::discard(self.0.env.git, self.0.env.state)?;
+        agent_program::discard_empty(self.0.env.git, self.0.env.state)?;
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason of the stop is what the person must hear, whatever else fails.
         if let Err(reason) = &result {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cap_std::fs::Metadata;
 use ignore::WalkBuilder;
+use serde::{Deserialize, Serialize};
 
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
@@ -16,7 +17,7 @@ const FILE_MAX: u64 = 10 * 1024 * 1024;
 const NEW_MAX: usize = 20_000;
 
 /// The files of a linked working tree as they were put there.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShownFiles(BTreeMap<String, Option<Stat>>);
 
 /// A file that is not as it was shown.
@@ -45,7 +46,7 @@ pub enum NowThere {
 }
 
 /// What the kernel says of a file, and no program can give it back to it after a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stat {
     numbers: [i128; 5],
 }

@@ -41,6 +41,14 @@ impl<'a> LinkedFiles<'a> {
         shown.changes(self.tree)
     }
 
+    /// Puts a text there, as the program does that works in the tree.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn put(&self, path: &str, text: &str) -> std::io::Result<()> {
+        self.tree.put(path, text.as_bytes(), self.tree.look(path).is_ok())
+    }
+
     /// Removes what was not shown and is not ignored.
     pub fn remove_new(&self, shown: &ShownFiles) {
         shown.remove_new(self.tree);

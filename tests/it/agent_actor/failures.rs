@@ -7,7 +7,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{CODING, ENDS, coding_by, has_left_nothing, install, noted, place, settle};
 use crate::support::children::is_running;
+use crate::support::confinement::{Level, confinement};
 use crate::support::sandbox::Outcome;
+use crate::support::skip::skipped;
 use crate::support::{Sandbox, todo};
 
 /// The program fails so; the draft is kept, and another run goes on with it.
@@ -141,4 +143,82 @@ fn what_a_program_cannot_do_is_said_before_anything_begins() {
     refused(&sandbox).says("'worker' does not say how many tokens it uses");
     settle(&sandbox, "agent = \"codex\"", "[budget]\nusd = 1.0\n");
     refused(&sandbox).says("'worker' does not say what it costs");
+}
+
+/// Kills the run at once, with SIGKILL, when the program has written to `notes/written`.
+fn killed_at_work(sandbox: &Sandbox, args: &[&str]) {
+    let written = sandbox.root().join("notes/written");
+    let made = std::process::Command::new("mkfifo").arg(&written).status().unwrap();
+    assert!(made.success());
+    sandbox.cowork_watched(args, |pid| {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        std::thread::spawn(move || fs::read(written).map(|_| kill_process(pid, Signal::KILL)));
+    });
+    assert!(place(sandbox).join("tree/.git").exists());
+}
+
+/// A program that is killed in its first turn, when it has done `half`; in later ones it says whether
+/// `file` is there.
+fn dies_once(half: &str, file: &str) -> String {
+    format!(
+        "if [ $N = 1 ]; then {half}; echo >\"$NOTES/written\"; sleep 300.5; fi
+         cat {file} >\"$NOTES/found.$N\" 2>/dev/null"
+    )
+}
+
+#[test]
+fn what_it_had_written_when_the_run_was_killed_is_taken_over_by_the_next() {
+    if confinement() != Level::Namespaces {
+        return skipped("namespaces, without which a program outlives a run that is killed");
+    }
+    let dies = dies_once("task_file; echo half >lib/more.sh", "lib/store.sh lib/more.sh");
+    let sandbox = coding_by(&format!("{dies}\n[ $N = 2 ] || task_file\n{ENDS}"));
+    killed_at_work(&sandbox, &CODING);
+    let outcome = sandbox.cowork(&CODING).exits(0);
+    let said = outcome.stderr.replace("\n  ", " ");
+    let told = "Codex was at work when the run was killed; what it had written is taken over: \
+                lib/more.sh, lib/store.sh";
+    assert!(said.contains(told), "{said}");
+    assert_eq!(noted(&sandbox, "found.2"), format!("{}half\n", todo::code_of("TASK-001")));
+    let task = sandbox.commit_of("cowork/todo", "coding: TASK-001");
+    assert_eq!(sandbox.blob(&task, "lib/more.sh"), "half\n");
+    has_left_nothing(&sandbox);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_document_it_had_written_when_the_run_was_killed_is_taken_over() {
+    if confinement() != Level::Namespaces {
+        return skipped("namespaces, without which a program outlives a run that is killed");
+    }
+    let sandbox = Sandbox::stopped_after("idea");
+    settle(&sandbox, "agent = \"codex\"", "");
+    let found = ".cowork/sessions/todo/prd.md";
+    install(&sandbox, "codex", &format!("{}\n{ENDS}", dies_once("document prd.md", found)));
+    let args = ["resume", "--review", "auto", "--stop-after", "prd"];
+    killed_at_work(&sandbox, &args);
+    let outcome = sandbox.cowork(&args).exits(0);
+    let said = outcome.stderr.replace("\n  ", " ");
+    assert!(said.contains("what it had written is taken over: .cowork/sessions/todo/"), "{said}");
+    assert_eq!(noted(&sandbox, "found.2"), todo::PRD);
+    assert_eq!(sandbox.blob("cowork/todo", found), todo::PRD);
+    has_left_nothing(&sandbox);
+}
+
+#[test]
+fn what_it_had_written_is_left_where_the_session_has_changed_since() {
+    if confinement() != Level::Namespaces {
+        return skipped("namespaces, without which a program outlives a run that is killed");
+    }
+    let dies = dies_once("task_file", "lib/store.sh");
+    let sandbox = coding_by(&format!("{dies}\ntask_file\n{ENDS}"));
+    killed_at_work(&sandbox, &CODING);
+    sandbox.commit_file("other.txt", "mine\n", "mine");
+    let outcome = sandbox.cowork(&CODING).exits(0);
+    let said = outcome.stderr.replace("\n  ", " ");
+    let told =
+        "what it had changed (lib/store.sh) is not taken over, since the session has changed";
+    assert!(said.contains(told), "{said}");
+    assert_eq!(noted(&sandbox, "found.2"), "");
+    has_left_nothing(&sandbox);
 }

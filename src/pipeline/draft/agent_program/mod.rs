@@ -6,12 +6,13 @@
 //! all that follows is the same: checks, what is missing and told, transcripts, limits.
 
 mod bring_in;
+mod killed;
 mod way_out;
 mod worker;
 mod worktree;
 
 pub(crate) use way_out::{reachable, workplace};
-pub(crate) use worktree::discard;
+pub(crate) use worktree::{discard, discard_empty};
 
 use std::cell::RefCell;
 
@@ -41,7 +42,8 @@ pub(crate) async fn converse(
     // Files of another branch are no draft.
     run.recorder().expect_tip(&run.session.tip)?;
     let title = needs.title.clone();
-    let worktree = AgentWorktree::open(run, needs).map_err(|error| no_place(&title, &error))?;
+    let worktree =
+        AgentWorktree::open(run, part, needs).map_err(|error| no_place(&title, &error))?;
     let refused = RefCell::default();
     let worker = Worker::new(model, run, part, &worktree, &refused)?;
     let mut ending = TellsRefused { inner: ending, refused: &refused };

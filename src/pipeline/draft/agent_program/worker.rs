@@ -75,7 +75,7 @@ impl<'a> Worker<'a> {
             let finish_reason = Some("stop".to_owned());
             return Ok(Reply { content, finish_reason, ..Reply::default() });
         }
-        self.worktree.show().await.map_err(|error| failed(&error))?;
+        self.worktree.show(self.part).await.map_err(|error| failed(&error))?;
         // Brought in however the turn ends, also by a signal: half a draft is kept, too.
         let mut changes = Changes { worker: self, are_in: false };
         let request = Request {

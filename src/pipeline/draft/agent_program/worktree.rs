@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::bring_in::{self, Brought};
+use super::killed::{self, FOLDER};
 use super::way_out;
+use crate::artifact::Artifact;
 use crate::clean;
 use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
 use crate::git::{self, Git, worktree};
@@ -17,11 +19,9 @@ use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::record::point;
-use crate::session::StateDir;
+use crate::session::{StateDir, artifact_path};
 use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
-/// The folder in J with the working tree and the notes of what runs in it.
-const FOLDER: &str = "agent";
 /// Files that are named, and characters of a name.
 const NAMED: usize = 5;
 const NAME_MAX: usize = 80;
@@ -38,15 +38,32 @@ pub(super) struct AgentWorktree<'a> {
     workspace: Workspace,
     /// The files as they were shown to the program, until what it did is brought in.
     shown: RefCell<Option<ShownFiles>>,
+    /// Documents that a killed turn left, for the program to go on with.
+    left: RefCell<Vec<(Artifact, String)>>,
 }
 
 impl<'a> AgentWorktree<'a> {
     /// Makes it, or takes up that of an earlier conversation of this run.
-    pub(super) fn open(run: &'a Run<'_>, needs: AgentNeeds) -> anyhow::Result<Self> {
+    pub(super) fn open(
+        run: &'a Run<'_>,
+        part: &Part<'_>,
+        needs: AgentNeeds,
+    ) -> anyhow::Result<Self> {
         let run: &'a Run<'a> = run;
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
         let is_new = !(run.has_agent_worktree.get() && tree.exists());
+        let left = match is_new && killed::is_there(state) {
+            true => {
+                let commands = run.env.workspace.commands();
+                let lent = lent(&needs);
+                let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent)?;
+                let brought =
+                    killed::take_over(run, part, &needs.title, &Workspace::open(options)?);
+                brought.context("taking over what a killed run left")?.documents
+            }
+            false => Vec::new(),
+        };
         let linked = match is_new {
             true => make(run, &tree, &notes)?,
             false => worktree::take_up(git, &tree)?,
@@ -65,11 +82,19 @@ impl<'a> AgentWorktree<'a> {
             }
         }
         let place = way_out::workplace(workspace.commands(), &needs, tree)?;
-        Ok(Self { run, title: needs.title, place, linked, workspace, shown: RefCell::default() })
+        Ok(Self {
+            run,
+            title: needs.title,
+            place,
+            linked,
+            workspace,
+            shown: RefCell::default(),
+            left: RefCell::new(left),
+        })
     }
 
     /// Shows the program the draft as it is now, on the session's tip.
-    pub(super) async fn show(&self) -> anyhow::Result<()> {
+    pub(super) async fn show(&self, part: &Part<'_>) -> anyhow::Result<()> {
         let run = self.run;
         if let Some(shown) = self.shown.take() {
             workspace::linked(&self.workspace).remove_new(&shown);
@@ -78,8 +103,15 @@ impl<'a> AgentWorktree<'a> {
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
         let paths = git::paths::tracked(&self.linked)?;
         self.hide_configuration(&paths)?;
-        self.shown.replace(Some(workspace::linked(&self.workspace).shown(paths)));
+        let shown = workspace::linked(&self.workspace).shown(paths);
+        killed::note(run, part, &tree, &shown);
+        self.shown.replace(Some(shown));
         tokio::time::sleep(TICK).await;
+        // They differ from what is shown, and so are brought in even where the program leaves them.
+        for (artifact, text) in self.left.take() {
+            let path = artifact_path(&run.session.name, artifact);
+            workspace::linked(&self.workspace).put(&path, &text)?;
+        }
         Ok(())
     }
 
@@ -122,6 +154,7 @@ impl<'a> AgentWorktree<'a> {
         let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
         workspace::linked(&self.workspace).remove_new(&shown);
+        killed::forget(self.run.env.state);
         for (path, why) in &brought.refused {
             self.run.warn_once(format!("{}: {path} was not taken over: {why}", self.title));
         }
@@ -174,6 +207,11 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     worktree::discard(git, &tree)?;
     workspace::open_overlay_work(&notes);
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
+}
+
+/// The same, unless a turn of a killed run is in it: that may be taken over.
+pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
+    if killed::is_there(state) { Ok(()) } else { discard(git, state) }
 }
 
 fn places(state: &StateDir) -> (PathBuf, PathBuf) {
