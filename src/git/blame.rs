@@ -9,6 +9,10 @@ use anyhow::{Context as _, Result};
 use super::output::lossy;
 use super::{Git, Oid};
 
+/// Lines before and after those that are asked for. Git follows moved lines that have 40 letters and digits
+/// together: of a short one alone it tells the commit that moved it, and of the file where it is from.
+const AROUND: usize = 40;
+
 /// Successive lines of a file that came with one commit, successive there, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blamed {
@@ -30,6 +34,15 @@ impl Blamed {
         self.first + self.texts.len() - 1
     }
 
+    /// Those of the lines that are between these of the file.
+    fn within(mut self, first: usize, last: usize) -> Option<Self> {
+        let before = first.saturating_sub(self.first);
+        let count = self.last().min(last).checked_sub(self.first + before)? + 1;
+        self.texts = self.texts.into_iter().skip(before).take(count).collect();
+        (self.first, self.line) = (self.first + before, self.line + before);
+        Some(self).filter(|one| !one.texts.is_empty())
+    }
+
     /// The file's line that was line `line` in the commit.
     const fn follows(&self, first: usize, line: usize) -> bool {
         first == self.first + self.texts.len() && line == self.line + self.texts.len()
@@ -37,8 +50,9 @@ impl Blamed {
 }
 
 /// Blames a file (its path from the top) at a commit, or as it is in the working tree; `lines` (from 1,
-/// both inclusive) narrows it. What the user configured for `git blame` counts: commits to be ignored. As git
-/// needs a while for a long history, `meanwhile` may do what comes next.
+/// both inclusive) narrows it, and of each line the same is told as in the whole file. What the user
+/// configured for `git blame` counts: commits to be ignored. As git needs a while for a long history,
+/// `meanwhile` may do what comes next.
 ///
 /// # Errors
 /// There is no such file or line, or git fails (exit 5).
@@ -49,14 +63,22 @@ pub fn blame(
     lines: Option<(usize, usize)>,
     meanwhile: &dyn Fn(),
 ) -> Result<Vec<Blamed>> {
-    let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]).meanwhile(meanwhile);
-    if let Some((first, last)) = lines {
-        blame = blame.arg(format!("-L{first},{last}"));
-    }
-    if let Some(at) = at {
-        blame = blame.arg(at.as_str());
-    }
-    parsed(&blame.args(["--", path]).checked()?.stdout)
+    let asked = |lines: Option<(usize, usize)>| {
+        let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]).meanwhile(meanwhile);
+        if let Some((first, last)) = lines {
+            blame = blame.arg(format!("-L{first},{last}"));
+        }
+        if let Some(at) = at {
+            blame = blame.arg(at.as_str());
+        }
+        parsed(&blame.args(["--", path]).checked()?.stdout)
+    };
+    let Some((first, last)) = lines else { return asked(None) };
+    let around = (first.saturating_sub(AROUND).max(1), last.saturating_add(AROUND));
+    let found: Vec<Blamed> =
+        asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
+    // Git says it where there are no such lines.
+    if found.is_empty() { asked(lines) } else { Ok(found) }
 }
 
 /// Reads `git blame --porcelain`: of each commit what it is comes once, before the first of its lines.
@@ -140,8 +162,7 @@ mod tests {
         for options in [&[][..], &["--object-format=sha256"]] {
             let repo = Repo::with_commit_in(options);
             let odd = "a \"b\"\tü.txt";
-            // Of fewer lines git follows only those of 40 letters and more.
-            let text = "is long enough to be followed where it is asked for alone";
+            let text = "is longer";
             let lines = |from: usize, to: usize| -> String {
                 (from..=to).map(|n| format!("line {n} {text}\n")).collect()
             };
@@ -165,6 +186,25 @@ mod tests {
             assert_eq!(found[2].texts, ["newer"]);
             let one = blame(&git, Some(&second), "moved.txt", Some((2, 2)), &|| ()).unwrap();
             assert_eq!((one.len(), one[0].first, one[0].line), (1, 2, 4));
+            // Each line alone, and some together, as in the whole file.
+            for (from, to) in [(1, 1), (2, 3), (4, 5), (5, 6), (6, 6), (1, 6), (3, 99)] {
+                let told = |blamed: &[Blamed]| -> Vec<_> {
+                    let lines = |one: &Blamed| {
+                        let (first, path, commit) =
+                            (one.first, one.path.clone(), one.commit.clone());
+                        let line = one.line;
+                        let texts = one.texts.clone().into_iter().enumerate();
+                        texts.map(move |(n, text)| {
+                            (first + n, path.clone(), commit.clone(), line + n, text)
+                        })
+                    };
+                    let all = blamed.iter().flat_map(lines);
+                    all.filter(|(line, ..)| (from..=to).contains(line)).collect()
+                };
+                let some = blame(&git, None, "moved.txt", Some((from, to)), &|| ()).unwrap();
+                assert_eq!(told(&some), told(&found), "{from}-{to}");
+                assert!(some.iter().all(|one| one.first >= from && one.last() <= to));
+            }
             assert!(blame(&git, Some(&second), "moved.txt", Some((9, 9)), &|| ()).is_err());
             repo.file("empty", "");
             repo.commit_all("empty");
