@@ -49,7 +49,7 @@ impl Guide {
         let mut out = header(paint, width, &title, &[]);
         labelled(&mut out, width, "Now", &now(draft));
         labelled(&mut out, width, "Shown", &shown(draft));
-        labelled(&mut out, width, "Then", then(draft));
+        labelled(&mut out, width, "Then", &then(draft));
         let first = self.told.borrow().is_empty();
         let keys = self.new_keys(gate, draft);
         if !keys.is_empty() {
@@ -113,18 +113,18 @@ fn shown(draft: &Draft<'_>) -> String {
 }
 
 /// What follows a pass and what follows feedback.
-fn then(draft: &Draft<'_>) -> &'static str {
-    match draft.critic_next {
+fn then(draft: &Draft<'_>) -> String {
+    let passed = match draft.critic_next {
         true => {
             "After p a second model, the critic, reads the draft. It may refuse what you have passed: \
-             then there is another draft, and the gate opens again. Feedback is answered by another \
-             draft; your own edits are kept as you wrote them."
+             then there is another draft, and the gate opens again."
         }
-        false => {
-            "After p the next stage begins. Feedback is answered by another draft; your own edits are \
-             kept as you wrote them."
-        }
-    }
+        false => "After p the next stage begins.",
+    };
+    format!(
+        "{passed} Feedback is answered by another draft. Your own edits count as you saved them, and a \
+         later draft that changes them is named."
+    )
 }
 
 /// What history holds afterwards.
