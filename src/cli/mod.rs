@@ -104,8 +104,9 @@ enum Command {
     /// Follow a run from another terminal
     ///
     /// Prints the last steps, then each new one, and where the run is, until it ends. On a terminal it
-    /// shows the draft at each gate, too, where you may pass it or give feedback: the first answer counts,
-    /// here or at the run's own terminal.
+    /// shows the draft at each gate, too, where you may pass it or give feedback, the menu of a stage that
+    /// cannot continue, questions about your files and proposed facts: the first answer counts, here or at
+    /// the run's own terminal.
     Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),

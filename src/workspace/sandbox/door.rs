@@ -117,6 +117,9 @@ impl Door {
                 Err(_) => return,
             }
             let ready: Vec<bool> = all.iter().map(|one| !one.revents().is_empty()).collect();
+            let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+            let watched = all.get(self.listening.len()).filter(|_| self.refused.is_some());
+            let is_blind = watched.is_some_and(|one| one.revents().intersects(broken));
             if ready.last() == Some(&true) {
                 // Nobody is there to serve it any more.
                 return;
@@ -133,6 +136,9 @@ impl Door {
                 if self.listening.iter().all(|(open, _)| *open != port) {
                     let _ = tell_out(self.out.as_fd(), port, &mut SendAncillaryBuffer::default());
                 }
+            }
+            if is_blind {
+                self.refused = None;
             }
         }
     }

@@ -57,8 +57,8 @@ pub(super) fn forget(state: &StateDir) {
 }
 
 /// Whether a run that was killed may have left a turn.
-pub(super) fn is_there(state: &StateDir) -> bool {
-    path(state).is_file()
+pub(super) fn is_there(state: &StateDir, tree: &Path) -> bool {
+    path(state).is_file() && tree.is_dir()
 }
 
 /// Takes over what the killed turn left, in the tree of this workspace, where it is about the same work as

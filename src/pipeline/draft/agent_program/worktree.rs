@@ -53,15 +53,8 @@ impl<'a> AgentWorktree<'a> {
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
         let is_new = !(run.has_agent_worktree.get() && tree.exists());
-        let left = match is_new && killed::is_there(state) {
-            true => {
-                let commands = run.env.workspace.commands();
-                let lent = lent(&needs);
-                let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent)?;
-                let brought =
-                    killed::take_over(run, part, &needs.title, &Workspace::open(options)?);
-                brought.context("taking over what a killed run left")?.documents
-            }
+        let left = match is_new && killed::is_there(state, &tree) {
+            true => left_by_killed(run, part, &needs),
             false => Vec::new(),
         };
         let linked = match is_new {
@@ -163,6 +156,26 @@ impl<'a> AgentWorktree<'a> {
     }
 }
 
+/// Takes over what a killed run left; the documents it left.
+fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Artifact, String)> {
+    let (tree, notes) = places(run.env.state);
+    let (commands, data) = (run.env.workspace.commands(), run.env.git.common_dir());
+    let taken = commands
+        .beside_lending(&tree, &notes, data, lent(needs))
+        .and_then(Workspace::open)
+        .and_then(|left| killed::take_over(run, part, &needs.title, &left));
+    match taken {
+        Ok(brought) => brought.documents,
+        Err(error) => {
+            let title = &needs.title;
+            run.warn(format!(
+                "what {title} had changed when the run was killed is lost: {error:#}"
+            ));
+            Vec::new()
+        }
+    }
+}
+
 fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     let (git, state) = (run.env.git, run.env.state);
     discard(git, state)?;
@@ -204,6 +217,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
         return Ok(());
     }
     let (tree, notes) = places(state);
+    killed::forget(state);
     worktree::discard(git, &tree)?;
     workspace::open_overlay_work(&notes);
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
@@ -211,7 +225,8 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
 
 /// The same, unless a turn of a killed run is in it: that may be taken over.
 pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
-    if killed::is_there(state) { Ok(()) } else { discard(git, state) }
+    let (tree, _) = places(state);
+    if killed::is_there(state, &tree) { Ok(()) } else { discard(git, state) }
 }
 
 fn places(state: &StateDir) -> (PathBuf, PathBuf) {
