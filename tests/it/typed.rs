@@ -184,6 +184,22 @@ fn a_run_that_kill_after_it_was_told_does_not_tell_it_twice() {
 }
 
 #[test]
+fn a_draft_is_not_refused_by_a_note() {
+    let sandbox = Sandbox::new();
+    sandbox.server.on(at("idea", "actor").turn(2), Reply::text("It is named."));
+    let (go, mut screen) = at_work(&sandbox, 100, &NEW);
+    hands_in(&mut screen, "name the file");
+    go.send(()).unwrap();
+    screen.shows(|text| text.contains(ASKED));
+    screen.kill();
+    sandbox.server.forget();
+    sandbox.cowork(&AUTO).exits(0);
+    assert!(sandbox.server.requests_of("idea", "actor").is_empty(), "the draft is as it was");
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("idea"))["Cowork-Iterations"], ["1"]);
+    assert_eq!(said(&sandbox), [minor("idea", 1, "name the file")]);
+}
+
+#[test]
 fn a_line_that_is_not_finished_when_the_gate_opens_is_the_first_text_of_f() {
     let sandbox = Sandbox::new();
     let (go, mut screen) = at_work(&sandbox, 100, &NEW);

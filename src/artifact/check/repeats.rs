@@ -224,6 +224,20 @@ mod tests {
     }
 
     #[test]
+    fn a_note_of_a_person_neither_rejects_nor_restarts_the_count() {
+        let mut history = critic(&["no user is named", "no user is named"]);
+        let severity = crate::artifact::Severity::Minor;
+        let words = "no user is named";
+        history.push(Feedback { severity, ..said(2, Origin::Human, words) });
+        assert_eq!(strikes(&history), 2);
+        history.push(Feedback { severity, ..said(3, Origin::Human, words) });
+        assert_eq!(strikes(&history), 2);
+        assert!(made_before(&history, &said(4, Origin::Critic, words)), "of draft 2");
+        history.push(said(3, Origin::Human, words));
+        assert_eq!(strikes(&history), 1);
+    }
+
+    #[test]
     fn one_kind_of_finding_on_one_id_is_a_circle_in_other_words_too() {
         let history = critic(&[
             "REQ-002 is vague",

@@ -32,7 +32,7 @@ use crate::tool::{Person, ProjectCommands};
 
 /// Of the live status line, in a second.
 const REDRAWS: u32 = 8;
-/// Looks for what was typed, for each of them.
+/// Looks for what was typed, for each of them, where somebody may type.
 const LOOKS: u32 = 4;
 
 /// How far a run goes.
@@ -272,11 +272,12 @@ fn base_of(base: &Base) -> &str {
 /// Keeps the live status line going; never ends.
 async fn tick(context: &Context, models: &Models) {
     let budget = context.config().map_or(0.0, |config| config.budget.usd);
+    let looks = if context.attended { LOOKS } else { 1 };
     loop {
         context.ui.uses(models.meter.used(), budget);
         for _ in 0..REDRAWS {
-            for _ in 0..LOOKS {
-                tokio::time::sleep(Duration::from_secs(1) / REDRAWS / LOOKS).await;
+            for _ in 0..looks {
+                tokio::time::sleep(Duration::from_secs(1) / REDRAWS / looks).await;
                 context.ui.keys();
             }
             context.ui.tick();
