@@ -20,7 +20,7 @@ mod window;
 pub use brief::{Brief, Conversation};
 pub use ending::{AfterWords, Ending, Standing, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
-pub use notes::{NoNotes, Note, Notes};
+pub use notes::{Note, Notes};
 pub use transcript::{Before, RunId, Transcript};
 
 use crate::event::{Event, Sink};

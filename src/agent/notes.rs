@@ -25,17 +25,3 @@ pub trait Notes {
     /// They cannot be recorded.
     fn told(&self, notes: &[Note]) -> anyhow::Result<()>;
 }
-
-/// Of a conversation in which nobody says anything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoNotes;
-
-impl Notes for NoNotes {
-    fn waiting(&self) -> anyhow::Result<Vec<Note>> {
-        Ok(Vec::new())
-    }
-
-    fn told(&self, _: &[Note]) -> anyhow::Result<()> {
-        Ok(())
-    }
-}

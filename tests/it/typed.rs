@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde_json::{Value, json};
 
 use crate::support::pty::{Screen, Terminal};
+use crate::support::received::Received;
 use crate::support::script::At;
 use crate::support::todo::{PRD, approve, reject};
 use crate::support::{Reply, Sandbox, at};
@@ -263,7 +264,7 @@ fn a_note_for_one_task_is_told_to_the_next_ones_apart_from_feedback() {
     let requests = sandbox.server.requests_of("coding", "actor");
     let of = |task: &str| {
         let requests = requests.iter().filter(|request| request.task.as_deref() == Some(task));
-        requests.map(|request| request.text()).collect::<Vec<_>>()
+        requests.map(Received::text).collect::<Vec<_>>()
     };
     let first = of("TASK-001");
     assert!(!first[0].contains("no bashisms") && first[1].contains("no bashisms"));
