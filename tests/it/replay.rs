@@ -131,10 +131,13 @@ fn no_usage_is_claimed(sandbox: &Sandbox, commit: &str, said: &str) {
     assert!(!said.contains(" tokens"), "{said}");
     let report = sandbox.blob("HEAD", ".cowork/sessions/todo/delivery_report.md");
     assert!(!report.contains("token"), "{report}");
-    for command in ["status", "log"] {
-        let shown = sandbox.cowork(&[command]).exits(0).stdout;
+    for (command, line) in [
+        (&["status"][..], "Used     tokens not reported"),
+        (&["log"], "todo · A todo list for the terminal  13 commits · tokens not reported"),
+    ] {
+        let shown = sandbox.cowork(command).exits(0).stdout;
         let tokens: Vec<&str> = shown.lines().filter(|line| line.contains("token")).collect();
-        assert_eq!(tokens, ["Used     tokens not reported"], "{shown}");
+        assert_eq!(tokens, [line], "{shown}");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::model::budget;
 use crate::session::{
-    Attempt, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
+    Attempt, Session, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
 };
 use crate::spent::tokens;
 use crate::ui::one_line;
@@ -42,58 +42,67 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     let git = context.git()?;
     let session = find::session(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
-    let mut steps = log(git, &session)?;
-    if context.global.json {
-        name_files(git, &mut steps)?;
-        let mut out = String::new();
-        for step in &steps {
-            let _ = writeln!(out, "{}", serde_json::to_string(step)?);
-        }
-        context.print(&out)?;
-        return Ok(0);
+    let steps = log(git, &session)?;
+    match context.global.json {
+        true => context.print(&json(git, steps)?)?,
+        false => context.page(&text(context, git, session, steps, args.graph)?)?,
     }
+    Ok(0)
+}
+
+/// An object a line, for programs.
+fn json(git: &Git, mut steps: Vec<Step>) -> anyhow::Result<String> {
+    name_files(git, &mut steps)?;
+    let mut out = String::new();
+    for step in &steps {
+        let _ = writeln!(out, "{}", serde_json::to_string(step)?);
+    }
+    Ok(out)
+}
+
+/// A line an event, for people.
+fn text(
+    context: &Context,
+    git: &Git,
+    session: Session,
+    mut steps: Vec<Step>,
+    is_graph: bool,
+) -> anyhow::Result<String> {
     count_lines(git, &mut steps)?;
-    let left = attempts(git, Some(&session.name))?;
     let verbose = context.global.verbose;
     let told = if verbose { all(&steps) } else { that_count(once(&steps)) };
-    let view = View {
-        paint: Paint { on: context.color_stdout() },
-        width: context.width(),
-        verbose,
-        is_graph: args.graph,
-    };
-    let tip = session.tip.clone();
-    let refs = context.refs()?;
-    let name = session.name.clone();
-    let commits = session.history.len();
-    let title = format!("{name} · {}", one_line(&session.file.title, status::TITLE));
+    let (paint, width) = (Paint { on: context.color_stdout() }, context.width());
+    let view = View { paint, width, verbose, is_graph };
+    let left = attempts(git, Some(&session.name))?;
+    // Whoever reads it on a screen knows their own name.
+    let me = width.and_then(|_| git::state::author(git).ok());
+    let lines = Lines::of(git, &told, &left, &session.tip, me.as_deref(), is_graph);
     let status = find::status(context, session)?;
     let budget = &context.config()?.budget;
-    let head = (title.as_str(), totals(commits, &status, budget));
-    // Whoever reads it on a screen knows their own name.
-    let me = view.width.and_then(|_| git::state::author(git).ok());
-    let lines = Lines::of(git, &told, &left, &tip, me.as_deref(), args.graph);
-    let mut out = view.text(&lines, (head.0, &head.1));
+    let Session { name, file, .. } = &status.session;
+    let title = format!("{name} · {}", one_line(&file.title, status::TITLE));
+    let mut out = view.text(&lines, (&title, &totals(&status, budget)));
     if verbose {
-        out += &comparisons(&left, &tip, &refs.short_branch(&name), &name.artifact_dir());
+        let branch = context.refs()?.short_branch(name);
+        out += &comparisons(&left, &status.session.tip, &branch, &name.artifact_dir());
         if let Some(used) = status::used(&status, budget) {
             let _ = writeln!(out, "Used     {used}");
             out += &by_stage(&status.used);
         }
-        let transcripts = StateDir::at(&git.state_dir(), &name).transcripts();
+        let transcripts = StateDir::at(&git.state_dir(), name).transcripts();
         if transcripts.is_dir() {
             let _ = writeln!(out, "Transcripts {}", transcripts.display());
         }
     }
-    context.page(&out)?;
-    Ok(0)
+    Ok(out)
 }
 
 /// `14 commits · 110k tokens · $0.29`
-fn totals(commits: usize, status: &Status, budget: &Budget) -> String {
+fn totals(status: &Status, budget: &Budget) -> String {
+    let commits = status.session.history.len();
     let spent = &status.used.total;
     let used = match spent.tokens() {
-        0 => None,
+        0 => (spent.requests > 0).then(|| spent.words()),
         count => Some(format!("{} tokens", tokens(count))),
     };
     let parts = [Some(count(commits, "commit")), used, budget::money(budget, spent)];
