@@ -176,6 +176,92 @@ fn more_process_is_asked_for_and_confirmed() {
 }
 
 #[test]
+fn the_actor_is_asked_and_a_question_passes_nothing() {
+    let asked = |keys: &str| {
+        let desk = Desk::new(keys, "false").with(|draft| draft.actor = Actor::Answers);
+        (desk.decision(), desk.said())
+    };
+    let (decision, said) = asked("tWhy two components?\r");
+    assert_eq!(decision, Decision::Question("Why two components?".to_owned()));
+    assert!(said.contains("t ask the actor") && said.contains("▸ t  "), "{said}");
+    assert_eq!(asked("t\r\rq").0, Decision::Stop);
+    assert_eq!(asked("t\x1bq").0, Decision::Stop);
+    let agent = Desk::new("tq", "").with(|draft| draft.actor = Actor::Agent("claude".into()));
+    assert_eq!(agent.decision(), Decision::Stop);
+    assert!(agent.said().contains("claude cannot be asked"), "{}", agent.said());
+    assert!(!agent.said().contains("t ask the actor"), "{}", agent.said());
+    let nobody = Desk::new("tmq", "");
+    nobody.decision();
+    assert!(nobody.said().contains("unknown key 't'") && nobody.said().contains("unknown key 'm'"));
+}
+
+#[test]
+fn another_model_is_offered_and_the_chosen_one_named() {
+    let desk = Desk::new("?m", "").with(|draft| {
+        draft.other_models = true;
+        draft.next_by = Some("large\x1b[2J".to_owned());
+    });
+    assert_eq!(desk.decision(), Decision::OtherModel);
+    assert!(desk.said().contains("\nNext     draft by large\n"), "{}", desk.said());
+    assert!(desk.said().contains("(now large)"), "{}", desk.said());
+}
+
+#[test]
+fn an_edit_is_taken_back_where_there_is_one() {
+    let desk = Desk::new("xq", "").with(|draft| draft.edited = Some("design.md".to_owned()));
+    assert_eq!(desk.decision(), Decision::TakeBack);
+    assert!(desk.said().contains("x take my edit back"), "{}", desk.said());
+    let desk = Desk::new("x", "");
+    std::fs::write(desk.path("design.md"), "# Mine\n").unwrap();
+    assert_eq!(desk.decision(), Decision::TakeBack, "it was edited beside the gate");
+    let desk = Desk::new("xq", "");
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("unknown key 'x'"), "{}", desk.said());
+}
+
+#[test]
+fn what_a_person_saved_and_broke_is_asked_about() {
+    let broken = |keys: &str, is_readable: bool, actor: Actor| {
+        let lines = vec!["design.md:3: 'x\x1b[2J' is not a kind".to_owned()];
+        let broken = Broken { lines, is_readable };
+        let broken: &'static Broken = Box::leak(Box::new(broken));
+        let desk = Desk::new(keys, &script("echo more >>\"$1\"")).with(move |draft| {
+            draft.broken = Box::leak(Box::new(|with_checks: bool| {
+                assert!(with_checks);
+                Ok(broken.clone())
+            }));
+            draft.actor = actor.clone();
+        });
+        (desk.decision(), desk.said())
+    };
+    let (decision, said) = broken("eq", false, Actor::Answers);
+    assert_eq!(decision, Decision::Stop);
+    assert!(said.contains("✗ design.md:3: 'x' is not a kind\nYour edit cannot be read"), "{said}");
+    let (decision, said) = broken("eeepx", false, Actor::Answers);
+    assert_eq!(decision, Decision::TakeBack, "nobody gets what nobody can read");
+    assert_eq!(said.matches("What now?").count(), 3, "{said}");
+    assert_eq!(broken("ep", true, Actor::Answers).0, Decision::HandOver);
+    assert_eq!(broken("epq", true, Actor::Absent).0, Decision::Stop);
+    assert_eq!(broken("e", true, Actor::Answers).0, Decision::Stop, "the terminal is closed");
+}
+
+#[test]
+fn all_keys_have_room_in_two_lines_of_a_hundred_columns() {
+    let mut desk = Desk::new("q", "vim").with(|draft| {
+        draft.actor = Actor::Answers;
+        draft.other_models = true;
+        draft.edited = Some("design.md".to_owned());
+        draft.more = Some(Depth::Thorough);
+    });
+    desk.terminal.width = 100;
+    desk.decision();
+    let said = desk.said();
+    let menu = said.lines().rev().take(3).collect::<Vec<_>>();
+    assert!(menu[2].starts_with(" p pass") && menu[2].ends_with("m other model"), "{said}");
+    assert!(menu[1].starts_with(" d diff") && menu[1].ends_with("? help"), "{said}");
+}
+
+#[test]
 fn the_first_look() {
     let desk = Desk::new("p", "/usr/bin/vim -f");
     assert_eq!(desk.decision(), Decision::Pass);

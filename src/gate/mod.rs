@@ -16,6 +16,7 @@ mod guide;
 mod hunks;
 mod knowledge;
 pub mod limit;
+mod line_edit;
 mod menu;
 mod menu_lines;
 pub mod notify;

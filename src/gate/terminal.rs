@@ -59,11 +59,12 @@ pub trait Terminal {
         if ends() { Ok(None) } else { self.read_key().map(Some) }
     }
 
-    /// Waits for a line, echoed and editable, that begins with this text.
+    /// Waits for a line, echoed and editable, that begins with `first`, behind this prompt, which was
+    /// written.
     ///
     /// # Errors
     /// As [`Terminal::read_key`].
-    fn read_line(&self, first: &str) -> Result<Line>;
+    fn read_line(&self, prompt: &str, first: &str) -> Result<Line>;
 
     /// Asks for a yes or a no. `None` when it was left open: Escape, or a closed terminal.
     ///
@@ -153,7 +154,8 @@ pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
 /// As [`key`].
 pub(crate) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Line> {
     terminal.write(prompt)?;
-    match terminal.read_line(first)? {
+    let behind = prompt.rsplit('\n').next().unwrap_or_default();
+    match terminal.read_line(behind, first)? {
         Line::Interrupt => Err(interrupted(terminal)),
         line => Ok(line),
     }
@@ -266,7 +268,7 @@ pub(crate) mod scripted {
             })
         }
 
-        fn read_line(&self, first: &str) -> Result<Line> {
+        fn read_line(&self, _prompt: &str, first: &str) -> Result<Line> {
             let mut text = first.to_owned();
             self.write(first)?;
             loop {

@@ -60,8 +60,8 @@ impl Terminal for Tty {
         key
     }
 
-    fn read_line(&self, first: &str) -> Result<Line> {
-        let line = reading::line(self, first);
+    fn read_line(&self, prompt: &str, first: &str) -> Result<Line> {
+        let line = reading::line(self, prompt, first);
         moment::end();
         line
     }
@@ -183,7 +183,7 @@ mod reading {
         }))
     }
 
-    pub(super) fn line(terminal: &dyn Terminal, first: &str) -> Result<Line> {
+    pub(super) fn line(terminal: &dyn Terminal, _prompt: &str, first: &str) -> Result<Line> {
         // Nothing that was typed can be taken back here: what is typed goes behind it.
         terminal.write(first)?;
         let mut text = String::new();

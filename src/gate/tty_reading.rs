@@ -10,6 +10,7 @@ use rustix::termios::{
 };
 
 use super::{Key, Line, Result, Terminal};
+use crate::gate::line_edit::{Edit, LineEdit};
 use crate::interrupt;
 
 /// The modes to go back to, while raw mode is on.
@@ -98,12 +99,14 @@ impl Drop for Raw {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
     Key(Key),
-    Erase,
-    EraseWord,
-    EraseLine,
+    /// A key that does something to a line only.
+    Edit(Edit),
     /// Nobody need press a key any more.
     Ends,
 }
+
+/// The lines that were typed in this run, the newest last.
+static TYPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
     loop {
@@ -120,57 +123,48 @@ pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
     }
 }
 
-pub(super) fn line(terminal: &dyn Terminal, first: &str) -> Result<Line> {
-    let mut text = first.to_owned();
-    terminal.write(first)?;
+pub(super) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Line> {
+    let typed = TYPED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut line = LineEdit::new(prompt, terminal.width(), &typed);
+    let shown: String = first.chars().map(|c| line.apply(Edit::Insert(c))).collect();
+    terminal.write(&shown)?;
     loop {
         let Ok(raw) = Raw::on() else { return Ok(Line::End) };
         while let Some(input) = read(&raw, &|| false) {
-            match input {
-                Input::Key(Key::Char(c)) => {
-                    text.push(c);
-                    terminal.write(c.encode_utf8(&mut [0; 4]))?;
-                }
+            let edit = match input {
+                Input::Key(Key::Char(c)) => Edit::Insert(c),
+                Input::Edit(edit) => edit,
                 Input::Key(Key::Enter) => {
-                    terminal.write("\n")?;
-                    return Ok(Line::Text(text));
+                    terminal.write(&format!("{}\n", line.leave()))?;
+                    remember_line(&line.text());
+                    return Ok(Line::Text(line.text()));
                 }
                 Input::Key(Key::Escape) => {
-                    terminal.write("\n")?;
+                    terminal.write(&format!("{}\n", line.leave()))?;
                     return Ok(Line::Escape);
                 }
                 Input::Key(Key::Interrupt) => return Ok(Line::Interrupt),
                 // As in a shell: Ctrl-D ends the input only at the start of a line.
-                Input::Key(Key::End) if text.is_empty() || hung_up() => {
+                Input::Key(Key::End) if line.is_empty() || hung_up() => {
                     terminal.write("\n")?;
                     return Ok(Line::End);
                 }
-                Input::Key(Key::End | Key::Other) | Input::Ends => {}
-                Input::Erase => erase(terminal, &mut text, 1)?,
-                Input::EraseWord => {
-                    let kept = text.trim_end().rfind(char::is_whitespace).map_or(0, |i| i + 1);
-                    let count = text[kept..].chars().count();
-                    erase(terminal, &mut text, count)?;
-                }
-                Input::EraseLine => {
-                    let count = text.chars().count();
-                    erase(terminal, &mut text, count)?;
-                }
-            }
+                Input::Key(Key::End | Key::Other) | Input::Ends => continue,
+            };
+            terminal.write(&line.apply(edit))?;
         }
         drop(raw);
         suspend();
-        terminal.write(&text)?;
+        terminal.write(&line.again())?;
     }
 }
 
-fn erase(terminal: &dyn Terminal, text: &mut String, count: usize) -> Result<()> {
-    for _ in 0..count {
-        let Some(c) = text.pop() else { break };
-        let columns = console::measure_text_width(c.encode_utf8(&mut [0; 4]));
-        terminal.write(&"\x08 \x08".repeat(columns))?;
+/// Keeps a line for the next ones, once.
+fn remember_line(text: &str) {
+    let mut typed = TYPED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !text.trim().is_empty() && typed.last().map(String::as_str) != Some(text) {
+        typed.push(text.to_owned());
     }
-    Ok(())
 }
 
 /// The next input; `None` is Ctrl-Z.
@@ -190,11 +184,11 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             b'\r' | b'\n' => Key::Enter,
             0x03 => Key::Interrupt,
             0x04 => Key::End,
-            0x08 | 0x7f => return Some(Input::Erase),
-            0x15 => return Some(Input::EraseLine),
-            0x17 => return Some(Input::EraseWord),
             0x1a => return None,
-            0x1b => escape(raw),
+            0x1b => return Some(escape(raw)),
+            control @ (0x01..=0x1f | 0x7f) if edit_of(control).is_some() => {
+                return edit_of(control).map(Input::Edit);
+            }
             b'\t' => Key::Char(' '),
             first @ 0x20..=0x7e => Key::Char(first.into()),
             first @ 0x80.. => character(raw, first),
@@ -220,13 +214,49 @@ pub(super) fn closed() -> Key {
     Key::End
 }
 
-/// Escape alone, or a function key's sequence, swallowed whole.
-fn escape(raw: &Raw) -> Key {
-    let Some(first) = raw.soon() else { return Key::Escape };
+/// What a control character does to a line, as in a shell.
+const fn edit_of(control: u8) -> Option<Edit> {
+    Some(match control {
+        0x01 => Edit::Home,
+        0x02 => Edit::Left,
+        0x05 => Edit::End,
+        0x06 => Edit::Right,
+        0x08 | 0x7f => Edit::Erase,
+        0x0b => Edit::EraseRest,
+        0x0e => Edit::Newer,
+        0x10 => Edit::Older,
+        0x15 => Edit::EraseLine,
+        0x17 => Edit::EraseWord,
+        _ => return None,
+    })
+}
+
+/// Escape alone, or a function key's sequence, read whole.
+fn escape(raw: &Raw) -> Input {
+    let Some(first) = raw.soon() else { return Input::Key(Key::Escape) };
+    let mut sequence = Vec::new();
     if first == b'[' || first == b'O' {
-        while raw.soon().is_some_and(|byte| !(0x40..=0x7e).contains(&byte)) {}
+        while let Some(byte) = raw.soon() {
+            sequence.push(byte);
+            if (0x40..=0x7e).contains(&byte) {
+                break;
+            }
+        }
     }
-    Key::Other
+    // Ctrl and Alt with an arrow go by words.
+    let by_words = sequence.starts_with(b"1;5") || sequence.starts_with(b"1;3");
+    Input::Edit(match (sequence.as_slice(), sequence.last()) {
+        (b"3~", _) => Edit::Delete,
+        (b"1~" | b"7~", _) | (_, Some(b'H')) => Edit::Home,
+        (b"4~" | b"8~", _) | (_, Some(b'F')) => Edit::End,
+        (_, Some(b'A')) => Edit::Older,
+        (_, Some(b'B')) => Edit::Newer,
+        (_, Some(b'C')) if by_words => Edit::WordRight,
+        (_, Some(b'C')) => Edit::Right,
+        (_, Some(b'D')) if by_words => Edit::WordLeft,
+        (_, Some(b'D')) => Edit::Left,
+        _ => return Input::Key(Key::Other),
+    })
 }
 
 /// The rest of a UTF-8 character.

@@ -132,6 +132,14 @@ fn a_paste_is_no_decision_but_may_be_feedback() {
 }
 
 #[test]
+fn a_line_is_edited_in_its_middle() {
+    let mut pty = start(":");
+    // Home, a word on, the end; back by a word, a character away.
+    pty.type_in("fstorage größe\x01no \x1b[1;5C,\x05!\x1b[1;5D\x1b[D\x1b[3~ the \r");
+    pty.ends("decided Feedback(\"no storage, the größe!\")");
+}
+
+#[test]
 fn escape_and_arrows_are_no_text() {
     let mut pty = start(":");
     pty.type_in("f");

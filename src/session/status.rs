@@ -119,6 +119,8 @@ pub struct Details {
     pub newest_attempt: Option<String>,
     /// The draft in progress, when one is kept and none waits on the branch.
     pub kept: Option<Kept>,
+    /// The model that makes its next draft, where a person has taken another one at the gate.
+    pub next_by: Option<String>,
     /// Names of the tags on the stages that count.
     pub labels: BTreeMap<Stage, String>,
     /// Stages whose earlier commit a revert left behind.
@@ -219,6 +221,7 @@ impl Status {
         let (labels, reverted) = labels(git, session)?;
         Ok(Details {
             kept: self.kept(git)?,
+            next_by: next_by(git, session)?,
             labels,
             reverted,
             rejections: rejections(git, session),
@@ -405,6 +408,23 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     })
+}
+
+/// The model that a person has taken for the drafts after the present one, as its server calls it.
+fn next_by(git: &Git, session: &Session) -> anyhow::Result<Option<String>> {
+    let Some(stage) = session.next_stage() else { return Ok(None) };
+    let waiting = session.waiting().map(|waiting| waiting.draft);
+    let kept = match kept_draft(git, session, stage)? {
+        Some(KeptDraft::Live(entry)) => Some(entry),
+        _ => None,
+    };
+    // It may have been taken at a gate that opened on the draft that waits.
+    let kept = kept.filter(|kept| {
+        waiting.as_ref().is_none_or(|waiting| kept.parents.first() == Some(&waiting.commit))
+    });
+    let draft = kept.or(waiting);
+    let taken = draft.as_ref().and_then(|draft| draft.trailers.get(key::ACTOR_MODEL));
+    Ok(taken.map(|taken| taken.split_once(" model=").map_or(taken, |(_, id)| id).to_owned()))
 }
 
 fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::support::confinement::{Level, confinement};
-use crate::support::{Sandbox, at, todo};
+use crate::support::{Reply, Sandbox, at, todo};
 
 const CODING: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "coding"];
 const KEY: &str = "sk-ant-api03-nobody-lends-this-0123456789";
@@ -326,5 +326,49 @@ fn it_reads_its_own_draft_again_and_its_changes_count() {
     assert!(sandbox.artifact("prd.md").ends_with("One more thought.\n"));
     let all = json!(events).to_string();
     assert!(all.contains("revised") && !all.contains("without a marker"), "{all}");
+    has_left_nothing(&sandbox);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_cannot_be_asked_at_the_gate_and_a_model_takes_its_place() {
+    if confinement() == Level::None {
+        return;
+    }
+    let sandbox = coding_by(&format!("{DOES_ITS_PART}{ENDS}"));
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    let shown = terminal.sees("? help");
+    assert!(!shown.contains("t ask the actor"), "{shown}");
+    terminal.types("t");
+    terminal.sees("cannot be asked");
+    terminal.sees("? help");
+    terminal.types("m");
+    let shown = terminal.sees("another one, by its name");
+    assert!(shown.contains("codex (worker) at this machine, now"), "{shown}");
+    terminal.types("k\r");
+    terminal.sees("model: ");
+    terminal.enters("default");
+    let shown = terminal.sees("? help");
+    assert!(shown.contains("next draft by scripted"), "{shown}");
+    assert!(shown.contains("t ask the actor"), "{shown}");
+    assert!(sandbox.server.requests_of("coding", "actor").is_empty());
+    sandbox.server.sequence(
+        at("coding", "actor").iteration(2),
+        vec![
+            Reply::call("write_file", json!({"path": "lib/list.sh", "content": "# by date\n"})),
+            Reply::text("It is sorted by date now."),
+        ],
+    );
+    let ran = runs(&sandbox);
+    terminal.types("f");
+    terminal.sees("f  ");
+    terminal.enters("sort by date");
+    terminal.sees("your decision");
+    terminal.sees("? help");
+    assert_eq!(runs(&sandbox), ran);
+    assert!(!sandbox.server.requests_of("coding", "actor").is_empty());
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Actor-Model"], ["default"]);
     has_left_nothing(&sandbox);
 }

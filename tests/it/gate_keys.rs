@@ -152,6 +152,7 @@ fn an_edit_that_was_taken_back_comes_again_and_passes_as_an_edit() {
     let commit = sandbox.stage_commit("prd");
     assert_eq!(sandbox.blob(&commit, MINE), theirs);
     assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
+    sandbox.cowork(&["verify"]).exits(0);
     assert!(sandbox.blob(&commit, ".cowork/sessions/todo/requirements.json").contains("by date"));
     sandbox.assert_sound();
 }
@@ -198,6 +199,62 @@ fn an_edit_of_the_code_is_taken_back() {
     assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["passed"]);
     let kept = sandbox.blob("refs/cowork/attempts/todo/1", file);
     assert_eq!(kept, format!("{drafted}# by hand\n"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn what_was_typed_in_this_run_comes_again_with_the_arrow() {
+    let sandbox = Sandbox::stopped_after("idea");
+    let mut terminal = prd_gate(&sandbox);
+    for keys in ["sort by date\r", "\x1b[A, newest first\r"] {
+        terminal.types("f");
+        terminal.sees("f  ");
+        terminal.types(keys);
+        terminal.sees("your decision");
+        terminal.sees(ASKED);
+    }
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let said: serde_json::Value =
+        serde_json::from_str(&sandbox.artifact("feedback_history.json")).unwrap();
+    assert_eq!(said[1]["details"], "sort by date, newest first", "{said}");
+}
+
+#[test]
+fn comments_on_hunks_stay_until_they_are_sent_and_go_with_a_review() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let kept = sandbox.repo().join(".git/cowork/sessions/todo/comments-coding.md");
+    let comments = |terminal: &mut Terminal, send: &str| {
+        terminal.types("h");
+        terminal.sees("hunk 1 of");
+        terminal.sees("q end");
+        terminal.types("c");
+        terminal.enters("lock the file");
+        terminal.sees("hunk 2 of");
+        terminal.sees("q end");
+        terminal.types("q");
+        terminal.sees("to the actor?");
+        terminal.types(send);
+    };
+    let mut terminal = sandbox.terminal(&["resume"]);
+    terminal.sees(ASKED);
+    comments(&mut terminal, "n");
+    terminal.sees(ASKED);
+    terminal.types("f");
+    terminal.sees("f  ");
+    terminal.enters("shorter names");
+    terminal.sees("your decision");
+    terminal.sees(ASKED);
+    assert!(kept.exists(), "what was not sent is lost");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let mut terminal = sandbox.terminal(&["review"]);
+    terminal.sees(ASKED);
+    comments(&mut terminal, "y");
+    assert_eq!(terminal.ends().0, 0);
+    assert!(!kept.exists(), "what was sent is sent again");
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["feedback"]);
+    assert!(sandbox.git(&["log", "-1", "--format=%B"]).contains("lock the file"));
     sandbox.assert_sound();
 }
 

@@ -95,11 +95,33 @@ fn a_taken_model_is_kept_over_a_stop_and_an_interruption() {
     assert!(shown.contains("Next     draft by small"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
+    let status = sandbox.cowork(&["status"]).exits(0).stdout;
+    assert!(status.contains("next draft by small"), "{status}");
     // Also where the next draft is asked for by another command.
     sandbox.cowork(&["review", "--feedback", "by date"]).exits(0);
     sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
     assert_eq!(models(&sandbox, "prd", "actor"), ["scripted", "small"]);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Actor-Model"], ["default model=small"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_model_taken_while_a_draft_waits_makes_the_draft_that_its_answer_asks_for() {
+    let (sandbox, mut terminal) = at_prd();
+    second_draft(&sandbox);
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let mut terminal = prd_gate(&sandbox);
+    types_model(&mut terminal, "large");
+    terminal.sees("next draft by large");
+    terminal.sees(ASKED);
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let status = sandbox.cowork(&["status"]).exits(0).stdout;
+    assert!(status.contains("next draft by large"), "{status}");
+    sandbox.cowork(&["review", "--feedback", "by date"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
+    assert_eq!(models(&sandbox, "prd", "actor"), ["scripted", "large"]);
     sandbox.assert_sound();
 }
 

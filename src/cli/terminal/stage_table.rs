@@ -64,7 +64,7 @@ pub(crate) fn stage_table(
         if session.done().contains(stage) {
             lines.push(done(status, details, *stage, how, paint));
         } else if status.stage == Some(*stage) {
-            lines.push(in_progress(status, *stage, paint));
+            lines.push(in_progress(status, details, *stage, paint));
         } else {
             later.push(*stage);
         }
@@ -247,7 +247,7 @@ fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
     drafts
 }
 
-fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> Line {
+fn in_progress(status: &Status, details: &Details, stage: Stage, paint: &Paint) -> Line {
     let session = &status.session;
     let (ready, all) = status.tasks;
     let has_tasks = row(stage).writes_code() && all > 0;
@@ -280,6 +280,7 @@ fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> Line {
         }),
         None => {}
     }
+    present.extend(details.next_by.as_ref().map(|model| format!("next draft by {model}")));
     let [tokens, cost, time] = costs(&spent(status, stage, true));
     let none = String::new;
     Line {

@@ -62,9 +62,14 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
         (waiting, Some(entry)) if waiting.is_none() || newer(&entry) => {
             resume_draft(run, spec, &entry, &mut progress)?;
         }
-        (Some(waiting), _) => {
+        (Some(waiting), live) => {
             if !resume_waiting(run, spec, &waiting, &mut progress)? {
                 return Ok(None);
+            }
+            // At a gate that opened on it before it was answered another model may have been taken.
+            let on_it = |entry: &Entry| entry.parents.first() == Some(&waiting.draft.commit);
+            if let Some(kept) = live.filter(on_it) {
+                progress.taken = kept.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
             }
         }
         (None, _) => {

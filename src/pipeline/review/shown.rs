@@ -5,6 +5,7 @@ use crate::gate::{Actor, Decision, Document, Draft, Reply};
 use crate::git::DiffStyle;
 use crate::pipeline::change;
 use crate::pipeline::draft::{checks, self_review};
+use crate::pipeline::edits;
 use crate::pipeline::files::{approved_content, open_gate};
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
@@ -78,7 +79,7 @@ pub(crate) fn ask_person(
         broken: &|with_checks| {
             broken_edit::broken(run, spec, progress, progress.draft.as_ref(), with_checks)
         },
-        edited: progress.edit.as_ref().filter(|_| shared).map(Edit::names),
+        edited: edited(run, spec, progress, shared)?,
         actor: if shared { actor(run, spec)? } else { Actor::Absent },
         other_models: shared && run.env.others.is_some(),
         next_by: next_by(run, spec, progress)?,
@@ -89,6 +90,21 @@ pub(crate) fn ask_person(
             .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
         note: progress.note.clone(),
     })
+}
+
+/// What the person has edited that can be taken back: in a run of the present draft, where it waits and
+/// is answered what the waiting draft does not hold.
+fn edited(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    in_run: bool,
+) -> anyhow::Result<Option<String>> {
+    let edit = match run.session.waiting().filter(|_| !in_run) {
+        Some(waiting) => edits::edit_since(run, spec, &waiting.draft.commit)?,
+        None => progress.edit.clone(),
+    };
+    Ok(edit.as_ref().map(Edit::names))
 }
 
 /// Whether the actor of the stage can be asked.

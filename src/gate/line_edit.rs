@@ -1,0 +1,274 @@
+//! A line while it is typed: what a key does to it, where the cursor stands, and the lines that were typed
+//! before in this run.
+
+use console::measure_text_width;
+
+/// What a key does to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    /// Puts a character where the cursor is.
+    Insert(char),
+    /// Takes the character before the cursor away.
+    Erase,
+    /// Takes the one below it away.
+    Delete,
+    /// Takes the word before the cursor away.
+    EraseWord,
+    /// Takes the whole line away.
+    EraseLine,
+    /// Takes away what stands from the cursor on.
+    EraseRest,
+    /// A character back.
+    Left,
+    /// A character on.
+    Right,
+    /// A word back.
+    WordLeft,
+    /// A word on.
+    WordRight,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// The line that was typed before.
+    Older,
+    /// The one after it.
+    Newer,
+}
+
+/// A line while it is typed.
+#[derive(Debug)]
+pub(super) struct LineEdit<'a> {
+    prompt: &'a str,
+    width: usize,
+    history: &'a [String],
+    /// Which line of the history is shown; behind the last one is the line itself.
+    shown: usize,
+    /// The line itself, while another one is shown.
+    own: Vec<char>,
+    text: Vec<char>,
+    cursor: usize,
+}
+
+impl<'a> LineEdit<'a> {
+    /// An empty line behind a prompt that was written, on a screen `width` columns wide.
+    pub(super) fn new(prompt: &'a str, width: usize, history: &'a [String]) -> Self {
+        let shown = history.len();
+        let width = if width == 0 { usize::MAX } else { width };
+        Self { prompt, width, history, shown, own: Vec::new(), text: Vec::new(), cursor: 0 }
+    }
+
+    /// What was typed.
+    pub(super) fn text(&self) -> String {
+        self.text.iter().collect()
+    }
+
+    /// Whether nothing was.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Does what a key asks for. Answers with what the terminal is to be sent.
+    pub(super) fn apply(&mut self, edit: Edit) -> String {
+        let (row, _) = self.place(self.cursor);
+        let at_end = self.cursor == self.text.len();
+        match edit {
+            Edit::Insert(c) => {
+                self.text.insert(self.cursor, c);
+                self.cursor += 1;
+                if at_end {
+                    return format!("{c}{}", self.wrap_at_edge());
+                }
+            }
+            Edit::Erase => self.erase_back_to(self.cursor.saturating_sub(1)),
+            Edit::EraseWord => self.erase_back_to(self.word_before()),
+            Edit::Delete if !at_end => {
+                self.text.remove(self.cursor);
+            }
+            Edit::Delete => {}
+            Edit::EraseLine => {
+                self.text.clear();
+                self.cursor = 0;
+            }
+            Edit::EraseRest => self.text.truncate(self.cursor),
+            Edit::Left => self.cursor = self.cursor.saturating_sub(1),
+            Edit::Right => self.cursor = (self.cursor + 1).min(self.text.len()),
+            Edit::WordLeft => self.cursor = self.word_before(),
+            Edit::WordRight => self.cursor = self.word_after(),
+            Edit::Home => self.cursor = 0,
+            Edit::End => self.cursor = self.text.len(),
+            Edit::Older => self.show(self.shown.saturating_sub(1)),
+            Edit::Newer => self.show((self.shown + 1).min(self.history.len())),
+        }
+        self.redrawn(row)
+    }
+
+    /// Moves the cursor behind the line, where Enter is pressed.
+    pub(super) fn leave(&mut self) -> String {
+        if self.cursor == self.text.len() { String::new() } else { self.apply(Edit::End) }
+    }
+
+    /// The whole line again, on a screen where nothing of it stands any more.
+    pub(super) fn again(&self) -> String {
+        self.redrawn(0)
+    }
+
+    fn erase_back_to(&mut self, from: usize) {
+        self.text.drain(from..self.cursor);
+        self.cursor = from;
+    }
+
+    fn word_before(&self) -> usize {
+        let mut at = self.cursor;
+        while at > 0 && self.text[at - 1].is_whitespace() {
+            at -= 1;
+        }
+        while at > 0 && !self.text[at - 1].is_whitespace() {
+            at -= 1;
+        }
+        at
+    }
+
+    fn word_after(&self) -> usize {
+        let mut at = self.cursor;
+        while at < self.text.len() && self.text[at].is_whitespace() {
+            at += 1;
+        }
+        while at < self.text.len() && !self.text[at].is_whitespace() {
+            at += 1;
+        }
+        at
+    }
+
+    /// Shows a line of the history, or the line itself.
+    fn show(&mut self, at: usize) {
+        if at == self.shown {
+            return;
+        }
+        if self.shown == self.history.len() {
+            self.own = std::mem::take(&mut self.text);
+        }
+        self.shown = at;
+        self.text = match self.history.get(at) {
+            Some(line) => line.chars().collect(),
+            None => std::mem::take(&mut self.own),
+        };
+        self.cursor = self.text.len();
+    }
+
+    /// Row and column, from the prompt's beginning, where the character of this index stands.
+    fn place(&self, index: usize) -> (usize, usize) {
+        let (mut row, mut column) = (0, 0);
+        for c in self.prompt.chars().chain(self.text.iter().take(index).copied()) {
+            let columns = measure_text_width(c.encode_utf8(&mut [0; 4]));
+            if column + columns > self.width {
+                (row, column) = (row + 1, 0);
+            }
+            column += columns;
+        }
+        if column == self.width { (row + 1, 0) } else { (row, column) }
+    }
+
+    /// A terminal stays in its last column until more comes.
+    fn wrap_at_edge(&self) -> &'static str {
+        let (row, column) = self.place(self.text.len());
+        if row > 0 && column == 0 { " \r" } else { "" }
+    }
+
+    /// The line written over what stands there, with the cursor in `row` of it.
+    fn redrawn(&self, row: usize) -> String {
+        let up = |rows: usize| match rows {
+            0 => String::new(),
+            rows => format!("\x1b[{rows}A"),
+        };
+        let (end_row, _) = self.place(self.text.len());
+        let (to_row, to_column) = self.place(self.cursor);
+        let right = match to_column {
+            0 => String::new(),
+            columns => format!("\x1b[{columns}C"),
+        };
+        format!(
+            "{}\r{}{}{}\x1b[J{}\r{right}",
+            up(row),
+            self.prompt,
+            self.text(),
+            self.wrap_at_edge(),
+            up(end_row - to_row)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &mut LineEdit<'_>, text: &str) {
+        for c in text.chars() {
+            line.apply(Edit::Insert(c));
+        }
+    }
+
+    #[test]
+    fn a_line_is_edited_where_the_cursor_is() {
+        let mut line = LineEdit::new("f  ", 80, &[]);
+        typed(&mut line, "b the date");
+        line.apply(Edit::Home);
+        line.apply(Edit::Right);
+        assert_eq!(line.apply(Edit::Insert('y')), "\rf  by the date\x1b[J\r\x1b[5C");
+        line.apply(Edit::WordRight);
+        line.apply(Edit::EraseWord);
+        assert_eq!(line.text(), "by  date");
+        line.apply(Edit::Delete);
+        line.apply(Edit::End);
+        line.apply(Edit::WordLeft);
+        line.apply(Edit::EraseRest);
+        assert_eq!(line.text(), "by ");
+        line.apply(Edit::Erase);
+        assert_eq!(
+            (line.text().as_str(), line.apply(Edit::Delete).as_str()),
+            ("by", "\rf  by\x1b[J\r\x1b[5C")
+        );
+        line.apply(Edit::EraseLine);
+        line.apply(Edit::Erase);
+        line.apply(Edit::Left);
+        assert!(line.is_empty());
+        assert_eq!(line.apply(Edit::Insert('a')), "a", "what is typed at the end is echoed alone");
+    }
+
+    #[test]
+    fn what_was_typed_before_comes_again_and_the_line_is_not_lost() {
+        let history = ["one".to_owned(), "two".to_owned()];
+        let mut line = LineEdit::new("f  ", 80, &history);
+        typed(&mut line, "thr");
+        for (edit, shows) in [
+            (Edit::Older, "two"),
+            (Edit::Older, "one"),
+            (Edit::Older, "one"),
+            (Edit::Newer, "two"),
+            (Edit::Newer, "thr"),
+            (Edit::Newer, "thr"),
+        ] {
+            line.apply(edit);
+            assert_eq!(line.text(), shows, "{edit:?}");
+        }
+        line.apply(Edit::Older);
+        typed(&mut line, "!");
+        assert_eq!(line.text(), "two!");
+        assert_eq!(LineEdit::new("", 80, &[]).apply(Edit::Older), "\r\x1b[J\r");
+    }
+
+    #[test]
+    fn a_line_of_several_rows_is_written_over_from_its_beginning() {
+        let mut line = LineEdit::new("f  ", 10, &[]);
+        typed(&mut line, "123456");
+        assert_eq!(line.apply(Edit::Insert('7')), "7 \r", "the last column");
+        typed(&mut line, "89");
+        assert_eq!(line.apply(Edit::Home), "\x1b[1A\rf  123456789\x1b[J\x1b[1A\r\x1b[3C");
+        assert_eq!(line.apply(Edit::End), "\rf  123456789\x1b[J\r\x1b[2C");
+        assert_eq!(line.leave(), "");
+        // A wide character does not stand across the edge.
+        let mut line = LineEdit::new("", 3, &[]);
+        typed(&mut line, "a漢字");
+        assert_eq!(line.place(3), (1, 2));
+    }
+}
