@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::editor::EditResult;
 use crate::gate::menu::{failed, say};
+use crate::gate::menu_lines::PROMPT;
 use crate::gate::paint::Paint;
 use crate::gate::screen;
 use crate::gate::terminal::{self, Key, Text};
@@ -70,13 +71,14 @@ pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<De
         let number = format!("hunk {} of {}", at + 1, hunks.len());
         terminal.write(&screen::header(paint, terminal.width(), &place, &[number]))?;
         terminal.write(&screen::colored_diff(paint, &hunk.text))?;
-        terminal.write(" y accept    c comment    e edit    b back    q end\n▸ ")?;
+        terminal.write(" y accept    c comment    e edit    b back    q end\n")?;
+        terminal.write(PROMPT)?;
         match terminal::menu_key(terminal, &['c'])? {
             Key::Char('y') => {
                 terminal.write("y\n")?;
                 at += 1;
             }
-            Key::Char('c') => match terminal::text(terminal, "c  ")? {
+            Key::Char('c') => match terminal::text_behind(terminal, PROMPT, "c  ")? {
                 Text::Given(words) => {
                     keep(&file, &place, &words)?;
                     at += 1;

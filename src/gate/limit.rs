@@ -135,7 +135,7 @@ fn dialogue(
         let decision = match key {
             Key::Enter => continue,
             Key::Char('1') => Some(LimitDecision::Retry),
-            Key::Char('2') => match text_after(terminal, GUIDANCE, untold)? {
+            Key::Char('2') => match text_after(terminal, ("", GUIDANCE), untold)? {
                 Text::Given(text) => Some(LimitDecision::Guide(text)),
                 Text::Nothing => None,
                 Text::End => Some(LimitDecision::Stop),

@@ -84,11 +84,13 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
                 edit(gate, draft, &all, &mut announced)?
             }
             Key::Char('h') => hunks::go_through(gate, draft)?,
-            Key::Char('f') => match untold::text_after(terminal, "f  ", gate.untold)? {
-                Text::Given(text) => Some(Decision::Feedback(text)),
-                Text::Nothing => None,
-                Text::End => Some(Decision::Stop),
-            },
+            Key::Char('f') => {
+                match untold::text_after(terminal, (menu_lines::PROMPT, "f  "), gate.untold)? {
+                    Text::Given(text) => Some(Decision::Feedback(text)),
+                    Text::Nothing => None,
+                    Text::End => Some(Decision::Stop),
+                }
+            }
             Key::Char('F') => long_feedback(gate)?,
             Key::Char('t') => question(terminal, draft)?,
             Key::Char('m') => Some(Decision::OtherModel),
@@ -173,7 +175,7 @@ fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decisio
         )?;
         return Ok(None);
     }
-    Ok(match terminal::text(terminal, "t  ")? {
+    Ok(match terminal::text_behind(terminal, menu_lines::PROMPT, "t  ")? {
         Text::Given(text) => Some(Decision::Question(text)),
         Text::Nothing => None,
         Text::End => Some(Decision::Stop),

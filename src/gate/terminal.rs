@@ -148,14 +148,19 @@ pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
     Ok(pasted)
 }
 
-/// The next line after a prompt, which begins with the text `first`; never [`Line::Interrupt`].
+/// The next line after a prompt, which follows what stands on the line `before` it and begins with the
+/// text `first`; never [`Line::Interrupt`].
 ///
 /// # Errors
 /// As [`key`].
-pub(crate) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Line> {
+pub(crate) fn line(
+    terminal: &dyn Terminal,
+    before: &str,
+    prompt: &str,
+    first: &str,
+) -> Result<Line> {
     terminal.write(prompt)?;
-    let behind = prompt.rsplit('\n').next().unwrap_or_default();
-    match terminal.read_line(behind, first)? {
+    match terminal.read_line(&format!("{before}{prompt}"), first)? {
         Line::Interrupt => Err(interrupted(terminal)),
         line => Ok(line),
     }
@@ -174,13 +179,23 @@ pub(crate) enum Text {
 
 /// Asks for text, several lines where they were pasted. The first empty line is asked again: it may be the Enter after a menu key.
 pub(crate) fn text(terminal: &dyn Terminal, prompt: &str) -> Result<Text> {
-    text_from(terminal, prompt, "")
+    text_from(terminal, "", prompt, "")
+}
+
+/// The same where something stands before the prompt already.
+pub(crate) fn text_behind(terminal: &dyn Terminal, before: &str, prompt: &str) -> Result<Text> {
+    text_from(terminal, before, prompt, "")
 }
 
 /// The same where the line begins with a text.
-pub(crate) fn text_from(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result<Text> {
-    for first in [first, ""] {
-        match line(terminal, prompt, first)? {
+pub(crate) fn text_from(
+    terminal: &dyn Terminal,
+    before: &str,
+    prompt: &str,
+    first: &str,
+) -> Result<Text> {
+    for (before, first) in [(before, first), ("", "")] {
+        match line(terminal, before, prompt, first)? {
             Line::Text(text) if text.trim().is_empty() => {}
             Line::Text(mut text) => {
                 let more = crate::gate::clean::clean(&terminal.take_pasted());

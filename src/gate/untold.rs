@@ -13,20 +13,20 @@ pub trait Untold {
     fn said(&self);
 }
 
-/// Asks for text that begins with it.
+/// Asks for text that begins with it, with a prompt behind what stands on the line `before` it.
 pub(super) fn text_after(
     terminal: &dyn Terminal,
-    prompt: &str,
+    (before, prompt): (&str, &str),
     untold: &dyn Untold,
 ) -> Result<Text> {
-    let before = untold.text();
-    let first: Vec<&str> = before.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let typed = untold.text();
+    let first: Vec<&str> = typed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let first = first.join(" ");
-    Ok(match terminal::text_from(terminal, prompt, &first)? {
+    Ok(match terminal::text_from(terminal, before, prompt, &first)? {
         Text::Given(text) => {
             untold.said();
             // Its lines are shown as one, and told as they were.
-            Text::Given(if text == first { before.trim().to_owned() } else { text })
+            Text::Given(if text == first { typed.trim().to_owned() } else { text })
         }
         other => other,
     })

@@ -256,8 +256,8 @@ fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
     terminal.types("e");
-    let shown = terminal.sees(ASKED);
-    assert!(shown.contains("your edit") && shown.contains("at least 3"), "{shown}");
+    let shown = terminal.sees("leave it as it is and stop");
+    assert!(shown.contains("Your edit") && shown.contains("at least 3"), "{shown}");
     sandbox.editor(
         "sed -i -e 's/^### Tick/### REQ-003 Tick/' -e 's/^`REQ-002`$/`REQ-002` `REQ-003`/' \"$f\"",
     );
