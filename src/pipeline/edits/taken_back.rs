@@ -10,6 +10,9 @@ use crate::record;
 use crate::session::Verdict;
 use crate::stages::{Approves, StageSpec};
 
+/// A gate holds the session's lock.
+pub(crate) const AT_GATE: &str = "; after q";
+
 /// Takes back what the person has edited of the draft they were `shown`, also what nobody has noted yet.
 /// Answers with what is said about it.
 pub(crate) fn take_back(
@@ -21,15 +24,20 @@ pub(crate) fn take_back(
     edits::note_edit(run, spec, progress, shown)?;
     let edit = progress.edit.take();
     let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
-    let said = put_back(run, spec, &since)?;
+    let said = put_back(run, spec, &since, AT_GATE)?;
     progress.approval = None;
     progress.by_hand = false;
     Ok(said)
 }
 
 /// Keeps the stage's files as an attempt where they are not as in `since`, and puts them back to that.
-/// Answers with what is said about it.
-pub(crate) fn put_back(run: &Run<'_>, spec: &StageSpec, since: &Oid) -> anyhow::Result<String> {
+/// Answers with what is said about it; `when` says from when on the command in it can be given.
+pub(crate) fn put_back(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    since: &Oid,
+    when: &str,
+) -> anyhow::Result<String> {
     let git = run.env.git;
     let recorder = run.recorder();
     let paths = match spec.approves {
@@ -54,8 +62,8 @@ pub(crate) fn put_back(run: &Run<'_>, spec: &StageSpec, since: &Oid) -> anyhow::
     run.env.workspace.written().adopt(&changed)?;
     let session = &run.session.name;
     Ok(format!(
-        "your edit of {names} is taken back and kept as attempt {number}: git cowork restore {session} \
-         {number}"
+        "your edit of {names} is taken back and kept as attempt {number}{when}: \
+         git cowork restore {session} {number}"
     ))
 }
 

@@ -225,7 +225,7 @@ fn edit(
             AfterEdit::EditAgain => {}
             AfterEdit::HandOver | AfterEdit::Leave => return Ok(None),
             AfterEdit::TakeBack => {
-                run.note(taken_back::put_back(run, spec, &waiting.draft.commit)?);
+                run.note(taken_back::put_back(run, spec, &waiting.draft.commit, "")?);
                 return Ok(None);
             }
         }
@@ -244,7 +244,8 @@ fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<
                 approved_content::take_persons_code(run, spec, None)?;
             }
             Decision::TakeBack => {
-                let text = taken_back::put_back(run, spec, &waiting.draft.commit)? + " (after q)";
+                let text =
+                    taken_back::put_back(run, spec, &waiting.draft.commit, taken_back::AT_GATE)?;
                 reply = Some(Reply { text, redraws: true, calls: false });
             }
             decision => return Ok(decision),

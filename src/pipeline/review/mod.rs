@@ -100,8 +100,7 @@ pub(crate) async fn open_gate(
                     run.note(said);
                     return Ok(StepOutcome::Again);
                 }
-                reply =
-                    Some(Reply { text: format!("{said} (after q)"), redraws: true, calls: false });
+                reply = Some(Reply { text: said, redraws: true, calls: false });
             }
             (Decision::OtherModel, shown) => {
                 let (changed, said) = other_model::take(run, spec, progress).await?;
