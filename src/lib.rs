@@ -28,6 +28,7 @@ pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod host;
+pub mod instructions;
 pub mod interrupt;
 pub mod languages;
 pub mod model;

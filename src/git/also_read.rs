@@ -9,6 +9,7 @@ use anyhow::Result;
 use super::Git;
 use super::output::nul_texts;
 use crate::git::{hooks, settings};
+use crate::instructions;
 
 /// The hooks there are (githooks(5)), for a folder of hooks that holds everything.
 const HOOKS: [&str; 28] = [
@@ -52,7 +53,7 @@ pub struct AlsoRead {
 }
 
 /// What git reads of the working tree: every tracked file of attributes, the list of submodules,
-/// the folder of hooks and files of configuration, where they lie in the tree.
+/// what instructs agents as git itself does not, the folder of hooks and files of configuration, where they lie in the tree.
 ///
 /// # Errors
 /// Git fails.
@@ -60,7 +61,7 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
     let list = git.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
     let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
     // Where Git LFS sends files to, and what it runs for it.
-    let list = list.arg(":(top,icase).lfsconfig");
+    let list = list.arg(":(top,icase).lfsconfig").args(instructions::pathspecs());
     let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
     let mut folders = BTreeSet::new();
     let hooks = hooks::folder(git)?;

@@ -1,16 +1,17 @@
-//! What a person decides about: their own uncommitted files, and what git itself acts on. Both are
-//! kept from tools, unless the person allows them at the gate.
+//! What a person decides about: their own uncommitted files, and what git itself or agents act on. All
+//! are kept from tools, unless the person allows them at the gate.
 
-use crate::artifact::Origin;
+use crate::artifact::{Origin, Store, Task};
 use crate::gate::clean::clean;
 use crate::gate::{self, Gate, Mode};
 use crate::git;
+use crate::instructions::{instructs_agents, why_protected};
 use crate::pipeline::files::open_gate;
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::record;
-use crate::session::Verdict;
+use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
 use crate::workspace::Proposed;
 
@@ -34,6 +35,18 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
         .protection()
         .protect(git::paths::ignored(run.env.git)?.into_iter().filter(theirs));
     Ok(())
+}
+
+/// Lets tools write the files for agents that the approved plan names, once there is one.
+pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
+    if spec.is_before_code() {
+        return;
+    }
+    let files = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    // Of a plan that cannot be read no file is known; the checks say what is wrong with it.
+    let plan = Store::new(&files).plan().unwrap_or_default();
+    let named = plan.tasks.iter().flat_map(Task::files).map(str::to_owned);
+    run.env.workspace.protection().plan(named);
 }
 
 /// Tells of a person's files that were written over: documents edited while they were being
@@ -100,14 +113,20 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
                 None => "the model wants to delete it".to_owned(),
             };
             run.warn_once(format!(
-                "{path} was left as it is: git itself acts on it, so you decide; {what}; put it \
-                 there and commit it yourself, or decide on a terminal: git cowork resume"
+                "{path} was left as it is: {}, so you decide; {what}; put it there and commit it \
+                 yourself, or decide on a terminal: git cowork resume",
+                why_protected(path)
             ));
             continue;
         };
         (gate.call)(&format!("a model wants to change {path}"));
         let diff = difference_shown(run, &proposed)?;
-        gate.terminal.write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
+        let what = if instructs_agents(path) {
+            "which instructs agents"
+        } else {
+            "on which git itself acts"
+        };
+        gate.terminal.write(&format!("\n{path}, {what}:\n{}", clean(&diff)))?;
         let question = format!("Change {path} like this, and record it in this session?");
         let shown = clean(&diff).lines().map(str::to_owned).collect();
         if allows(run, gate, &question, shown)? {
@@ -149,6 +168,12 @@ fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String
 /// What the delivery report says of changes that no person has decided about.
 pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
     let proposed = run.env.workspace.proposals().all();
+    let for_agents = proposed.iter().filter(|one| instructs_agents(&one.path)).count();
+    let who = match for_agents {
+        0 => "Git itself acts on these files",
+        some if some == proposed.len() => "These files instruct agents",
+        _ => "Git itself acts on these files, or they instruct agents",
+    };
     let line = |proposed: &Proposed| {
         let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
         format!("- {what} `{}`\n", proposed.path)
@@ -156,8 +181,7 @@ pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
     let lines: String = proposed.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
         format!(
-            "Git itself acts on these files, so no model changes them. Not in this work, though a \
-             model wanted it:\n\n{lines}"
+            "{who}, so no model changes them. Not in this work, though a model wanted it:\n\n{lines}"
         )
     })
 }

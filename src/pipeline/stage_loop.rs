@@ -26,7 +26,7 @@ use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
-use crate::pipeline::{criteria, critic, edits, limits, record_stage};
+use crate::pipeline::{criteria, critic, edits, limits, protected_files, record_stage};
 use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, Waiting};
 use crate::stages::{Approves, StageSpec};
@@ -38,6 +38,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     let of = order.len();
     run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of, order });
     require_earlier(run, spec)?;
+    protected_files::allow_planned(run, spec);
     let mut evidence = None;
     if spec.rechecks
         && let Some(end) = corrections::code_is_wrong(run, spec, &mut evidence).await?

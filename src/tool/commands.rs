@@ -2,6 +2,7 @@
 
 use super::plain::{Number, Waiting, arguments, some};
 use super::{Answer, Checked, Context, ProjectCommands, Tool};
+use crate::instructions::{instructs_agents, why_protected};
 use crate::languages;
 use crate::workspace::{CommandResult, Dependencies};
 
@@ -183,11 +184,15 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
             file.escape_default()
         ));
     }
-    if !result.put_back.is_empty() {
+    for for_agents in [false, true] {
+        let paths = result.put_back.iter().filter(|path| instructs_agents(path) == for_agents);
+        let paths: Vec<&str> = paths.map(String::as_str).collect();
+        let Some(first) = paths.first() else { continue };
         text.push_str(&format!(
-            "\n{} changed and was put back: git itself acts on it, so a person decides about it; \
-             what the command made of it is kept for them",
-            result.put_back.join(", ")
+            "\n{} changed and was put back: {}, so a person decides about it; what the command made \
+             of it is kept for them",
+            paths.join(", "),
+            why_protected(first)
         ));
     }
     for made in &result.repositories {

@@ -3,11 +3,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use crate::instructions::instructs_agents;
+
 /// Which paths tools do not write.
 #[derive(Default)]
 pub struct Protection {
     protected: RefCell<BTreeSet<String>>,
     allowed: RefCell<BTreeSet<String>>,
+    planned: RefCell<BTreeSet<String>>,
     refused: RefCell<BTreeSet<String>>,
 }
 
@@ -25,6 +28,13 @@ impl Protection {
         self.allowed.borrow_mut().insert(path.to_owned());
     }
 
+    /// Lets tools write these files that instruct agents, and no others of the kind: a plan that a person
+    /// approved names them.
+    pub fn plan(&self, paths: impl IntoIterator<Item = String>) {
+        *self.planned.borrow_mut() =
+            paths.into_iter().filter(|path| instructs_agents(path)).collect();
+    }
+
     /// The paths tools wanted to write since this was last asked and were refused, because they
     /// hold a person's work.
     pub fn take_refused(&self) -> Vec<String> {
@@ -36,9 +46,9 @@ impl Protection {
         self.refused.borrow_mut().insert(path.to_owned());
     }
 
-    /// Whether a person said that tools may write a path.
+    /// Whether a person said that tools may write a path, or approved a plan that says so.
     pub(crate) fn is_allowed(&self, path: &str) -> bool {
-        self.allowed.borrow().contains(path)
+        self.allowed.borrow().contains(path) || self.planned.borrow().contains(path)
     }
 
     /// Whether a path is protected itself.

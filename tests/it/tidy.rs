@@ -17,6 +17,7 @@ const WORDS: &[&str] = &[
     "clock",
     "excerpt",
     "host",
+    "instructions",
     "shell_quote",
     "wrap",
     "interrupt",

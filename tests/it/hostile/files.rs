@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::contents;
 use crate::support::pty::Terminal;
-use crate::support::todo::task_work;
+use crate::support::todo::{self, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 /// What nobody may get to see.
@@ -315,4 +315,60 @@ fn what_git_acts_on_is_shown_before_it_is_recorded() {
     assert_eq!(sandbox.read(".githooks/post-commit"), "#!/bin/sh\n");
     assert!(!sandbox.exists("lib/.gitattributes") && !sandbox.exists(".githooks/pre-commit"));
     sandbox.assert_sound();
+}
+
+/// Files for agents that a model overwrites and adds, by a tool and by a command.
+fn for_agents(sandbox: Sandbox) -> Sandbox {
+    sandbox.write("AGENTS.md", "Theirs.\n");
+    sandbox.commit_all("how to work here");
+    let command = "mkdir -p .claude .github; echo '{}' >.claude/settings.json; \
+        echo Mine. >.github/copilot-instructions.md; echo Mine. >>AGENTS.md";
+    let calls = [
+        ("write_file", json!({"path": "CLAUDE.md", "content": "Mine.\n"})),
+        ("run_command", json!({"command": command})),
+        ("write_file", json!({"path": ".cursorrules", "content": "Mine.\n"})),
+    ];
+    in_first_task(&sandbox, &calls, vec![task_work("TASK-001"), Reply::text("Done.")]);
+    sandbox
+}
+
+#[test]
+fn files_that_instruct_agents_are_left_to_a_person() {
+    let sandbox = for_agents(Sandbox::new());
+    let outcome = sandbox.auto(&[]).exits(0);
+    let paths = ["AGENTS.md", "CLAUDE.md", ".cursorrules", ".claude/settings.json"];
+    let paths = paths.into_iter().chain([".github/copilot-instructions.md"]);
+    let outcome = paths.fold(outcome, |outcome, path| {
+        outcome.says(&format!("{path} was left as it is: it instructs agents and no task"))
+    });
+    drop(outcome);
+    assert_eq!(sandbox.read("AGENTS.md"), "Theirs.\n");
+    let changed = sandbox.git(&["diff", "--name-only", "main", "cowork/todo"]);
+    let fits = |path: &str| [".cowork/", "lib/", "todo.sh"].iter().any(|ok| path.starts_with(ok));
+    assert!(changed.lines().all(fits), "{changed}");
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let told = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
+    let told = told.unwrap().tool_results();
+    assert!(told[0].contains("CLAUDE.md is protected: it instructs agents"), "{}", told[0]);
+    assert!(told[1].contains("AGENTS.md") && told[1].contains("was put back"), "{}", told[1]);
+    let report = sandbox.artifact("delivery_report.md");
+    assert!(report.contains("These files instruct agents, so no model changes them"), "{report}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_task_of_the_plan_that_names_a_file_for_agents_may_write_it() {
+    let sandbox = for_agents(Sandbox::new());
+    let mut draft = Reply::call("save_plan_doc", json!({"content": "# Plan\n\nIn order.\n"}));
+    for index in 0..todo::TASKS.len() {
+        let mut task = todo::task(index);
+        if index == 0 {
+            task["files_to_create"].as_array_mut().unwrap().push("CLAUDE.md".into());
+        }
+        draft = draft.and("create_task", task);
+    }
+    sandbox.script("plan", draft);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0).says("AGENTS.md was left as it is");
+    assert_eq!(sandbox.blob("cowork/todo", "CLAUDE.md"), "Mine.\n");
+    assert!(sandbox.git_fails(&["cat-file", "-e", "cowork/todo:.cursorrules"]));
 }

@@ -1,5 +1,5 @@
-//! What git itself acts upon: attributes, submodules, and the hooks and configuration that lie in
-//! the tree. The next git command follows them, outside of every wall, and they decide what a
+//! What git itself acts upon (attributes, submodules, and the hooks and configuration that lie in
+//! the tree), and what agents do (`AGENTS.md`, `.claude/`). The next git command or agent follows them, outside of every wall, and they decide what a
 //! person gets to see of a difference. So a model changes none of them: what a tool was to write
 //! there is kept for a person to decide about, and what a command has changed there is put back
 //! before anything else happens, and kept likewise.
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use crate::instructions::{self, instructs_agents, why_protected};
 use crate::workspace::atomic_file;
 use crate::workspace::files::guard::means;
 use crate::workspace::journal::{Fingerprint, Written};
@@ -124,7 +125,8 @@ pub(crate) fn is_acted_on(tree: &WorkingTree, path: &str) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let known = acted_on(tree);
-    NAMED.iter().any(|(dotted, short)| means(name, dotted, short))
+    instructs_agents(&path)
+        || NAMED.iter().any(|(dotted, short)| means(name, dotted, short))
         || known.files.iter().any(|file| file.to_lowercase() == path)
         || known.folders.iter().any(|folder| {
             let rest = path.strip_prefix(&folder.to_lowercase());
@@ -149,7 +151,8 @@ pub(crate) fn leave_to_person(
     path: &str,
     content: Option<&[u8]>,
 ) -> Result<(), Refusal> {
-    if !is_acted_on(tree, path) {
+    let is_planned = instructs_agents(path) && tree.protection.is_allowed(path);
+    if is_planned || !is_acted_on(tree, path) {
         return Ok(());
     }
     let kept = (|| {
@@ -177,8 +180,9 @@ pub(crate) fn leave_to_person(
         }
     };
     Err(Refusal::protected(format!(
-        "{path} is protected: git itself acts on it, so a person decides about it. Nothing was \
-         written; {kept}. Go on with the rest, and do not try it another way"
+        "{path} is protected: {}, so a person decides about it. Nothing was written; {kept}. Go on \
+         with the rest, and do not try it another way",
+        why_protected(path)
     )))
 }
 
@@ -213,6 +217,7 @@ fn acted_on_paths(tree: &WorkingTree) -> BTreeSet<String> {
     let known = acted_on(tree);
     let mut paths = known.files.clone();
     paths.extend(NAMED.iter().map(|(name, _)| (*name).to_owned()));
+    paths.extend(instructions::at_top().map(str::to_owned));
     let mut folders: Vec<String> = known.folders.iter().cloned().collect();
     while let Some(folder) = folders.pop() {
         paths.insert(folder.clone());

@@ -13,7 +13,8 @@ struct Hooked(PathBuf);
 
 impl Tracking for Hooked {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-        let paths = ["src/.gitattributes", "src/made"].map(str::to_owned).into_iter();
+        let paths =
+            ["src/.gitattributes", "src/made", "src/CLAUDE.md"].map(str::to_owned).into_iter();
         Ok(paths.filter(|path| self.0.join(path).exists()).collect())
     }
 
@@ -197,4 +198,35 @@ fn what_a_killed_command_changed_is_put_back_by_the_next_process() {
     tree.reopened();
     assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
     assert!(tree.workspace.edit(".githooks/pre-commit", &[edit("evil", "worse")]).is_err());
+}
+
+#[test]
+fn what_instructs_agents_is_written_where_a_plan_names_it_and_nowhere_else() {
+    let tree = tree();
+    tree.put("AGENTS.md", "theirs\n");
+    let refusal = tree.edit("AGENTS.md", "theirs", "mine").unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Protected);
+    assert!(refusal.message.contains("it instructs agents and no task of the plan names it"));
+    for path in ["CLAUDE.md", "lib/.claude/settings.json", ".github/copilot-instructions.md"] {
+        assert!(tree.workspace.write(path, "mine\n").is_err(), "{path}");
+    }
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
+    tree.put("AGENTS.md", "evil\n");
+    tree.put("src/CLAUDE.md", "evil\n");
+    tree.put(".claude/settings.local.json", "evil\n");
+    let put_back = watch.end().unwrap().put_back;
+    assert_eq!(put_back, [".claude/settings.local.json", "AGENTS.md", "src/CLAUDE.md"]);
+    assert_eq!(tree.get("AGENTS.md"), "theirs\n");
+    assert!(!tree.root().join("src/CLAUDE.md").exists());
+
+    let planned = ["CLAUDE.md", "src/CLAUDE.md", "etc/gitconfig"].map(str::to_owned);
+    tree.workspace.protection().plan(planned);
+    tree.workspace.write("CLAUDE.md", "mine\n").unwrap();
+    assert!(tree.workspace.proposals().may_be_recorded("CLAUDE.md"));
+    assert!(tree.edit("AGENTS.md", "theirs", "mine").is_err());
+    assert!(tree.workspace.write("etc/gitconfig", "mine\n").is_err());
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
+    tree.put("src/CLAUDE.md", "made\n");
+    assert!(watch.end().unwrap().put_back.is_empty());
+    assert_eq!(tree.get("src/CLAUDE.md"), "made\n");
 }
