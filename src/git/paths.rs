@@ -69,6 +69,21 @@ pub fn changed(git: &Git, from: &Oid, to: &Oid) -> Result<Vec<String>> {
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
+/// The renames that the commits of a branch have made since another commit, oldest first: old and new
+/// path.
+///
+/// # Errors
+/// Git fails.
+pub fn renames(git: &Git, since: Option<&Oid>, tip: &Oid) -> Result<Vec<(String, String)>> {
+    let log = git.read(["log", "--no-show-signature", "--reverse", "--topo-order", "--no-merges"]);
+    let log = log.args(["--format=", "-z", "-M", "--diff-filter=R", "--name-status"]);
+    let since = since.map(|commit| format!("^{commit}"));
+    let said = log.arg(tip.as_str()).args(since).arg("--").checked()?.stdout;
+    let words: Vec<String> = nul_texts(&said).filter(|word| !word.trim().is_empty()).collect();
+    let renames = words.chunks_exact(3).map(|words| (words[1].clone(), words[2].clone()));
+    Ok(renames.collect())
+}
+
 /// The newest commit of a range that changed a file or folder: its short id and its subject.
 ///
 /// # Errors

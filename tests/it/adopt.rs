@@ -205,6 +205,30 @@ fn merges_fixups_and_deletions_are_no_tasks_of_their_own() {
 }
 
 #[test]
+fn commits_whose_files_were_moved_later_are_tasks_of_their_own() {
+    let sandbox = ten();
+    sandbox.git(&["switch", "-q", "feature/todo-list"]);
+    sandbox.git(&["mv", "lib", "src"]);
+    sandbox.git(&["commit", "-qm", "Move lib to src"]);
+    sandbox.commit_file("gone.sh", "echo gone\n", "Add what is dropped again");
+    sandbox.git(&["rm", "-q", "gone.sh"]);
+    sandbox.git(&["commit", "-qm", "Drop it"]);
+    sandbox.commit_file("more.sh", "echo more\n", "Add more");
+    sandbox.git(&["switch", "-q", "main"]);
+    adopt(&sandbox, &["--review", "wait"]).exits(3).says("14 commits").says("12 tasks");
+    let plan = sandbox.blob("HEAD", ".cowork/sessions/todo-list/plan.md");
+    for words in [
+        "### TASK-003 Write part 3\n\n`FEAT-001` `REQ-001` `src/part3.sh`\n",
+        "### TASK-011 Move lib to src (+ 2 commits)\n",
+        "by Ana Example: Add what is dropped again\n",
+        "by Ana Example: Drop it\n",
+        "### TASK-012 Add more\n\n`FEAT-001` `REQ-001` `more.sh`\n",
+    ] {
+        assert!(plan.contains(words), "{words}\n---\n{plan}");
+    }
+}
+
+#[test]
 fn what_cannot_be_adopted_is_refused() {
     let mut sandbox = ten();
     let before = sandbox.all_refs();

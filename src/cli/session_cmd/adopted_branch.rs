@@ -7,7 +7,7 @@ use crate::artifact::record_diff::count;
 use crate::artifact::sections::Record;
 use crate::artifact::specs::{Drafted, draft};
 use crate::artifact::{AdoptedTask, Feature, IdKind, Requirement, SessionOrigin, Task};
-use crate::git::{Commit, Git, Oid};
+use crate::git::{self, Commit, Git, Oid};
 use crate::session::{Trailers, key};
 use crate::ui::one_line;
 
@@ -60,8 +60,10 @@ impl Adopted {
     ) -> anyhow::Result<Self> {
         let all = commits.len();
         let mut tasks: Vec<Work> = Vec::new();
+        let since = commits.last().and_then(|oldest| oldest.parents.first());
+        let renames = git::paths::renames(git, since, tip)?;
         for commit in commits.into_iter().rev().filter(|commit| commit.parents.len() < 2) {
-            let Some(files) = files(git, tip, &commit)? else { continue };
+            let Some(files) = files(git, tip, &commit, &renames)? else { continue };
             let fixed = fixed_by(commit.subject());
             let named = fixed.and_then(|subject| {
                 let is_it = |work: &Work| work.commits.iter().any(|one| one.subject() == subject);
@@ -177,6 +179,12 @@ impl Work {
         self.files.truncate(MOST_FILES);
     }
 
+    fn join(&mut self, other: Self) {
+        let mut files = Some(other.files);
+        let commits = other.commits.into_iter();
+        commits.for_each(|one| self.add(one, files.take().unwrap_or_default()));
+    }
+
     fn title(&self) -> String {
         let first = self.commits.first().map(Commit::subject).unwrap_or_default();
         let first = one_line(first, TITLE);
@@ -194,7 +202,11 @@ impl Work {
             let body = commit.message.split_once('\n').map_or("", |(_, body)| body).trim();
             let body: String = body.chars().take(BODY).collect();
             let by = one_line(name(&commit.author), TITLE);
-            out += &format!("Commit {} by {by}.\n\n", commit.id.abbreviated());
+            let subject = one_line(commit.subject(), BODY);
+            // The title says that of a single one.
+            let is_title = self.commits.len() == 1 && subject.chars().count() < TITLE;
+            let subject = if is_title { ".".to_owned() } else { format!(": {subject}") };
+            out += &format!("Commit {} by {by}{subject}\n\n", commit.id.abbreviated());
             if !body.is_empty() {
                 out += &format!("{body}\n\n");
             }
@@ -222,9 +234,14 @@ fn fixed_by(subject: &str) -> Option<&str> {
     Some(fixed_by(rest).unwrap_or(rest))
 }
 
-/// The files of a commit that the branch still has and that a plan can name; `None` where the commit
-/// changes nothing.
-fn files(git: &Git, tip: &Oid, commit: &Commit) -> anyhow::Result<Option<Vec<String>>> {
+/// The files of a commit that the branch still has, maybe by a later name, and that a plan can name;
+/// `None` where the commit changes nothing.
+fn files(
+    git: &Git,
+    tip: &Oid,
+    commit: &Commit,
+    renames: &[(String, String)],
+) -> anyhow::Result<Option<Vec<String>>> {
     let reader = git.reader();
     let changes = reader.diff(commit.parents.first(), &commit.id)?;
     if changes.is_empty() {
@@ -235,21 +252,34 @@ fn files(git: &Git, tip: &Oid, commit: &Commit) -> anyhow::Result<Option<Vec<Str
     let fits = |path: &&str| !path.starts_with(".cowork/") && !path.contains(odd);
     let names: Vec<&str> = paths.iter().map(String::as_str).filter(fits).collect();
     let there = reader.entries(tip, &names)?;
-    let there = names.into_iter().zip(there).filter(|(_, entry)| entry.is_some());
-    Ok(Some(there.map(|(path, _)| path.to_owned()).take(MOST_FILES).collect()))
+    let (there, gone): (Vec<_>, Vec<_>) =
+        names.into_iter().zip(there).partition(|(_, entry)| entry.is_some());
+    let mut found: Vec<String> = there.into_iter().map(|(path, _)| path.to_owned()).collect();
+    let now: Vec<&str> = gone.into_iter().map(|(path, _)| renamed(path, renames)).collect();
+    let there = reader.entries(tip, &now)?;
+    for (path, _) in now.into_iter().zip(there).filter(|(_, entry)| entry.is_some()) {
+        if fits(&path) && !found.iter().any(|one| one == path) {
+            found.push(path.to_owned());
+        }
+    }
+    found.truncate(MOST_FILES);
+    Ok(Some(found))
 }
 
-/// A commit of whose files none is left is part of the task before it, or of the one after it.
+/// What a file is called after all renames, which come oldest first.
+fn renamed<'a>(path: &'a str, renames: &'a [(String, String)]) -> &'a str {
+    renames.iter().fold(path, |path, (old, new)| if path == old { new } else { path })
+}
+
+/// A commit of whose files none is left is part of the task before it; before any task that has files,
+/// of the first one.
 fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for work in tasks {
-        let joins = work.files.is_empty() || out.last().is_some_and(|last| last.files.is_empty());
-        match out.last_mut().filter(|_| joins) {
-            Some(last) => {
-                let Work { commits, files } = work;
-                let mut files = Some(files);
-                commits.into_iter().for_each(|one| last.add(one, files.take().unwrap_or_default()));
-            }
+        // Only the first can be without files.
+        let is_first = out.last().is_some_and(|last| last.files.is_empty());
+        match out.last_mut().filter(|_| work.files.is_empty() || is_first) {
+            Some(last) => last.join(work),
             None => out.push(work),
         }
     }
@@ -261,11 +291,7 @@ fn join(tasks: Vec<Work>, each: usize) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for (at, work) in tasks.into_iter().enumerate() {
         match out.last_mut().filter(|_| at % each != 0) {
-            Some(last) => {
-                let Work { commits, files } = work;
-                let mut files = Some(files);
-                commits.into_iter().for_each(|one| last.add(one, files.take().unwrap_or_default()));
-            }
+            Some(last) => last.join(work),
             None => out.push(work),
         }
     }
