@@ -17,14 +17,14 @@ pub(super) struct Serves {
     pub requirements: Vec<String>,
 }
 
-/// The task of a group that comes after `number` others, with its sub-tasks.
+/// The task of a group that comes after `number` others, with its sub-tasks; none where all is ticked.
 pub(super) fn tasks_of(
     group: &Group,
     number: &mut u32,
     serves: &dyn Fn(&Group, Option<&Line>) -> Serves,
     is_file: &dyn Fn(&str) -> bool,
 ) -> Vec<Task> {
-    if group.title.is_empty() || group.open.len() == 1 {
+    if group.title.is_empty() || group.open.len() <= 1 {
         let one = |line: &Line| {
             *number += 1;
             let Serves { feature, requirements } = serves(group, Some(line));
@@ -80,5 +80,27 @@ fn described(group: &Group, line: &Line) -> String {
     match &group.goal {
         Some(goal) => format!("{}\n\n{goal}", line.text),
         None => line.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tasks::groups;
+    use super::*;
+
+    #[test]
+    fn a_heading_whose_tasks_are_all_ticked_is_not_planned() {
+        let text = "# Tasks\n\n## 1. Setup\n\n- [x] 1.1 Begin\n- [X] 1.2 Go on\n\n## 2. Work\n\n\
+                    - [ ] 2.1 Do a\n- [ ] 2.2 Do b\n";
+        let serves = |_: &Group, _: Option<&Line>| Serves {
+            feature: "FEAT-001".to_owned(),
+            requirements: Vec::new(),
+        };
+        let mut number = 0;
+        let groups = groups(text);
+        let tasks =
+            groups.iter().flat_map(|group| tasks_of(group, &mut number, &serves, &|_| true));
+        let ids: Vec<String> = tasks.map(|task| format!("{} {}", task.id, task.title)).collect();
+        assert_eq!(ids, ["TASK-001 2. Work", "TASK-001.1 2.1 Do a", "TASK-001.2 2.2 Do b"]);
     }
 }
