@@ -2,7 +2,7 @@
 //! lines that were moved or copied from other files of a commit are followed. One process for a file;
 //! libgit2 knows nothing of `-C`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context as _, Result};
 
@@ -79,6 +79,18 @@ pub fn blame(
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
     // Git says it where there are no such lines.
     if found.is_empty() { asked(lines) } else { Ok(found) }
+}
+
+/// The commits at which the history of a shallow clone ends: what they changed is not known here.
+///
+/// # Errors
+/// The list of them cannot be read.
+pub fn shallow_ends(git: &Git) -> Result<HashSet<Oid>> {
+    match std::fs::read_to_string(git.common_dir().join("shallow")) {
+        Ok(list) => list.lines().map(|id| Ok(id.trim().parse()?)).collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
+        Err(error) => Err(error).context("reading where a shallow clone's history ends"),
+    }
 }
 
 /// Reads `git blame --porcelain`: of each commit what it is comes once, before the first of its lines.

@@ -28,7 +28,8 @@ pub struct Answer {
     pub lines: [usize; 2],
     /// The lines.
     pub text: Vec<String>,
-    /// `task`, `adopted`, `stage`, `squash`, `merge`, `hook`, `person`, `outside`, `before` or `uncommitted`.
+    /// `task`, `adopted`, `stage`, `squash`, `merge`, `hook`, `person`, `outside`, `before`,
+    /// `shallow` (a shallow clone's history ends there) or `uncommitted`.
     pub origin: &'static str,
     /// How the task is known: `commit`, `plan`; `session` where only the session is; `nothing`.
     pub known_by: &'static str,
@@ -205,6 +206,7 @@ fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &Source) -> 
         SourceKind::Stage => "stage",
         SourceKind::Squash => "squash",
         SourceKind::Merge => "merge",
+        SourceKind::Shallow => "shallow",
         SourceKind::Hook(name) => {
             hook.clone_from(name);
             "hook"

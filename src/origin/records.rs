@@ -1,6 +1,6 @@
 //! The records of a session as they are at one commit.
 
-use crate::artifact::{Component, Feature, Plan, Requirement, Store, Task};
+use crate::artifact::{Artifact, Component, Feature, Files as _, Plan, Requirement, Store, Task};
 use crate::git::{Git, Oid};
 use crate::session::{CommittedFiles, SessionName};
 
@@ -15,6 +15,8 @@ pub struct Records {
     pub components: Vec<Component>,
     /// Tasks, with sub-tasks.
     pub plan: Plan,
+    /// What the delivery report says that tasks changed: a task's id with the files.
+    pub changed: Vec<(String, Vec<String>)>,
 }
 
 /// What a task is for.
@@ -38,6 +40,11 @@ impl Records {
             features: store.features().unwrap_or_default().features,
             components: store.design().unwrap_or_default().components,
             plan: store.plan().unwrap_or_default(),
+            changed: files
+                .read(Artifact::DeliveryReport)
+                .ok()
+                .flatten()
+                .map_or_else(Vec::new, |report| changed(&report)),
         }
     }
 
@@ -51,9 +58,16 @@ impl Records {
         self.plan.tasks.iter().find(|task| task.id == id)
     }
 
-    /// The top-level tasks that name a file, themselves or in a sub-task.
+    /// The top-level tasks that name a file, themselves or in a sub-task, and those that changed it, as
+    /// the delivery report says.
     pub fn naming<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Task> {
-        self.tasks().filter(move |task| self.plan.files_of(&task.id).any(|file| file == path))
+        let changed = move |id: &str| {
+            let mut own = self.changed.iter().filter(|(task, _)| task == id);
+            own.any(|(_, files)| files.iter().any(|file| file == path))
+        };
+        self.tasks().filter(move |task| {
+            self.plan.files_of(&task.id).any(|file| file == path) || changed(&task.id)
+        })
     }
 
     /// The features that a task and its sub-tasks work on, its own first.
@@ -94,9 +108,48 @@ impl Records {
     }
 }
 
+/// The tasks below `## Changes` of a delivery report, with the files in backticks behind each.
+fn changed(report: &str) -> Vec<(String, Vec<String>)> {
+    let lines = report.lines().skip_while(|line| line.trim_end() != "## Changes").skip(1);
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines.take_while(|line| !line.starts_with("## ")) {
+        if let Some(item) = line.strip_prefix("- ") {
+            let id = item.split(' ').next().unwrap_or_default();
+            found.push((id.to_owned(), Vec::new()));
+        }
+        let Some((_, files)) = found.last_mut() else { continue };
+        files.extend(line.split('`').skip(1).step_by(2).map(|file| file.replace("\\|", "|")));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_says_which_task_changed_which_file() {
+        let report = "T\n\n- TASK-009 x: `no`\n\n## Changes\n\n2 files: 1 line added, 0 removed.\n\n\
+                      - TASK-001 One: `a.rs`,\n  `b.rs`\n- TASK-002 Two: `b.rs` and 2 more\n- … and 1 \
+                      more: `git cowork show todo plan`\n\n## Checks\n\n- TASK-003 x: `no`\n";
+        let found = changed(report);
+        assert_eq!(found[0], ("TASK-001".to_owned(), vec!["a.rs".to_owned(), "b.rs".to_owned()]));
+        assert_eq!(found[1], ("TASK-002".to_owned(), vec!["b.rs".to_owned()]));
+        let records = Records {
+            plan: Plan {
+                tasks: vec![
+                    task("TASK-001", "One", &[], &[]),
+                    task("TASK-002", "Two", &["c.rs"], &[]),
+                ],
+                ..Plan::default()
+            },
+            changed: found,
+            ..Records::default()
+        };
+        let naming = |path| records.naming(path).map(|task| task.id.as_str()).collect::<Vec<_>>();
+        assert_eq!(naming("b.rs"), ["TASK-001", "TASK-002"]);
+        assert_eq!(naming("c.rs"), ["TASK-002"]);
+    }
 
     fn task(id: &str, title: &str, files: &[&str], requirements: &[&str]) -> Task {
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();

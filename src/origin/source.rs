@@ -1,7 +1,7 @@
 //! What lines come from: the commit they came with, and what that says of itself.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::around::{Around, around};
 use super::sessions::{Known, Sessions, named_by};
 use super::{hook, squash};
 use crate::config::Config;
-use crate::git::blame::{Blamed, blame};
+use crate::git::blame::{Blamed, blame, shallow_ends};
 use crate::git::{Commit, Git, Oid};
 use crate::session::{Entry, Kind, RefNames, Trailers, key, own_tasks};
 
@@ -19,7 +19,7 @@ use crate::session::{Entry, Kind, RefNames, Trailers, key, own_tasks};
 pub enum Certainty {
     /// Its commit names it.
     Commit,
-    /// It is the only one of those the commit holds whose files are in the plan.
+    /// It is the only one of those the commit holds that the plan or the delivery report names for the file.
     Plan,
     /// Only the session is known, with the tasks that name the file, if any.
     Session,
@@ -56,6 +56,8 @@ pub enum SourceKind {
     Merge,
     /// One of a session in which a hook wrote the line; its name, where that is recorded.
     Hook(Option<String>),
+    /// The one at which a shallow clone's history ends: all that is older seems to come with it.
+    Shallow,
     /// One of a person's.
     Person(Around),
 }
@@ -118,6 +120,7 @@ pub struct Origins<'a> {
     /// The sessions that commits name.
     pub sessions: Sessions<'a>,
     said: RefCell<HashMap<Oid, Rc<Said>>>,
+    shallow: OnceCell<HashSet<Oid>>,
     inner: RefCell<HashMap<Place, Rc<Vec<Blamed>>>>,
     pub(super) arounds: RefCell<HashMap<Oid, Around>>,
 }
@@ -128,6 +131,7 @@ impl<'a> Origins<'a> {
         Self {
             sessions: Sessions::new(git, refs, config, at),
             said: RefCell::default(),
+            shallow: OnceCell::new(),
             inner: RefCell::default(),
             arounds: RefCell::default(),
         }
@@ -186,6 +190,10 @@ impl<'a> Origins<'a> {
     }
 
     fn read(&self, commit: Commit) -> anyhow::Result<Said> {
+        if self.ends_at(&commit.id)? {
+            let (commit, kind) = (Rc::new(commit), SourceKind::Shallow);
+            return Ok(Said { commit, kind, entry: None, parts: Vec::new(), unknown: None });
+        }
         let trailers = Trailers::parse(&commit.message);
         let is_merge = commit.parents.len() > 1;
         if !is_merge && let Some(parts) = squash::parts(self, &commit, &trailers)? {
@@ -225,6 +233,15 @@ impl<'a> Origins<'a> {
         };
         let parts = vec![Part { known, tasks, tip: None }];
         Ok(Said { commit: Rc::new(commit), kind, entry, parts, unknown: None })
+    }
+
+    /// Whether a shallow clone's history ends at a commit.
+    fn ends_at(&self, commit: &Oid) -> anyhow::Result<bool> {
+        if let Some(ends) = self.shallow.get() {
+            return Ok(ends.contains(commit));
+        }
+        let ends = shallow_ends(self.git())?;
+        Ok(self.shallow.get_or_init(|| ends).contains(commit))
     }
 
     /// The tasks a session has planned itself.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::source::{Certainty, Origins, Source};
+use super::source::{Certainty, Origins, Source, SourceKind};
 use crate::git::{Git, Oid, TreeChangeKind};
 use crate::session::{Session, code_changes, related_commits};
 
@@ -38,6 +38,10 @@ pub struct Standing {
     pub tasks: BTreeMap<String, OfTask>,
     /// Those of no single task.
     pub others: Vec<FileLines>,
+    /// By task, the files of these that may hold lines of it.
+    pub shared: BTreeMap<String, BTreeSet<String>>,
+    /// Some lines come from beyond the end of a shallow clone's history.
+    pub is_cut: bool,
     /// Files that were not looked into, for there are too many of them.
     pub left_out: usize,
 }
@@ -64,6 +68,7 @@ pub fn standing(origins: &Origins<'_>, session: &Session) -> anyhow::Result<Stan
 
 impl Standing {
     fn add(&mut self, path: &str, lines: [usize; 2], source: &Source, session: &Session) {
+        self.is_cut |= source.kind == SourceKind::Shallow;
         let folder = session.name.artifact_dir();
         let is_its = source.known.as_ref().is_some_and(|k| k.session.name.artifact_dir() == folder);
         if !is_its {
@@ -78,7 +83,12 @@ impl Standing {
                 of.commits.extend(commit.filter(|commit| !of.commits.contains(commit)));
                 &mut of.files
             }
-            None => &mut self.others,
+            None => {
+                for task in &source.tasks {
+                    self.shared.entry(task.clone()).or_default().insert(path.to_owned());
+                }
+                &mut self.others
+            }
         };
         match files.last_mut().filter(|last| last.path == path) {
             Some(last) => match last.lines.last_mut().filter(|[_, end]| end + 1 == lines[0]) {

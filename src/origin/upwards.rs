@@ -1,6 +1,8 @@
 //! The other way: from requirements through features and tasks to the commits and the lines that still
 //! stand: `git cowork trace`, also as JSON.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::answer::Named;
@@ -55,6 +57,9 @@ pub struct Leaf {
     pub files: Vec<FileLines>,
     /// How many.
     pub lines: usize,
+    /// Files with lines that are of it or of another task, which cannot be told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<String>,
 }
 
 /// What a trace is asked for.
@@ -65,6 +70,8 @@ pub struct Asked<'a> {
     pub at_tip: &'a Records,
     /// A requirement, feature, component or task; all without it.
     pub id: Option<&'a str>,
+    /// Whether the repository has a commit.
+    pub is_here: &'a dyn Fn(&str) -> bool,
 }
 
 /// The requirements with their features, tasks, commits and lines; last the lines of no single task,
@@ -93,7 +100,7 @@ pub fn trace(session: &Session, standing: &Standing, asked: &Asked<'_>) -> Vec<B
         let features: Vec<&Feature> = records.features.iter().filter(serving).collect();
         let features = grouped(records, &features, &wanted, whole, leaf);
         let lines = lines_of(&features);
-        let why = (lines == 0).then(|| why_none(&features));
+        let why = (lines == 0).then(|| why_none(&features, standing));
         let named = Named { id: requirement.id.clone(), title: requirement.title.clone() };
         out.push(Branch { requirement: Some(named), features, lines, why, files: Vec::new() });
     }
@@ -169,7 +176,8 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
         // Of lines that stand, a rebase may have made others of the commits that were adopted.
         let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
         let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
-        commits.extend(adopted.map(|(_, commit)| commit.to_owned()));
+        let here = adopted.map(|(_, commit)| commit).filter(|commit| (asked.is_here)(commit));
+        commits.extend(here.map(str::to_owned));
     }
     let new = found.commits.iter().filter(|commit| !commits.contains(commit));
     let new: Vec<String> = new.cloned().collect();
@@ -183,14 +191,29 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
         known_by: if found.by_plan { "plan" } else { "commit" },
         lines: count(&found.files),
         files: found.files.clone(),
+        shared: standing.shared.get(&task.id).into_iter().flatten().cloned().collect(),
     }
 }
 
 /// Why a requirement has no line.
-fn why_none(features: &[OfFeature]) -> String {
+fn why_none(features: &[OfFeature], standing: &Standing) -> String {
     let tasks: Vec<&Leaf> = features.iter().flat_map(|feature| &feature.tasks).collect();
     if tasks.is_empty() {
         return "no task works on it".to_owned();
+    }
+    let shared: BTreeSet<&str> =
+        tasks.iter().flat_map(|task| &task.shared).map(String::as_str).collect();
+    if !shared.is_empty() {
+        let files: Vec<&str> = shared.into_iter().collect();
+        return format!(
+            "which lines of {} are of its tasks cannot be told: several tasks changed them",
+            files.join(", ")
+        );
+    }
+    if standing.is_cut {
+        return "this shallow clone's history ends before its tasks' commits; fetch the rest: git fetch \
+                --unshallow"
+            .to_owned();
     }
     // Those of a change request have their commits in its history, which may be gone.
     let is_open = |task: &&&Leaf| task.commits.is_empty() && task.status != TaskStatus::Completed;

@@ -63,7 +63,8 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
         let text = format!("{files} were not looked into for lines moved there");
         context.ui.emit(Event::Warning { text });
     }
-    let asked = Asked { records: &records, at_tip: &at_tip, id: id.as_deref() };
+    let is_here = |id: &str| id.parse().is_ok_and(|id: Oid| git.reader().commit(&id).is_ok());
+    let asked = Asked { records: &records, at_tip: &at_tip, id: id.as_deref(), is_here: &is_here };
     let branches = trace(&session, &found, &asked);
     if context.global.json {
         let mut out = String::new();
@@ -175,7 +176,9 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
         None => "Of no requirement\n".to_owned(),
     };
     if let Some(why) = &branch.why {
-        let _ = writeln!(out, "  {}", paint.red(&format!("no line stands: {why}")));
+        let shared = branch.features.iter().flat_map(|of| &of.tasks).any(|t| !t.shared.is_empty());
+        let why = if shared { why.clone() } else { format!("no line stands: {why}") };
+        let _ = writeln!(out, "  {}", paint.red(&why));
     }
     for feature in &branch.features {
         out += &of_feature(feature, shown, paint);
@@ -189,11 +192,14 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
 
 fn of_feature<'a>(feature: &'a OfFeature, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
     let mut out = format!("  {} {}\n", feature.id, line(&feature.title));
-    for Leaf { id, title, commits, files: of, lines, known_by, component, .. } in &feature.tasks {
+    for Leaf { id, title, commits, files: of, lines, known_by, component, shared, .. } in
+        &feature.tasks
+    {
         let commits: Vec<&str> = commits.iter().map(|id| id.get(..7).unwrap_or(id)).collect();
         let mut facts = vec![format!("{id} {}", line(title))];
         facts.extend(Some(component.clone()).filter(|component| !component.is_empty()));
         facts.push(match commits.is_empty() {
+            true if !shared.is_empty() => "in the squash of several tasks".to_owned(),
             true => "no commit".to_owned(),
             false => paint.yellow(&commits.join(" ")),
         });
@@ -201,6 +207,10 @@ fn of_feature<'a>(feature: &'a OfFeature, shown: &mut BTreeSet<&'a str>, paint: 
         let is_new = shown.insert(id);
         let above = if is_new || *lines == 0 { "" } else { ", above" };
         facts.push(count(*lines, "line") + by + above);
+        if !shared.is_empty() {
+            let files: Vec<String> = shared.iter().map(|path| line(path)).collect();
+            facts.push(format!("of it or of another task: {}", files.join(", ")));
+        }
         let _ = writeln!(out, "    {}", facts.join(" · "));
         if is_new {
             out += &files(of);

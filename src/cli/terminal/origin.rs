@@ -80,7 +80,9 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
         rows.add("Origin", &note);
     }
     let by_plan = match answer.known_by {
-        "plan" => " · by the plan: no other task in this commit names the file",
+        "plan" => {
+            " · by the plan and the delivery report: they name no other task of this commit for the file"
+        }
         _ => "",
     };
     rows.add_each("Task", told.task.iter().map(|task| named(task) + by_plan));
@@ -166,6 +168,11 @@ fn outside(answer: &Answer) -> String {
     }
     match (answer.origin, &answer.during, &answer.first_session) {
         ("uncommitted", ..) => format!("not committed yet: git diff HEAD -- {}", answer.file),
+        ("shallow", ..) => {
+            "not known: this shallow clone's history ends at this commit; fetch the \
+                            rest: git fetch --unshallow"
+                .to_owned()
+        }
         ("merge", ..) => format!("{who} wrote it while merging: neither side has it"),
         (_, Some(during), _) => {
             format!("{who} wrote it by hand in session {}, after {}", during.session, during.after)

@@ -1,8 +1,8 @@
 //! What is said of lines that no task wrote, of a whole file, and where there is no answer.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{BY_HAND, DIR, delivered, ids, lines, title, why};
+use super::{BY_HAND, DIR, clone_of_main, delivered, ids, lines, title, why};
 use crate::support::Sandbox;
 use crate::support::todo::TASKS;
 
@@ -229,4 +229,50 @@ fn log_names_files_and_features() {
     assert!(
         steps.iter().any(|step| step["event"] == "stage_completed" && step.get("files").is_none())
     );
+}
+
+#[test]
+fn a_file_that_the_report_gives_to_two_tasks_is_of_no_single_one() {
+    let sandbox = delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--squash", "cowork/todo"]);
+    // The plan gives it to one.
+    let path = format!("{DIR}/implementation_plan.json");
+    let mut plan: Value = serde_json::from_str(&sandbox.read(&path)).unwrap();
+    for field in ["files_to_create", "files_to_change"] {
+        let files = plan["tasks"][4][field].as_array_mut().unwrap();
+        files.retain(|file| file != "lib/store.sh");
+    }
+    sandbox.write(&path, &format!("{plan:#}\n"));
+    sandbox.commit_all("All of it");
+    let clone = clone_of_main(sandbox);
+    let answer = why(&clone, "lib/store.sh:4");
+    assert_eq!((&answer["known_by"], &answer["task"]), (&"session".into(), &Value::Null));
+    assert_eq!(ids(&answer["candidates"]), ["TASK-001", "TASK-005"]);
+    let answer = why(&clone, "lib/add.sh:4");
+    assert_eq!((&answer["known_by"], &answer["task"]["id"]), (&"plan".into(), &"TASK-002".into()));
+    let told = clone.cowork(&["trace", "todo", "TASK-001"]).exits(0).stdout;
+    assert!(told.contains("TASK-001 Keep todos in a file · COMP-001 · "), "{told}");
+    assert!(told.contains(" · 0 lines · of it or of another task: lib/store.sh\n"), "{told}");
+    assert!(told.contains("which lines of lib/store.sh are of its tasks cannot be told"), "{told}");
+    assert!(!told.contains("replaced or removed"), "{told}");
+}
+
+#[test]
+fn where_a_shallow_clone_ends_nothing_is_credited() {
+    let mut sandbox = delivered();
+    sandbox.cowork(&["merge"]).exits(0);
+    let clone = sandbox.root().join("clone");
+    let from = format!("file://{}", sandbox.repo().display());
+    sandbox.git(&["clone", "-q", "--depth", "1", "-b", "main", &from, clone.to_str().unwrap()]);
+    sandbox.enter(clone);
+    let answer = why(&sandbox, "lib/add.sh:3");
+    assert_eq!((&answer["origin"], &answer["known_by"]), (&"shallow".into(), &"nothing".into()));
+    assert!(answer.get("task").is_none(), "{answer}");
+    let told = sandbox.cowork(&["why", "lib/add.sh:3"]).exits(0).stdout;
+    assert!(told.contains("history ends at this commit; fetch the rest: git fetch --unshallow"));
+    let told = sandbox.cowork(&["trace", "todo", "REQ-001"]).exits(0).stdout;
+    assert!(told.contains("git fetch --unshallow") && !told.contains("replaced"), "{told}");
+    sandbox.git(&["fetch", "-q", "--unshallow"]);
+    assert_eq!(why(&sandbox, "lib/add.sh:3")["task"]["id"], "TASK-002");
 }
