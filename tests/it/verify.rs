@@ -57,6 +57,18 @@ fn a_good_session_has_no_findings_at_any_stage() {
 }
 
 #[test]
+fn files_of_a_merged_session_may_change_later() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.cowork(&["merge"]).exits(0);
+    sandbox.git(&["mv", "lib/store.sh", "lib/kept.sh"]);
+    sandbox.git(&["rm", "-q", "lib/done.sh"]);
+    sandbox.git(&["commit", "-qm", "the project goes on"]);
+    let said = sandbox.cowork(&["verify"]).exits(0).stdout;
+    assert!(said.contains("todo: all is well"), "{said}");
+}
+
+#[test]
 fn what_was_approved_and_changed_since_is_said_here_and_in_status() {
     let sandbox = whole();
     sandbox.write(&format!("{DIR}/prd.md"), "not committed\n");

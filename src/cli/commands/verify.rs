@@ -1,10 +1,13 @@
 //! `git cowork verify`: what does not hold in the sessions git has, and in the working tree where one
 //! is checked out. Changes nothing without `--fix`, and never switches branches.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::Args;
 
+use crate::artifact::knowledge::KNOWLEDGE;
+use crate::artifact::record_diff::count;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
@@ -55,6 +58,7 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
         args.names.iter().map(|name| session(context, Some(name))).collect::<Result<_, _>>()?
     };
     let mut found = !unreadable.is_empty();
+    let mut told = BTreeSet::new();
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
@@ -65,6 +69,10 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
         if args.fix && (fixable || is_a_branch_here(context, &session)?) {
             session = fix(context, session, &problems)?;
             problems = examine(context, &session)?;
+        }
+        if is_elsewhere(context, &session)? {
+            // Of one file, whatever session is looked at.
+            problems.retain(|one| one.about != KNOWLEDGE || told.insert(one.details.clone()));
         }
         found |= problems.iter().any(Problem::is_error);
         print(context, &session, &problems)?;
@@ -260,7 +268,11 @@ fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::
     if !problems.iter().any(Problem::is_error) {
         let (commits, tip) = (session.history.len(), session.tip.short());
         let noun = if commits == 1 { "commit" } else { "commits" };
-        let _ = writeln!(out, "{name}: all is well ({commits} {noun}, tip {tip})");
+        let well = match problems.len() {
+            0 => "all is well".to_owned(),
+            notes => format!("no errors, {}", count(notes, "note")),
+        };
+        let _ = writeln!(out, "{name}: {well} ({commits} {noun}, tip {tip})");
     }
     for problem in problems {
         let details = sanitize(&problem.details).replace('\n', "\n    ");

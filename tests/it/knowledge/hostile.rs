@@ -116,4 +116,12 @@ fn duplicates_and_contradictions_are_notes() {
         said.contains("'Conventions: tests use sh' and 'Conventions: tests use bats'"),
         "{said}"
     );
+    assert!(said.contains("todo: no errors, ") && !said.contains("all is well"), "{said}");
+    // Also where it was merged, and once for all sessions.
+    sandbox.cowork(&["merge"]).exits(0);
+    sandbox.commit_file("later.txt", "later\n", "main goes on");
+    let said = sandbox.cowork(&["verify"]).exits(0).stdout;
+    assert_eq!(said.matches("knowledge-duplicate").count(), 1, "{said}");
+    assert_eq!(said.matches("knowledge-contradiction").count(), 1, "{said}");
+    assert!(!said.contains("all is well"), "{said}");
 }
