@@ -23,11 +23,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::{
     Attempt, Back, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session, Verdict,
-    artifact_path, attempts, key, reviewer_of,
+    adopted, artifact_path, attempts, key, reviewer_of,
 };
 use crate::artifact::{Artifact, Feedback, Origin, Store};
 use crate::clock;
-use crate::git::{self, Git, Oid};
+use crate::git::{self, Commit, Git, Oid};
 use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages;
@@ -50,7 +50,10 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
     let below = order::below(git, session, &rows, &teller.seen)?;
-    Ok(order::merged(rows, &below))
+    // What was adopted is older than all of it.
+    let mut steps = teller.adopted()?;
+    steps.extend(order::merged(rows, &below));
+    Ok(steps)
 }
 
 struct Teller<'a> {
@@ -68,6 +71,18 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    /// The commits that the session adopted, oldest first.
+    fn adopted(&self) -> anyhow::Result<Vec<Step>> {
+        let found = adopted(self.git, self.session)?.into_iter().rev();
+        let step = |(task, commit): (String, Commit)| Step {
+            commit: Some(commit.id.to_string()),
+            summary: commit.subject().to_owned(),
+            task: Some(task),
+            ..self.blank(commit.committer_time, "commit_adopted", &commit.author)
+        };
+        Ok(found.map(step).collect())
+    }
+
     /// What was left behind, attempt by attempt.
     fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
         let root = RefNames::attempts(&self.session.name);

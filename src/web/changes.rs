@@ -6,6 +6,7 @@ use super::patch::{counts, patch};
 use super::room::{FILES, Room};
 use super::source::{CodeCommit, Source, commit_id, file_id};
 use crate::git::patches::patches;
+use crate::session::adopted;
 use crate::shell_quote::quoted;
 
 pub(super) fn write(
@@ -23,8 +24,10 @@ pub(super) fn write(
             .text(&format!("{earlier} earlier commits are left out here: "));
         html.element("code", &[], "git log").raw("</p>\n");
     }
+    let adopted = adopted(source.git, source.session())?;
     for (n, commit) in commits.iter().enumerate() {
-        of_commit(source, room, html, (n, commit))?;
+        let task = adopted.iter().find(|(_, one)| one.id == commit.commit.id);
+        of_commit(source, room, html, (n, commit, task.map(|(task, _)| task.as_str())))?;
     }
     Ok(())
 }
@@ -33,10 +36,11 @@ fn of_commit(
     source: &Source<'_>,
     room: &mut Room,
     html: &mut Html<'_>,
-    (n, of): (usize, &CodeCommit),
+    (n, of, adopted_as): (usize, &CodeCommit, Option<&str>),
 ) -> anyhow::Result<()> {
     let CodeCommit { commit, parent, files, entry } = of;
     let title = subject(entry.as_ref().map(|entry| &entry.kind), commit.subject());
+    let title = adopted_as.map_or(title.clone(), |task| format!("{task} {title}"));
     html.open("h3", &[("id", &commit_id(n))]).isolated(&title).raw("</h3>\n");
     html.raw("<p class=\"soft\">").element("code", &[], commit.id.short());
     let author = commit.author.split(" <").next().unwrap_or_default();

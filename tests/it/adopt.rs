@@ -89,12 +89,20 @@ fn ten_plain_commits_are_adopted_delivered_and_merged() {
     assert_eq!(features["features"][0]["status"], "delivered");
     let report = sandbox.read(".cowork/sessions/todo-list/delivery_report.md");
     assert!(report.contains("10 files: 20 lines added, 0 removed."), "{report}");
+    assert!(report.contains("\n- TASK-003 Write part 3: `lib/part3.sh`\n"), "{report}");
+    let page = sandbox.cowork(&["show", "--web", "-o", "-"]).exits(0).stdout;
+    let changes = page.split("Changes by task</h2>").nth(1).unwrap();
+    assert!(changes.contains("TASK-003 Write part 3"), "{changes}");
 
     for command in
         [&["verify"][..], &["log"], &["log", "--graph"], &["show", "plan"], &["list", "--all"]]
     {
         sandbox.cowork(command).exits(0);
     }
+    let log = sandbox.cowork(&["log", "--json"]).exits(0).json_lines();
+    let step = log.iter().find(|step| step["task"] == "TASK-003").unwrap();
+    assert_eq!((&step["event"], &step["commit"]), (&"commit_adopted".into(), &commits[2].into()));
+    assert!(sandbox.cowork(&["log"]).exits(0).stdout.contains("Write part 3"));
     why_and_trace(&sandbox, commits[2]);
     sandbox.git(&["init", "-q", "--bare", "../shared.git"]);
     sandbox.git(&["remote", "add", "origin", "../shared.git"]);

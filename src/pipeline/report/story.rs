@@ -15,7 +15,7 @@ use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
 use crate::session::{
-    Attempt, CommittedFiles, Kind, approval_of, attempts, key, reviewer_of, start_of_code,
+    Attempt, CommittedFiles, Kind, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
 };
 use crate::stages;
 
@@ -195,6 +195,12 @@ impl Story {
             if let Some(found) = entry.trailers.get(key::CHECKS) {
                 self.checks.push(found.to_owned());
             }
+        }
+        for (task, commit) in adopted(run.env.git, &run.session)? {
+            let changes = run.env.git.reader().diff(commit.parents.first(), &commit.id)?;
+            let files = changes.into_iter().map(|change| change.path);
+            let files = files.filter(|path| !path.starts_with(".cowork/"));
+            self.done.entry(task).or_default().extend(files);
         }
         for files in self.done.values_mut().chain([&mut self.beside]) {
             files.sort();
