@@ -39,6 +39,13 @@ fn plain_git_answers_the_same() {
     assert!(answer["commit"].as_str().unwrap().starts_with(commit.split(' ').next().unwrap()));
     let task = run("what that task is for", "");
     assert!(task.starts_with("### TASK-002 Add a todo\n\n`FEAT-001` `COMP-001`"), "{task}");
+    // A plan without records of other kinds has its tasks one level higher.
+    let path = ".cowork/sessions/todo/plan.md";
+    let plan = sandbox.blob("HEAD", path);
+    sandbox.write(path, &plan.replace("\n### TASK-", "\n## TASK-"));
+    sandbox.commit_all("headings");
+    assert_eq!(run("what that task is for", ""), task.replace("### TASK-", "## TASK-"));
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let passed = run("who passed the code", "");
     assert!(passed.contains("Cowork-Review: passed\n"), "{passed}");
     assert!(passed.contains("Reviewed-by: Ana Example <ana@example.org>\n"), "{passed}");
