@@ -185,6 +185,11 @@ impl Session {
     pub fn find(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Self> {
         match git.resolve(refs.branch(name).as_str())? {
             Some(tip) => Self::load(git, name, &tip),
+            None if git.resolve(RefNames::archive(name).as_str())?.is_some() => {
+                Err(Error::repository(format!("'{name}' is in the archive"))
+                    .hint(format!("bring it back first: git cowork restore {name}"))
+                    .into())
+            }
             None => Err(Error::repository(format!("there is no session '{name}'"))
                 .hint("list the sessions: git cowork list --all")
                 .into()),

@@ -28,7 +28,7 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
     let git = context.git()?;
-    let session = find::session(context, args.name.as_ref())?;
+    let session = find::readable(context, args.name.as_ref())?;
     let from = left_base(git, &context.refs()?, &session)?;
     let mut paths = Vec::new();
     if args.without_artifacts {

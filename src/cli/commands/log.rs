@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
         return Err(error.hint("each line of --json names the attempt it is part of").into());
     }
     let git = context.git()?;
-    let session = find::session(context, args.session.name.as_ref())?;
+    let session = find::readable(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
     let steps = log(git, &session)?;
     match context.global.json {

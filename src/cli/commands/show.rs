@@ -74,7 +74,7 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
         let error = Error::usage(format!("there is no artifact '{what}'"));
         return Err(hinted(error, what, names, all).into());
     };
-    let session = find::session(context, session.as_ref())?;
+    let session = find::readable(context, session.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
     let files = CommittedFiles::new(context.git()?, &session.name, &session.tip);
     let text = match files.read(*artifact)? {

@@ -31,7 +31,7 @@ pub(crate) const TITLE: usize = 200;
 
 pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let git = context.git()?;
-    let session = find::session(context, args.name.as_ref())?;
+    let session = find::readable(context, args.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;

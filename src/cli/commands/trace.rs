@@ -18,7 +18,9 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid};
 use crate::origin::{Asked, Branch, FileLines, Leaf, OfFeature, Origins, Records, standing, trace};
-use crate::session::{Session, SessionName, default_session, delivered_here, exists, merged_in};
+use crate::session::{
+    Head, Session, SessionName, default_session, delivered_here, exists, merged_in,
+};
 use crate::ui::one_line;
 
 /// Longest title.
@@ -130,8 +132,9 @@ fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::
             let newest =
                 newest.into_iter().max_by(|a, b| a.file.created_at.cmp(&b.file.created_at));
             let Some(session) = newest else {
-                let name = delivered::name(context, None)?;
-                return find::session(context, Some(&name));
+                let found = delivered::name(context, None);
+                let name = found.or_else(|error| newest_archived(context)?.ok_or(error))?;
+                return find::readable(context, Some(&name));
             };
             let text = format!("session {}, the newest delivered one", session.name);
             context.ui.emit(Event::Note { text });
@@ -141,8 +144,15 @@ fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::
     };
     match found {
         Some(session) => Ok(session),
-        None => find::session(context, named),
+        None => find::readable(context, named),
     }
+}
+
+/// The archived session whose newest commit is the youngest.
+fn newest_archived(context: &Context) -> anyhow::Result<Option<SessionName>> {
+    let (sessions, _) = find::every(context, true)?;
+    let delivered = sessions.into_iter().filter(Head::is_completed);
+    Ok(delivered.max_by_key(Head::time).map(|head| head.name().clone()))
 }
 
 /// The commit whose lines are looked at: what is checked out, where that has the session, else its tip.

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
     let git = context.git()?;
     // Of a session by its name the file is meant as that has it, whatever is checked out.
     let (at, here) = match &context.global.session {
-        Some(name) => (find::session(context, Some(name))?.tip, false),
+        Some(name) => (find::readable(context, Some(name))?.tip, false),
         None => (head(git)?, true),
     };
     let Place { path, lines } = Place::of(context, git, &args.place, &at)?;

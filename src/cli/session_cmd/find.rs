@@ -37,6 +37,22 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
     })
 }
 
+/// The session a command that only reads means: like [`session`], also in the archive, which is said.
+pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow::Result<Session> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    if let Some(name) = named.or(context.global.session.as_ref())
+        && let Some(tip) = git.resolve(RefNames::archive(name).as_str())?
+        && git.resolve(refs.branch(name).as_str())?.is_none()
+        && git::refs::remote_branches(git, &refs.short_branch(name))?.is_empty()
+    {
+        context.ui.set_session(name);
+        let text = format!("{name} is in the archive; bring it back: git cowork restore {name}");
+        context.ui.emit(Event::Note { text });
+        return Session::load(git, name, &tip);
+    }
+    session(context, named)
+}
+
 /// The name of that session.
 pub(crate) fn session_name(
     context: &Context,

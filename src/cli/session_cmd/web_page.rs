@@ -26,7 +26,7 @@ pub(crate) fn show(
     output: Option<&Path>,
 ) -> Answer {
     let git = context.git()?;
-    let session = find::session(context, session)?;
+    let session = find::readable(context, session)?;
     find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;

@@ -138,6 +138,25 @@ fn a_requirement_without_a_line_is_named() {
 }
 
 #[test]
+fn an_archived_session_is_found_by_what_only_reads() {
+    let sandbox = delivered();
+    sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
+    sandbox.git(&["branch", "-q", "-D", "cowork/todo"]);
+    let said = "todo is in the archive; bring it back: git cowork restore todo";
+    for command in [
+        &["trace", "todo"][..],
+        &["trace"],
+        &["log", "todo"],
+        &["show", "todo", "plan"],
+        &["status", "todo"],
+    ] {
+        sandbox.cowork(command).exits(0).says(said);
+    }
+    assert_eq!(of(&trace(&sandbox, &[]), "REQ-001")["why"], Value::Null);
+    sandbox.cowork(&["revert", "todo", "--to", "plan"]).exits(5).says("git cowork restore todo");
+}
+
+#[test]
 fn a_squash_is_traced_by_the_plan_where_its_commits_are_gone() {
     let sandbox = delivered();
     sandbox.git(&["switch", "-q", "main"]);
