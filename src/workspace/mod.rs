@@ -52,7 +52,7 @@ pub use refusal::{Refusal, RefusalKind};
 pub use sandbox::run_helper;
 pub use sandbox::{
     Beside, Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT,
-    Overlay, Wanted, Weaker, find_confinement,
+    Overlay, OwnFiles, Wanted, Weaker, find_confinement,
 };
 pub use tracking::{GitControlFiles, Tracking};
 pub use working_tree::WHOLE_FILE_MAX;

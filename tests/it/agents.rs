@@ -2,6 +2,8 @@
 //! Gemini CLI and OpenCode, and every way in which they give no answer.
 
 #[cfg(target_os = "linux")]
+mod own_files;
+#[cfg(target_os = "linux")]
 mod walls;
 
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use crate::cli::session_cmd::workspace;
 use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
 use crate::git::paths;
 use crate::model::{AgentNeeds, Confines, ModelError, Reach, Workplace};
-use crate::pipeline::{reachable, workplace};
+use crate::pipeline::{own_files, reachable, workplace};
 use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
 
 /// Confines the agent programs of a run.
@@ -34,19 +34,19 @@ pub(crate) fn new(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
 
 impl Confines for AgentPlaces {
     fn place(&self, needs: &AgentNeeds, folder: &Path) -> Result<Workplace, ModelError> {
-        needs.make_stores();
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut options = self.options.clone();
         let tree = std::mem::replace(&mut options.root, folder.clone());
         let confinement = &mut options.confinement;
         confinement.fetching = None;
-        confinement.writable.extend(needs.stores.iter().cloned());
+        confinement.own = own_files(needs);
         confinement.readable.extend(needs.program.iter().cloned());
         match options.private.is_set() {
             true => confinement.hidden.push(tree),
             false => {
                 let is_own = |path: &PathBuf| {
-                    self.shows_configuration || needs.stores.iter().any(|own| own.starts_with(path))
+                    self.shows_configuration
+                        || needs.stores.iter().any(|own| own.at.starts_with(path))
                 };
                 let all = AGENT_CONFIGURATION.iter().map(|name| tree.join(name));
                 confinement.hidden.extend(all.filter(|path| !is_own(path)));

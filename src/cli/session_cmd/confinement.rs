@@ -43,6 +43,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         sealed: sealed(git),
         writable: set.writable.iter().map(place).collect(),
         overlays: Vec::new(),
+        own: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
         hidden: Vec::new(),
         git_settings: settings::beginning(git, &OF_GIT)?,

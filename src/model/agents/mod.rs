@@ -7,6 +7,7 @@
 //! ([`Workplace`]). Either way it is confined as commands are, where anything confines these.
 
 mod conversation;
+mod events;
 mod failure;
 mod heard;
 mod look;
@@ -36,6 +37,7 @@ use room::Room;
 
 pub use look::{Look, look};
 pub use presets::{programs, tells_cost, tells_tokens};
+use workplace::OwnStore;
 pub use workplace::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.
@@ -80,7 +82,7 @@ pub(super) struct AgentProgram {
     /// What it uses may stay unknown.
     uncounted: bool,
     /// Where it keeps what is its own.
-    stores: Vec<PathBuf>,
+    stores: Vec<OwnStore>,
     reach: Reach,
     /// Variables that the user lends it.
     lent: Vec<String>,

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::heard::{Heard, count, text};
-use super::usage;
+use super::events;
+use super::heard::Heard;
 use super::workplace::Reach;
 
 /// A program.
@@ -69,7 +69,27 @@ pub(super) struct Store {
     pub in_home: &'static str,
     /// What follows either; empty for itself.
     pub then: &'static str,
+    /// What of it lasts.
+    pub keeps: Keeps,
 }
+
+/// What a confined program changes of such a file or folder, and what is as the user left it: settings,
+/// hooks, commands, plugins and whatever else there is run later, as the user.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Keeps {
+    /// It is a file.
+    pub is_file: bool,
+    /// Names in it whose changes last: credentials, conversations. Folders have a slash at their end; an
+    /// empty name is all of it.
+    pub lasting: &'static [&'static str],
+    /// Names of folders that hold nothing of worth: they are empty, and thrown away.
+    pub fresh: &'static [&'static str],
+    /// Folders in what lasts that hold programs.
+    pub sealed: &'static [&'static str],
+}
+
+/// Nothing that is written there lasts.
+const NOTHING: Keeps = Keeps { is_file: false, lasting: &[], fresh: &[], sealed: &[] };
 
 const PRESETS: [Preset; 4] = [
     Preset {
@@ -97,8 +117,35 @@ const PRESETS: [Preset; 4] = [
             "--strict-mcp-config",
         ],
         stores: &[
-            Store { variable: "CLAUDE_CONFIG_DIR", in_home: ".claude", then: "" },
-            Store { variable: "", in_home: ".claude.json", then: "" },
+            Store {
+                variable: "CLAUDE_CONFIG_DIR",
+                in_home: ".claude",
+                then: "",
+                keeps: Keeps {
+                    lasting: &["projects/", ".credentials.json"],
+                    fresh: &[
+                        "cache",
+                        "debug",
+                        "file-history",
+                        "paste-cache",
+                        "session-env",
+                        "sessions",
+                        "shell-snapshots",
+                        "statsig",
+                        "tasks",
+                        "telemetry",
+                        "todos",
+                    ],
+                    ..NOTHING
+                },
+            },
+            // State, and the servers of tools that it starts.
+            Store {
+                variable: "",
+                in_home: ".claude.json",
+                then: "",
+                keeps: Keeps { is_file: true, ..NOTHING },
+            },
         ],
         hosts: &["api.anthropic.com:443", "console.anthropic.com:443", "platform.claude.com:443"],
         with_key: Some(("ANTHROPIC_API_KEY", "--bare")),
@@ -110,7 +157,7 @@ const PRESETS: [Preset; 4] = [
         set: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         // Else root may not let it write without questions.
         set_confined: &[("IS_SANDBOX", "1")],
-        read: claude,
+        read: events::claude,
         speaks_plainly: false,
         counts: (true, true),
         adds_up: false,
@@ -142,7 +189,16 @@ const PRESETS: [Preset; 4] = [
             "--dangerously-bypass-approvals-and-sandbox",
             "--skip-git-repo-check",
         ],
-        stores: &[Store { variable: "CODEX_HOME", in_home: ".codex", then: "" }],
+        stores: &[Store {
+            variable: "CODEX_HOME",
+            in_home: ".codex",
+            then: "",
+            keeps: Keeps {
+                lasting: &["sessions/", "auth.json"],
+                fresh: &["cache", "log", "shell_snapshots", "tmp"],
+                ..NOTHING
+            },
+        }],
         hosts: &["api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"],
         with_key: None,
         model: "-m",
@@ -151,7 +207,7 @@ const PRESETS: [Preset; 4] = [
         variables: &["CODEX_HOME"],
         set: &[],
         set_confined: &[],
-        read: codex,
+        read: events::codex,
         speaks_plainly: false,
         counts: (true, false),
         adds_up: true,
@@ -166,7 +222,18 @@ const PRESETS: [Preset; 4] = [
         command: &["gemini", "-o", "stream-json", "--approval-mode", "plan", "--skip-trust"],
         confined: &[],
         writes: &["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
-        stores: &[Store { variable: "", in_home: ".gemini", then: "" }],
+        // Its conversations are beside the programs that it has fetched.
+        stores: &[Store {
+            variable: "",
+            in_home: ".gemini",
+            then: "",
+            keeps: Keeps {
+                lasting: &["tmp/", "oauth_creds.json", "google_accounts.json"],
+                fresh: &["history"],
+                sealed: &["tmp/bin"],
+                ..NOTHING
+            },
+        }],
         hosts: &[
             "generativelanguage.googleapis.com:443",
             "cloudcode-pa.googleapis.com:443",
@@ -180,7 +247,7 @@ const PRESETS: [Preset; 4] = [
         variables: &["GOOGLE_CLOUD_PROJECT", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI"],
         set: &[],
         set_confined: &[],
-        read: gemini,
+        read: events::gemini,
         speaks_plainly: false,
         counts: (true, false),
         adds_up: false,
@@ -196,9 +263,31 @@ const PRESETS: [Preset; 4] = [
         confined: &[],
         writes: &["opencode", "run", "--format", "json", "--auto"],
         stores: &[
-            Store { variable: "XDG_CONFIG_HOME", in_home: ".config", then: "opencode" },
-            Store { variable: "XDG_DATA_HOME", in_home: ".local/share", then: "opencode" },
-            Store { variable: "XDG_STATE_HOME", in_home: ".local/state", then: "opencode" },
+            Store {
+                variable: "XDG_CONFIG_HOME",
+                in_home: ".config",
+                then: "opencode",
+                keeps: NOTHING,
+            },
+            // Beside its database there are the database's notes, so all of it lasts but for programs
+            // and repositories of git, whose configuration runs programs.
+            Store {
+                variable: "XDG_DATA_HOME",
+                in_home: ".local/share",
+                then: "opencode",
+                keeps: Keeps {
+                    lasting: &[""],
+                    fresh: &["snapshot", "worktree", "repos"],
+                    sealed: &["bin"],
+                    ..NOTHING
+                },
+            },
+            Store {
+                variable: "XDG_STATE_HOME",
+                in_home: ".local/state",
+                then: "opencode",
+                keeps: Keeps { fresh: &["locks", "log"], ..NOTHING },
+            },
         ],
         // The servers of the models it asks are the user's to list.
         hosts: &["opencode.ai:443", "models.opencode.ai:443", "models.dev:443"],
@@ -209,7 +298,7 @@ const PRESETS: [Preset; 4] = [
         variables: &[],
         set: &[],
         set_confined: &[],
-        read: opencode,
+        read: events::opencode,
         speaks_plainly: false,
         counts: (true, true),
         adds_up: false,
@@ -236,7 +325,7 @@ static OWN: Preset = Preset {
     variables: &[],
     set: &[],
     set_confined: &[],
-    read: own,
+    read: events::own,
     speaks_plainly: true,
     counts: (false, false),
     adds_up: false,
@@ -274,139 +363,4 @@ pub fn tells_tokens(name: &str) -> bool {
 /// Whether it says what that cost.
 pub fn tells_cost(name: &str) -> bool {
     named(name).counts.1
-}
-
-fn kind(event: &Value) -> &str {
-    event["type"].as_str().unwrap_or_default()
-}
-
-fn claude(heard: &mut Heard, event: &Value) {
-    heard.session = text(event, "/session_id").or(heard.session.take());
-    heard.model = text(event, "/model").or(heard.model.take());
-    if kind(event) == "system" {
-        if let Some(why) = text(event, "/error") {
-            heard.error = Some(why);
-        }
-        return;
-    }
-    if kind(event) != "result" {
-        return;
-    }
-    heard.is_whole = true;
-    let said = text(event, "/result").unwrap_or_default();
-    let tokens = |name: &str| count(event, &format!("/usage/{name}"));
-    let cached = tokens("cache_read_input_tokens");
-    let input = tokens("input_tokens") + cached + tokens("cache_creation_input_tokens");
-    if input > 0 {
-        heard.usage = Some(usage(input, tokens("output_tokens"), cached));
-    }
-    heard.usd = event["total_cost_usd"].as_f64();
-    // Its subtype is "success" also where it failed.
-    match event["is_error"].as_bool() {
-        Some(true) => heard.error = Some(said),
-        _ => (heard.text, heard.error) = (said, None),
-    }
-}
-
-fn codex(heard: &mut Heard, event: &Value) {
-    match kind(event) {
-        "thread.started" => heard.session = text(event, "/thread_id"),
-        "item.completed" if event["item"]["type"] == "agent_message" => {
-            heard.text = text(event, "/item/text").unwrap_or_default();
-        }
-        "turn.completed" => {
-            (heard.is_whole, heard.error) = (true, None);
-            let tokens = |name: &str| count(event, &format!("/usage/{name}"));
-            if event["usage"].is_object() {
-                let output = tokens("output_tokens");
-                let cached = tokens("cached_input_tokens");
-                heard.usage = Some(usage(tokens("input_tokens"), output, cached));
-            }
-        }
-        "turn.failed" => {
-            heard.is_whole = true;
-            heard.error = text(event, "/error/message").or(heard.error.take());
-        }
-        // It may go on after that, and says so by ending well.
-        "error" => heard.error = text(event, "/message"),
-        _ => {}
-    }
-}
-
-fn gemini(heard: &mut Heard, event: &Value) {
-    let said = text(event, "/content").unwrap_or_default();
-    match kind(event) {
-        "init" => {
-            heard.session = text(event, "/session_id");
-            heard.model = text(event, "/model");
-        }
-        "message" if event["role"] == "assistant" && event["delta"] == true => {
-            heard.text.push_str(&said);
-        }
-        "message" if event["role"] == "assistant" => heard.text = said,
-        // What it said before it looked at something is not its answer.
-        "tool_use" => heard.text.clear(),
-        "result" => {
-            heard.is_whole = true;
-            if event["status"] == "error" {
-                heard.error = text(event, "/error/message").or(Some("no reason given".to_owned()));
-            }
-            let tokens = |name: &str| count(event, &format!("/stats/{name}"));
-            if event["stats"].is_object() {
-                let (input, output) = (tokens("input_tokens"), tokens("output_tokens"));
-                heard.usage = Some(usage(input, output, tokens("cached")));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn opencode(heard: &mut Heard, event: &Value) {
-    heard.session = text(event, "/sessionID").or(heard.session.take());
-    match kind(event) {
-        "step_start" => {
-            heard.text.clear();
-            heard.is_whole = false;
-        }
-        "text" => heard.text += &text(event, "/part/text").unwrap_or_default(),
-        "step_finish" => {
-            heard.is_whole = true;
-            let tokens = |name: &str| count(event, &format!("/part/tokens/{name}"));
-            if event["part"]["tokens"].is_object() {
-                let cached = tokens("cache/read");
-                let input = tokens("input") + cached + tokens("cache/write");
-                let mut all = heard.usage.unwrap_or_default();
-                all += usage(input, tokens("output"), cached);
-                heard.usage = Some(all);
-            }
-            if let Some(usd) = event["part"]["cost"].as_f64() {
-                heard.usd = Some(heard.usd.unwrap_or(0.0) + usd);
-            }
-        }
-        "error" => {
-            let why = text(event, "/error/data/message").or_else(|| text(event, "/error/name"));
-            heard.error = why.or_else(|| Some("no reason given".to_owned()));
-        }
-        _ => {}
-    }
-}
-
-/// The protocol that the README describes.
-fn own(heard: &mut Heard, event: &Value) {
-    match kind(event) {
-        "result" => {
-            heard.is_whole = true;
-            heard.text = text(event, "/text").unwrap_or_default();
-            heard.model = text(event, "/model");
-            heard.usd = event["cost_usd"].as_f64();
-            let tokens = |name: &str| count(event, &format!("/usage/{name}"));
-            if event["usage"].is_object() {
-                let cached = tokens("cached_input_tokens");
-                let output = tokens("output_tokens");
-                heard.usage = Some(usage(tokens("input_tokens"), output, cached));
-            }
-        }
-        "error" => heard.error = text(event, "/message"),
-        _ => {}
-    }
 }

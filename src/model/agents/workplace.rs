@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use super::presets::Preset;
+use super::presets::{Keeps, Preset};
 use crate::host::Host;
 use crate::model::ModelError;
 use crate::model::meter::Notice;
@@ -80,14 +80,22 @@ pub struct AgentNeeds {
     pub title: String,
     /// The variables it may see.
     pub env: Vec<(String, String)>,
-    /// Files and folders of its own that it reads and writes: its login, its settings, its
-    /// conversations.
-    pub stores: Vec<PathBuf>,
+    /// Files and folders of its own: its login, its settings, its conversations.
+    pub stores: Vec<OwnStore>,
     /// The program itself, with links resolved; where it is a package of npm's, the folder with those it
     /// needs.
     pub program: Option<PathBuf>,
     /// The servers it may reach.
     pub reach: Reach,
+}
+
+/// A file or folder of a program's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnStore {
+    /// Where it is.
+    pub at: PathBuf,
+    /// What of it lasts.
+    pub keeps: &'static Keeps,
 }
 
 impl Reach {
@@ -110,17 +118,6 @@ impl Reach {
     }
 }
 
-impl AgentNeeds {
-    /// Makes its own folders, so that it can be given them.
-    pub fn make_stores(&self) {
-        for folder in self.stores.iter().filter(|store| store.extension().is_none()) {
-            if let Err(error) = std::fs::create_dir_all(folder) {
-                tracing::info!("{} is not there: {error}", folder.display());
-            }
-        }
-    }
-}
-
 /// What a program consists of, as far as that is known by where it is.
 pub(super) fn installed(program: &Path) -> PathBuf {
     const PACKAGES: &str = "node_modules";
@@ -132,14 +129,16 @@ pub(super) fn installed(program: &Path) -> PathBuf {
 }
 
 /// Where a program keeps what is its own.
-pub(super) fn stores(row: &Preset, env: &BTreeMap<String, String>) -> Vec<PathBuf> {
+pub(super) fn stores(row: &Preset, env: &BTreeMap<String, String>) -> Vec<OwnStore> {
     let home = env.get("HOME").map(PathBuf::from);
     let place = |store: &super::presets::Store| {
         let named = env.get(store.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let place = named.or_else(|| Some(home.as_ref()?.join(store.in_home)))?;
         Some(if store.then.is_empty() { place } else { place.join(store.then) })
     };
-    row.stores.iter().filter_map(place).filter(|place| place.is_absolute()).collect()
+    let own = row.stores.iter().filter_map(|store| Some((place(store)?, &store.keeps)));
+    let own = own.filter(|(place, _)| place.is_absolute() && Some(place) != home.as_ref());
+    own.map(|(at, keeps)| OwnStore { at, keeps }).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +149,7 @@ mod tests {
     fn places(name: &str, env: &[(&str, &str)]) -> Vec<String> {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let places = stores(named(name), &env.collect());
-        places.into_iter().map(|place| place.display().to_string()).collect()
+        places.into_iter().map(|store| store.at.display().to_string()).collect()
     }
 
     #[test]
@@ -185,6 +184,7 @@ mod tests {
         let opencode = ["/h/.config/opencode", "/d/opencode", "/h/.local/state/opencode"];
         assert_eq!(places("opencode", &set), opencode);
         assert!(places("gemini", &[]).is_empty());
+        assert!(places("codex", &[home, ("CODEX_HOME", "/h")]).is_empty());
         assert!(places("", &[home]).is_empty());
     }
 }

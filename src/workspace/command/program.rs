@@ -12,7 +12,7 @@ use super::settings::CommandSettings;
 use super::way_out::{Reachable, WayOut, set_variables};
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::refusal::Refusal;
-use crate::workspace::sandbox::{Level, Overlay};
+use crate::workspace::sandbox::{Level, Overlay, OwnFiles};
 
 /// Why a program is not run where a server cannot be told from another.
 const CANNOT_LIMIT: &str = "what confines programs here cannot limit them to some servers";
@@ -31,8 +31,8 @@ pub struct ConfinedProgram {
 /// What a program may reach besides the tree it works in.
 #[derive(Clone, Debug, Default)]
 pub struct Lent {
-    /// To be read and written.
-    pub writable: Vec<PathBuf>,
+    /// What it keeps in a home for itself.
+    pub own: Vec<OwnFiles>,
     /// To be read.
     pub readable: Vec<PathBuf>,
     /// To be seen in its tree.
@@ -77,7 +77,7 @@ impl CommandSettings {
             // could make nothing at the top. What `.git` leads to is out of its reach all the same.
             options.confinement.sealed.clear();
         }
-        options.confinement.writable.extend(lent.writable);
+        options.confinement.own = lent.own;
         options.confinement.readable.extend(lent.readable);
         options.confinement.overlays = lent.overlays;
         options.confinement.hosts = lent.hosts.hosts;

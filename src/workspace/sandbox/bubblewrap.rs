@@ -147,7 +147,9 @@ impl Arguments {
                 }
             }
             match place {
-                Place::Cover(Cover { with: Some(own), .. }) => self.at("--bind", own, at),
+                Place::Cover(Cover { with: Some(own), read_only, .. }) => {
+                    self.at(if *read_only { "--ro-bind" } else { "--bind" }, own, at);
+                }
                 Place::Cover(_) => self.on("--tmpfs", at),
                 Place::Closed => {
                     self.on("--tmpfs", at);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::beside::Beside;
 use super::fetching::Fetching;
+use super::own_files::OwnFiles;
 use super::sweep::Cache;
 use crate::host::Host;
 
@@ -104,6 +105,8 @@ pub struct Confinement {
     /// Folders of other trees that commands see in theirs, and change only for themselves; where that can be
     /// had.
     pub overlays: Vec<Overlay>,
+    /// What a program keeps in a home for itself.
+    pub own: Vec<OwnFiles>,
     /// Readable besides what is installed there, where a home is closed.
     pub readable: Vec<PathBuf>,
     /// Not to be seen, wherever it is.

@@ -14,6 +14,9 @@ const ALL: [(&str, Option<&str>); 4] =
 pub(super) struct Cover {
     pub(super) at: PathBuf,
     pub(super) with: Option<PathBuf>,
+    /// It is only read.
+    #[serde(default)]
+    pub(super) read_only: bool,
 }
 
 /// What is covered where `needed` is worked in; a command's own directories are made in `own`.
@@ -30,7 +33,7 @@ pub(super) fn make(needed: &[PathBuf], own: &Path) -> std::io::Result<Vec<Cover>
         if let Some(dir) = &with {
             make_shared(dir)?;
         }
-        covers.push(Cover { at, with });
+        covers.push(Cover { at, with, read_only: false });
     }
     Ok(covers)
 }

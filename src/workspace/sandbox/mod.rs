@@ -35,6 +35,7 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
 mod nested;
+mod own_files;
 mod place;
 #[cfg(target_os = "linux")]
 mod refused_ports;
@@ -61,6 +62,7 @@ pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
 pub(super) use installed::INSTALLED;
+pub use own_files::OwnFiles;
 pub use settings::OF_GIT;
 pub use spec::HELPER_WORD;
 pub use sweep::Cache;

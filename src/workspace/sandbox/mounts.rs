@@ -144,7 +144,11 @@ fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
     ];
     for cover in &spec.covers {
         covers.push(match &cover.with {
-            Some(own) => Mount { at: cover.at.clone(), kind: Kind::Cover, ..tree(own, INERT)? },
+            Some(own) => {
+                let read_only = if cover.read_only { libc::MOUNT_ATTR_RDONLY } else { 0 };
+                let tree = tree(own, INERT | read_only)?;
+                Mount { at: cover.at.clone(), kind: Kind::Cover, ..tree }
+            }
             None => empty(&cover.at, c"mode=755,size=64m"),
         });
     }

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
 use super::installed::{self, Closed};
+use super::own_files::{self, LentFiles};
 use super::settings::{self, Home};
 use super::{hidden, homes, logins, sweep};
 
@@ -52,6 +53,8 @@ pub(super) struct Place {
     covers: Vec<Cover>,
     /// Homes of which they see only what is installed there or named.
     homes: Vec<PathBuf>,
+    /// What a program keeps in a home for itself.
+    own: LentFiles,
     /// What the user lets them read of a home.
     readable: Vec<PathBuf>,
     /// Settings that variables name.
@@ -96,7 +99,7 @@ impl Place {
         let own = Home::open(&home)?;
         own.write(real.as_deref(), &wanted.git_settings);
         own.own(".cache")?;
-        let readable = existing([], &wanted.readable);
+        let mut readable = existing([], &wanted.readable);
         let mut needed = existing([root.to_owned()], &wanted.writable);
         needed.push(root.to_owned());
         let covers = match level {
@@ -104,13 +107,20 @@ impl Place {
             _ => Vec::new(),
         };
         needed.extend(readable.iter().cloned());
+        let homes = homes::closed(&theirs, &covers, &needed);
+        let own = match level.has_mounts() {
+            true => own_files::mounted(&wanted.own, &homes, &temp.path().join("own"))?,
+            false => own_files::by_rules(&wanted.own),
+        };
+        readable.extend(own.readable.iter().cloned());
         let place = Self {
             root: root.to_owned(),
             home,
             fetched,
             temp,
-            homes: homes::closed(&theirs, &covers, &needed),
+            homes,
             covers,
+            own,
             readable,
             settings,
             lent: wanted.sealed.iter().flat_map(|dir| installed::lent(dir)).collect(),
@@ -141,7 +151,7 @@ impl Place {
 
     /// What commands have for themselves.
     pub(super) fn covers(&self) -> Vec<Cover> {
-        self.covers.clone()
+        self.covers.iter().chain(&self.own.covers).cloned().collect()
     }
 
     /// What the step with the network has for itself; to be called after
@@ -177,7 +187,10 @@ impl Place {
         more.extend(self.settings.iter().map(|(_, file)| file.clone()));
         let covered = self.covers.iter().map(|cover| &cover.at);
         let all = covered.chain(&self.homes).cloned().collect();
-        Closed { all, homes: self.homes.clone() }.kept(&self.theirs, network, &more)
+        let mut kept = Closed { all, homes: self.homes.clone() }.kept(&self.theirs, network, &more);
+        // Of these all is mounted that is seen.
+        kept.retain(|path| !self.own.covers.iter().any(|cover| path.starts_with(&cover.at)));
+        kept
     }
 
     /// The list of users, where commands need one of their own.
@@ -250,7 +263,9 @@ impl Place {
 
     /// What is writable besides the tree.
     pub(super) fn writable(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
-        existing([self.home.clone(), self.tmp()], extras)
+        let mut writable = existing([self.home.clone(), self.tmp()], extras);
+        writable.extend(self.own.writable.iter().cloned());
+        writable
     }
 
     /// What is writable besides the tree for the step with the network: nothing that another
@@ -275,6 +290,7 @@ impl Place {
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
         needed.push(self.root.clone());
+        needed.extend(self.own.places.iter().cloned());
         hidden::among(&self.theirs, &needed, &self.readable)
     }
 

@@ -11,7 +11,7 @@ mod way_out;
 mod worker;
 mod worktree;
 
-pub(crate) use way_out::{reachable, workplace};
+pub(crate) use way_out::{own_files, reachable, workplace};
 pub(crate) use worktree::{discard, discard_empty};
 
 use std::cell::RefCell;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::model::meter::Notice;
 use crate::model::{AgentNeeds, OpenWay, Reach, WayOut, Workplace};
-use crate::workspace::{self, CommandSettings, Reachable};
+use crate::workspace::{self, CommandSettings, OwnFiles, Reachable};
 
 /// How a program works in `folder`, where commands run so.
 pub(crate) fn workplace(
@@ -26,6 +26,19 @@ pub(crate) fn reachable(reach: &Reach) -> Reachable {
         Reach::All => Reachable::default(),
         Reach::Some { hosts, listed } => Reachable { hosts: hosts.clone(), listed: listed.clone() },
     }
+}
+
+/// What it keeps in a home for itself.
+pub(crate) fn own_files(needs: &AgentNeeds) -> Vec<OwnFiles> {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let own = needs.stores.iter().map(|store| OwnFiles {
+        at: store.at.clone(),
+        is_file: store.keeps.is_file,
+        lasting: names(store.keeps.lasting),
+        fresh: names(store.keeps.fresh),
+        sealed: names(store.keeps.sealed),
+    });
+    own.collect()
 }
 
 #[derive(Debug)]

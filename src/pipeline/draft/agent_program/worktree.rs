@@ -190,9 +190,8 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
 
 /// What the program may reach besides its working tree.
 fn lent(needs: &AgentNeeds) -> Lent {
-    needs.make_stores();
     Lent {
-        writable: needs.stores.clone(),
+        own: way_out::own_files(needs),
         network: needs.reach == Reach::All,
         hosts: way_out::reachable(&needs.reach),
         readable: needs.program.iter().cloned().collect(),
