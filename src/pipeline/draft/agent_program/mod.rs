@@ -47,7 +47,12 @@ pub(crate) async fn converse(
     let refused = RefCell::default();
     let worker = Worker::new(model, run, part, &worktree, &refused)?;
     let mut ending = TellsRefused { inner: ending, refused: &refused };
-    conversation::converse_with(run, part, &worker, refusals, &mut ending).await
+    let done = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
+    if done.is_err() {
+        // What it changed was not taken over then.
+        run.recorder().expect_tip(&run.session.tip)?;
+    }
+    done
 }
 
 /// Why a program cannot work here, and what to do.

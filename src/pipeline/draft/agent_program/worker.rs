@@ -88,7 +88,11 @@ impl<'a> Worker<'a> {
         drop(processes);
         let brought = changes.bring_in();
         let mut reply = answer?;
-        let brought = brought.map_err(|error| failed(&error))?;
+        let brought = brought.map_err(|error| {
+            let title = &self.worktree.title;
+            self.run.warn(format!("what {title} has changed was not taken over: {error:#}"));
+            failed(&error)
+        })?;
         let calls = self.calls(&brought, &reply.content);
         let turn = request.position.turn;
         reply.tool_calls = calls
@@ -107,6 +111,8 @@ impl<'a> Worker<'a> {
     }
 
     fn bring_in(&self) -> anyhow::Result<Brought> {
+        // Else it would get into the files of another branch.
+        self.run.recorder().expect_tip(&self.run.session.tip)?;
         let brought = self.worktree.bring_in(self.part)?;
         if !brought.files.is_empty() {
             self.has_changed.set(true);
