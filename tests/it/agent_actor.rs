@@ -4,6 +4,7 @@
 mod failures;
 #[cfg(target_os = "linux")]
 mod network;
+mod taken_over;
 mod walls;
 
 use std::fs;

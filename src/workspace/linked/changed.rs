@@ -13,6 +13,9 @@ use crate::workspace::working_tree::WorkingTree;
 
 /// Bytes of a file that is taken over.
 const FILE_MAX: u64 = 10 * 1024 * 1024;
+/// Stands for what is not UTF-8.
+const REPLACED: char = char::REPLACEMENT_CHARACTER;
+const NOT_UTF8: &str = "its name is not UTF-8";
 /// New files that are looked at.
 const NEW_MAX: usize = 20_000;
 
@@ -71,10 +74,20 @@ impl ShownFiles {
         for path in self.new_paths(tree) {
             match tree.look(path.trim_end_matches('/')) {
                 Ok(now) => changes.push(change(tree, &path, true, Some(now))),
+                // Nothing has such a name: it was made up for one that is not UTF-8.
+                Err(_) if path.contains(REPLACED) => {
+                    changes.push(LinkedChange {
+                        path,
+                        is_new: true,
+                        now: Err(NOT_UTF8.to_owned()),
+                    });
+                }
                 Err(_) => continue,
             }
         }
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        // What is gone makes room: a folder for a file of its name.
+        let stays = |change: &LinkedChange| change.now != Ok(NowThere::Gone);
+        changes.sort_by(|a, b| (stays(a), &a.path).cmp(&(stays(b), &b.path)));
         changes
     }
 
@@ -97,6 +110,8 @@ impl ShownFiles {
         let walk = WalkBuilder::new(&tree.root)
             .follow_links(false)
             .hidden(false)
+            // What others than git ignore is no less work.
+            .ignore(false)
             .parents(false)
             .require_git(false)
             .filter_entry(move |entry| {
@@ -130,7 +145,7 @@ impl ShownFiles {
 fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -> LinkedChange {
     let now = match now {
         None => Ok(NowThere::Gone),
-        Some(_) if path.contains('\u{fffd}') => Err("its name is not UTF-8".to_owned()),
+        Some(_) if path.contains(REPLACED) => Err(NOT_UTF8.to_owned()),
         Some(now) if now.is_symlink() => {
             Err("it is a symbolic link, and links are not taken over".to_owned())
         }

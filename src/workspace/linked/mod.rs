@@ -36,7 +36,7 @@ impl<'a> LinkedFiles<'a> {
         ShownFiles::now(self.tree, paths)
     }
 
-    /// What is not as it was shown, sorted by path.
+    /// What is not as it was shown, sorted by path; first what is gone.
     pub fn changes(&self, shown: &ShownFiles) -> Vec<LinkedChange> {
         shown.changes(self.tree)
     }

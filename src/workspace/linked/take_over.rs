@@ -45,6 +45,7 @@ fn take_file(
     (content, executable): (&[u8], bool),
 ) -> Result<bool, Refusal> {
     let path = guard::resolve_new(tree, path, Purpose::Change)?;
+    clear_folder(tree, &path);
     let there = tree.look(&path).ok();
     if there.as_ref().is_some_and(cap_std::fs::Metadata::is_dir) {
         return Err(Refusal::failed(format!("{path} is a directory in the tree by now")));
@@ -81,6 +82,20 @@ fn take_file(
         watch(Activity::Changed { path: path.clone(), added, removed });
     }
     Ok(true)
+}
+
+/// Removes a folder in whose place a file comes, where nothing is in it any more but empty folders.
+fn clear_folder(tree: &WorkingTree, path: &str) {
+    if !tree.look(path).is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    let Ok((dir, name)) = tree.place(path) else { return };
+    let entries = dir.open_dir(name).and_then(|folder| folder.entries());
+    for entry in entries.into_iter().flatten().flatten() {
+        clear_folder(tree, &format!("{path}/{}", entry.file_name().to_string_lossy()));
+    }
+    // It stays where something else is in it.
+    let _ = dir.remove_dir(name);
 }
 
 /// The mode of a file that becomes executable, or is so no longer: nobody can read it who could not
