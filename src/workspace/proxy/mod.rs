@@ -1,10 +1,11 @@
 //! A proxy for programs that have a network of their own with nothing in it: their connections are
 //! handed to this process (`receive`), which lets pass what names a server that is listed.
 //!
-//! It speaks `CONNECT` and plain `http://`. What a name leads to is looked up here, and nothing that is
+//! It speaks `CONNECT` and plain `http://`, of which a connection has one request. What a name leads to is looked up here, and nothing that is
 //! sent through it is looked at.
 
 mod address;
+mod body;
 mod connect;
 mod listening;
 mod receive;
@@ -25,6 +26,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::host::Host;
+use body::Body;
 use connect::{Connected, connect};
 use listening::is_listening;
 use receive::Connections;
@@ -109,11 +111,11 @@ impl Proxy {
         if port != self.port {
             let Some(host) = self.here(port) else { return Ok(()) };
             let Connected { mut stream, .. } = connect(host, true, &self.upstream).await?;
-            pass_both_ways(client, &mut stream).await;
+            pass_both_ways(client, &mut stream, Body::Tunnel).await;
             return Ok(());
         }
         let (request, rest) = read(client).await?;
-        let Request { host, forward, .. } = request;
+        let Request { host, forward, mut body, .. } = request;
         if !self.hosts.contains(&host) {
             return Err(Failure::Refused(Refused::NotListed(host)));
         }
@@ -127,11 +129,15 @@ impl Proxy {
             }
         };
         let lost = |error: std::io::Error| Failure::Unreachable(host.clone(), error.to_string());
-        for bytes in [&to_server, &rest] {
+        let own = body.take(&rest);
+        for bytes in [&to_server, &rest[..own]] {
             stream.write_all(bytes).await.map_err(lost)?;
         }
+        if own < rest.len() {
+            body.ends();
+        }
         if client.write_all(&to_client).await.is_ok() {
-            pass_both_ways(client, &mut stream).await;
+            pass_both_ways(client, &mut stream, body).await;
         }
         Ok(())
     }
@@ -174,8 +180,9 @@ async fn drain(client: &mut TcpStream) {
     let _ = timeout(Duration::from_secs(2), rest).await;
 }
 
-/// Passes bytes on until both sides have ended, or are silent.
-async fn pass_both_ways(client: &mut TcpStream, server: &mut TcpStream) {
+/// Passes bytes on until both sides have ended, or are silent; of the client's, what belongs to its
+/// request.
+async fn pass_both_ways(client: &mut TcpStream, server: &mut TcpStream, body: Body) {
     let last = Cell::new(Instant::now());
     let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
     let silent = async {
@@ -184,7 +191,10 @@ async fn pass_both_ways(client: &mut TcpStream, server: &mut TcpStream) {
         }
     };
     let passed = async {
-        tokio::join!(pass(from_client, to_server, &last), pass(from_server, to_client, &last))
+        tokio::join!(
+            pass(from_client, to_server, &last, body),
+            pass(from_server, to_client, &last, Body::Tunnel)
+        )
     };
     tokio::select! {
         _ = passed => {}
@@ -196,11 +206,13 @@ async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     last: &Cell<Instant>,
+    mut body: Body,
 ) {
     let mut buffer = vec![0; BUFFER];
     while let Ok(n @ 1..) = from.read(&mut buffer).await {
         last.set(Instant::now());
-        if to.write_all(&buffer[..n]).await.is_err() {
+        let own = body.take(&buffer[..n]);
+        if to.write_all(&buffer[..own]).await.is_err() || own < n {
             break;
         }
     }

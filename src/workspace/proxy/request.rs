@@ -3,6 +3,7 @@
 use http::Uri;
 use httparse::Status;
 
+use super::body::Body;
 use super::refusal::Failure;
 use crate::host::Host;
 
@@ -20,6 +21,8 @@ pub(super) struct Request {
     pub(super) host: Host,
     /// None: bytes are passed on as they come.
     pub(super) forward: Option<Forward>,
+    /// What belongs to it behind its head.
+    pub(super) body: Body,
     /// How many bytes the head had.
     pub(super) length: usize,
 }
@@ -48,7 +51,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
     let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
     if method == "CONNECT" {
         let host = target.parse().map_err(|_| Failure::Request("CONNECT names no name:port"))?;
-        return Ok(Some(Request { host, forward: None, length }));
+        return Ok(Some(Request { host, forward: None, body: Body::Tunnel, length }));
     }
     const NO_ADDRESS: Failure = Failure::Request("a proxy is asked by CONNECT or by http://");
     let uri: Uri = target.parse().map_err(|_| NO_ADDRESS)?;
@@ -67,7 +70,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
         path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
         headers: headers.map(|header| (header.name.to_owned(), header.value.to_vec())).collect(),
     };
-    Ok(Some(Request { host, forward: Some(forward), length }))
+    let body = Body::of(&forward.headers)?;
+    Ok(Some(Request { host, forward: Some(forward), body, length }))
 }
 
 impl Forward {

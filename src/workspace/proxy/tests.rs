@@ -81,6 +81,19 @@ impl Server {
         format!("{name}:{}", self.port)
     }
 
+    /// Takes one connection, reads to its end, and says that.
+    fn sees_all(&self, says: &'static str) -> std::thread::JoinHandle<String> {
+        use std::io::{Read as _, Write as _};
+        let listener = self.listener.try_clone().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut all = String::new();
+            stream.read_to_string(&mut all).unwrap();
+            stream.write_all(says.as_bytes()).unwrap();
+            all
+        })
+    }
+
     /// Takes one connection, reads until it has seen this, and says that.
     fn serves(&self, until: &'static str, says: &'static str) -> std::thread::JoinHandle<String> {
         use std::io::{Read as _, Write as _};
@@ -170,6 +183,42 @@ fn a_plain_request_is_passed_on_alone() {
         assert!(answer.ends_with("\r\n\r\nfine"), "{answer}");
         let head = format!("POST /a?b HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
         assert_eq!(seen.join().unwrap(), format!("{head}Content-Length: 4\r\n\r\nbody"));
+    });
+}
+
+#[test]
+fn a_second_request_of_a_connection_does_not_reach_the_users_proxy() {
+    let upstream = Server::new();
+    let env = [("http_proxy", format!("http://127.0.0.1:{}", upstream.port))];
+    let next = "GET http://evil.org/secret HTTP/1.1\r\nHost: evil.org\r\n\r\n";
+    with_proxy(&["example.org:80".into()], &env, async |door| {
+        for (head, body) in [
+            ("", ""),
+            ("Content-Length: 4\r\n", "body"),
+            ("Transfer-Encoding: chunked\r\n", "4\r\nbody\r\n0\r\n\r\n"),
+        ] {
+            for apart in [false, true] {
+                let seen = upstream.sees_all("HTTP/1.1 200 OK\r\n\r\nfine");
+                let mut client = door.at(OWN).await;
+                let request = format!("POST http://example.org/ HTTP/1.1\r\n{head}\r\n{body}");
+                match apart {
+                    false => client.write_all((request + next).as_bytes()).await.unwrap(),
+                    true => {
+                        client.write_all(request.as_bytes()).await.unwrap();
+                        tokio::task::yield_now().await;
+                        client.write_all(next.as_bytes()).await.unwrap();
+                    }
+                }
+                let answer = whole(&mut client).await;
+                assert!(answer.ends_with("fine"), "{head:?}: {answer}");
+                let seen = seen.join().unwrap();
+                assert!(seen.ends_with(&format!("\r\n\r\n{body}")), "{head:?}: {seen}");
+                assert!(!seen.contains("evil"), "{head:?}: {seen}");
+            }
+        }
+        let unclear = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
+        let request = format!("POST http://example.org/ HTTP/1.1\r\n{unclear}\r\n0\r\n\r\n");
+        assert!(door.answer(&request).await.starts_with("HTTP/1.1 400 "));
     });
 }
 
