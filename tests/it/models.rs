@@ -152,3 +152,20 @@ fn a_well_known_model_elsewhere_costs_its_list_price() {
     sandbox.cowork(&[&new[..], &STOP].concat()).exits(0);
     assert!(cost("other").ends_with(" usd=0.000400"), "{}", cost("other"));
 }
+
+#[test]
+fn of_another_server_a_model_is_chosen_like_the_first() {
+    let sandbox = Sandbox::new();
+    sandbox.server.lists(three());
+    let other = sandbox.server.base_url().replace("127.0.0.1", "localhost");
+    sandbox.user_config(&format!(
+        "[models.second]\nbase_url = \"{other}\"\n[roles]\ncritic = \"second\"\n"
+    ));
+    let outcome = sandbox.auto(&STOP).exits(4).says(&format!("{other} has several models"));
+    outcome.says("none is set: small, large").says("git config cowork.models.second.model NAME");
+    assert_eq!(sandbox.server.asked(), 0);
+    sandbox.git(&["config", "cowork.models.second.model", "large"]);
+    sandbox.auto(&STOP).exits(0);
+    let critics = sandbox.server.requests_of("idea", "critic");
+    assert_eq!(critics[0].body["model"], "large");
+}

@@ -54,7 +54,7 @@ impl Chosen {
             model.base_url = base_url;
             offered = Some(models);
         }
-        if is_set(context, name)? {
+        if is_set(context, name, &model)? {
             return Ok(model);
         }
         if let Some(chosen) = self.by_server.get(&model.base_url) {
@@ -73,11 +73,15 @@ impl Chosen {
     }
 }
 
-/// Whether somebody has said which model it is; `[models.NAME]` takes over what `[llm]` says.
-fn is_set(context: &Context, name: &str) -> anyhow::Result<bool> {
+/// Whether somebody has said which model it is; `[models.NAME]` takes over what `[llm]` says of the same
+/// server.
+fn is_set(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
     let origins = &context.loaded()?.origins;
     let own = format!("models.{name}.model");
-    Ok(origins.contains_key("llm.model") || name != DEFAULT_MODEL && origins.contains_key(&own))
+    let is_default = name == DEFAULT_MODEL;
+    let same_server = is_default || context.config()?.llm.base_url == model.base_url;
+    Ok(origins.contains_key("llm.model") && same_server
+        || !is_default && origins.contains_key(&own))
 }
 
 /// The first server that runs on this machine.
