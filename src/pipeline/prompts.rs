@@ -114,6 +114,8 @@ pub struct Variables {
     pub unasked: Unasked,
     /// The ids that new records get, the next of each kind the stage writes.
     pub next_ids: String,
+    /// The stage's document is there; true where there is none.
+    pub saved: bool,
     /// Levels of sub-tasks.
     pub levels: usize,
     /// Characters of the report's title.

@@ -120,3 +120,14 @@ fn drafts_in_which_nothing_is_saved_are_called_that() {
     let status = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(status.contains("prd: three drafts in a row save nothing"), "{status}");
 }
+
+#[test]
+fn after_a_draft_that_saved_nothing_the_whole_document_is_asked_for() {
+    let sandbox = says(&[]);
+    sandbox.server.on(at("prd", "actor").iteration(1), Reply::text("I would write a PRD."));
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
+    let told = told(&sandbox, "prd");
+    let again = told.iter().find(|text| text.contains("was judged")).unwrap();
+    assert!(again.contains("Nothing of it was saved"), "{again}");
+    assert!(!again.contains("send only the sections"), "{again}");
+}

@@ -364,6 +364,10 @@ pub(crate) fn brief_variables(
         feedback: open_feedback::open_items(run, spec, progress)?,
         unasked: Unasked::default(),
         next_ids: next_ids(run, spec)?,
+        saved: match spec.document() {
+            Some(document) => Store::new(&run.files()).text(document)?.is_some(),
+            None => true,
+        },
         levels: MAX_LEVELS,
         longest_title: LONGEST_TITLE,
         patch,
