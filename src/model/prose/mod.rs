@@ -84,25 +84,88 @@ pub fn without_judgement(text: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// The document that a text holds between `<document>` tags, of which the last may be missing.
+/// The document that a text holds between `<document>` tags, of which the last may be missing. A sentence
+/// may name the tags, too: what has a heading comes first.
 pub fn document_between_tags(text: &str) -> Option<&str> {
-    let (_, after) = text.rsplit_once("<document>")?;
-    let document = after.split_once("</document>").map_or(after, |(document, _)| document).trim();
-    (!document.is_empty()).then(|| without_fence(document))
+    const OPEN: &str = "<document>";
+    const CLOSE: &str = "</document>";
+    // Letters of ASCII change their case in place.
+    let lower = text.to_ascii_lowercase();
+    let starts: Vec<usize> = lower.match_indices(OPEN).map(|(at, _)| at + OPEN.len()).collect();
+    let mut found: Vec<(bool, bool, &str)> = Vec::new();
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).map_or(text.len(), |next| next - OPEN.len());
+        let closed = lower[*start..end].find(CLOSE);
+        let document = text[*start..closed.map_or(end, |at| start + at)].trim();
+        let has_heading = document.lines().any(|line| line.starts_with('#'));
+        if !document.is_empty() {
+            found.push((has_heading, closed.is_some(), document));
+        }
+    }
+    // Of several alike the last.
+    let best = found.iter().max_by_key(|(has_heading, is_closed, _)| (*has_heading, *is_closed));
+    best.map(|(_, _, document)| without_fence(document))
 }
 
-/// A text that is nothing but a Markdown document with a title and sections, possibly in a fence.
+/// Lines before a document, and behind its fence, that are no part of it.
+const AROUND: usize = 3;
+const FENCE: &str = "```";
+
+/// The Markdown document that a text is: with a title and sections, or with sections alone, possibly in
+/// a fence, and with few words before and behind it.
 pub fn whole_document(text: &str) -> Option<&str> {
     let text = without_fence(text.trim());
-    let sections = text.lines().filter(|line| line.starts_with("## ") || line.starts_with("### "));
-    (text.starts_with("# ") && sections.count() > 0).then_some(text)
+    let (mut at, mut words) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.starts_with('#') || line.starts_with(FENCE) {
+            break;
+        }
+        words += usize::from(!line.trim().is_empty());
+        at += line.len();
+    }
+    let rest = text.get(at..).filter(|rest| words <= AROUND && !rest.is_empty())?;
+    let document = if rest.starts_with(FENCE) { fenced(rest)? } else { rest };
+    let is_section = |line: &str| line.starts_with("## ") || line.starts_with("### ");
+    let sections = document.lines().filter(|line| is_section(line)).count();
+    let first = document.lines().next().unwrap_or_default();
+    let is_one = match first.starts_with("# ") {
+        true => sections > 0,
+        // An answer may have a heading of its own.
+        false => is_section(first) && (sections > 1 || begins_record(first)),
+    };
+    is_one.then(|| document.trim_end())
+}
+
+/// Whether a heading begins with the id of a record: `### REQ-001`.
+fn begins_record(heading: &str) -> bool {
+    let id = heading.trim_start_matches('#').split_whitespace().next().unwrap_or_default();
+    id.trim_end_matches(':').split_once('-').is_some_and(|(kind, number)| {
+        let all =
+            |text: &str, of: fn(&u8) -> bool| !text.is_empty() && text.as_bytes().iter().all(of);
+        all(kind, u8::is_ascii_uppercase) && all(number, u8::is_ascii_digit)
+    })
 }
 
 /// What stands in a fence that is the whole text.
 fn without_fence(text: &str) -> &str {
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = text.strip_prefix(FENCE).and_then(|rest| rest.strip_suffix(FENCE));
     let inner = inner.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner.trim());
     inner.unwrap_or(text)
+}
+
+/// What stands in the fence that a text begins with and few words follow. The document may have fences
+/// of its own.
+fn fenced(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once('\n')?;
+    let language = first.trim_start_matches('`').trim().to_ascii_lowercase();
+    if !matches!(language.as_str(), "" | "markdown" | "md" | "text") {
+        return None;
+    }
+    let closes =
+        |at: &usize| rest[at + 1..].lines().next().is_some_and(|line| line.trim() == FENCE);
+    let close = rest.rmatch_indices("\n```").map(|(at, _)| at).find(closes)?;
+    let behind = rest[close + 1 + FENCE.len()..].lines().filter(|line| !line.trim().is_empty());
+    (behind.count() <= AROUND).then(|| rest[..close].trim())
 }
 
 /// What an agent program says of its task where its files do not say it.

@@ -259,3 +259,50 @@ fn a_word_on_a_task_is_the_last_line() {
         assert_eq!(said_of_task(text), word, "{text}");
     }
 }
+
+#[test]
+fn a_text_that_is_the_document_is_taken_with_a_word_around_it() {
+    let whole = "# Plan\n\n## Tasks\n\n```sh\nmake\n```\n\nThe end.";
+    for text in [
+        whole.to_owned(),
+        format!("Sure! Here is the plan:\n\n{whole}\n"),
+        format!("```markdown\n{whole}\n```"),
+        format!("Here it is:\n\n```markdown\n{whole}\n```\n\nTell me what you think."),
+        format!("Here it is:\n```\n{whole}\n```"),
+    ] {
+        assert_eq!(whole_document(&text), Some(whole), "{text}");
+    }
+    for sections in ["## Tasks\n\ntext\n\n## Tests\n\ntext", "### REQ-001: Add a note\n\ntext"] {
+        assert_eq!(whole_document(sections), Some(sections));
+        assert_eq!(whole_document(&format!("Here:\n{sections}")), Some(sections));
+    }
+    for other in [
+        "I looked at it.",
+        "## Summary\n\nI looked at it.",
+        "# Plan",
+        "a\nb\nc\nd\n# Plan\n## Tasks\n",
+        "```json\n{}\n```",
+        "Look:\n```sh\n# Plan\n## Tasks\n```",
+        "",
+    ] {
+        assert_eq!(whole_document(other), None, "{other}");
+    }
+}
+
+#[test]
+fn tags_of_a_document_are_found_in_any_case_and_beside_sentences_that_name_them() {
+    let whole = "# Plan\n\n## Tasks";
+    for text in [
+        format!("<document>\n{whole}\n</document>"),
+        format!("<Document>\n{whole}\n</DOCUMENT>"),
+        format!("<document>\n{whole}"),
+        format!("<document>\n{whole}\n</document>\nIt is between <document> tags."),
+        format!("I put it between <document> and </document>:\n<document>\n{whole}\n</document>"),
+        format!("<document>\n# Old\n</document>\n<document>\n{whole}\n</document>"),
+    ] {
+        assert_eq!(document_between_tags(&text), Some(whole), "{text}");
+    }
+    assert_eq!(document_between_tags("<document>\nwords\n</document>"), Some("words"));
+    assert_eq!(document_between_tags("<document></document>"), None);
+    assert_eq!(document_between_tags("no tag"), None);
+}
