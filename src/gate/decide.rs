@@ -80,10 +80,37 @@ pub fn decide(
     })
 }
 
-/// What a command is called: its first word, without a folder.
+/// Words of a shell that only prepare what decides.
+const PREPARE: [&str; 12] = [
+    "cd", "set", "export", "unset", "umask", "echo", "printf", "source", ".", ":", "mkdir", "exit",
+];
+/// Words before the name of a program.
+const BEFORE: [&str; 6] = ["env", "exec", "command", "time", "nice", "sudo"];
+
+/// What a command is called: its first program, without a folder; `sh` where the shell itself decides.
 pub fn command_name(command: &str) -> String {
-    let word = command.split_whitespace().next().unwrap_or_default();
+    let programs = command.split(['\n', ';', '|', '&']).filter_map(|part| {
+        let words = part.split_whitespace().map(|word| word.trim_matches(QUOTES));
+        let mut words = words.filter(|word| !word.is_empty()).peekable();
+        let mut is_after = false;
+        while let Some(word) = words.next_if(|word| {
+            is_assignment(word) || BEFORE.contains(word) || is_after && word.starts_with('-')
+        }) {
+            is_after |= BEFORE.contains(&word);
+        }
+        words.next().filter(|word| !word.starts_with(['>', '<', '-']) && !word.contains('>'))
+    });
+    let mut programs = programs.filter(|word| !PREPARE.contains(word));
+    let word = programs.next().unwrap_or("sh");
     word.rsplit('/').next().unwrap_or(word).to_owned()
+}
+
+const QUOTES: [char; 7] = ['"', '\'', '(', ')', '{', '}', '!'];
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
 }
 
 fn words(printed: &mut File) -> Result<String> {
@@ -132,5 +159,23 @@ mod tests {
         assert_eq!(person("/no/such/judge -x", 60), "judge left it to a person (exit 127)");
         assert_eq!(person("sleep 309.25", 0), "sleep did not decide within 0 s");
         assert_eq!(person("cat /dev/zero", 60), "cat printed more than 16 MiB");
+    }
+
+    #[test]
+    fn a_command_is_called_by_the_program_that_decides() {
+        for (command, name) in [
+            ("/usr/local/bin/judge --strict", "judge"),
+            ("  judge", "judge"),
+            ("env >seen && ./ci/judge.sh prd", "judge.sh"),
+            ("env STRICT=1 judge", "judge"),
+            ("STRICT=1 env -i judge | tee log", "judge"),
+            ("cd docs; (grep -q REQ prd.md)", "grep"),
+            ("\"/opt/my-judge\" x", "my-judge"),
+            ("env >seen && exit 1", "sh"),
+            ("true", "true"),
+            ("", "sh"),
+        ] {
+            assert_eq!(command_name(command), name, "{command}");
+        }
     }
 }
