@@ -49,6 +49,9 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
 }
 
+/// Goes before the base URL that a server has instead of the configured one, which ends the message.
+pub const RIGHT_URL: &str = "the base URL is ";
+
 /// The models a server lists; empty where it has no such list, which many gateways have not.
 /// Fails when it cannot be reached or will not take the key, or where the list is below `/v1` of a
 /// base URL that has none.
@@ -68,7 +71,7 @@ pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<O
         && !offered(&body).is_empty()
     {
         let (base_url, right) = (shown(endpoint.base_url()), shown(versioned.base_url()));
-        let message = format!("nothing is at {base_url}: the base URL is {right}");
+        let message = format!("nothing is at {base_url}: {RIGHT_URL}{right}");
         return Err(Failure::Refused { status: Some(status), message });
     }
     Ok(Vec::new())

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::ModelError;
 use super::dialect::Refusals;
+use super::discover::RIGHT_URL;
 use super::failure::Failure;
 use super::openai::OpenAi;
 use super::retry;
@@ -139,10 +140,11 @@ impl OpenAi {
     /// A refusal with what the configuration may have to do with it.
     fn explained(&self, mut message: String, status: Option<u16>, tries: &Tries) -> String {
         let about_model = message.to_lowercase().contains("model");
+        let is_named = message.contains(RIGHT_URL);
         message.push_str(match status {
             _ if tries.elsewhere => " (which API is asked: git config cowork.llm.api auto)",
             Some(401 | 403) if self.keys.is_empty() => " (no key was sent)",
-            Some(404 | 405) if !about_model && !self.endpoint.has_version() => {
+            Some(404 | 405) if !about_model && !is_named && !self.endpoint.has_version() => {
                 " (the base URL has no /v1 at its end)"
             }
             Some(407) => " (that is the proxy: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT)",

@@ -12,7 +12,7 @@ use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::session_cmd::models::wanted;
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Config, DEFAULT_MODEL, ModelConfig};
-use crate::model::discover::Offered;
+use crate::model::discover::{Offered, RIGHT_URL};
 use crate::model::openai::BuildOptions;
 use crate::model::replay::Replay;
 use crate::model::trial::{self, Trial};
@@ -241,6 +241,10 @@ fn fixes(
 ) -> Vec<String> {
     let ids: BTreeSet<&str> = offered.iter().map(|offered| offered.id.as_str()).collect();
     let is_unknown = !ids.is_empty() && !ids.contains(model.model.as_str());
+    let text = error.to_string();
+    if let Some((_, right)) = text.split_once(RIGHT_URL) {
+        return vec![set(context, name, "base_url", right)];
+    }
     match (error.status(), error) {
         (Some(401 | 403), _) => vec![set(context, name, "api_key", "KEY")],
         (Some(402 | 429), _) => {
