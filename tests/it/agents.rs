@@ -203,6 +203,15 @@ fn gives_no_answer(sandbox: &Sandbox, name: &str, does: &str, speaks: &str) -> O
 }
 
 #[test]
+fn where_claude_code_is_killed_its_last_words_are_told() {
+    let sandbox = challenged_by("agent = \"claude\"");
+    let says = r#"say '{"type":"assistant","message":{"content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t"}]}}'"#;
+    program(&sandbox, "claude", &format!("{says}; kill -9 $$"));
+    let outcome = sandbox.cowork(&RESUME).exits(4);
+    outcome.says("Claude Code ended in the middle of its answer (signal 9): I look.");
+}
+
+#[test]
 fn every_way_of_giving_no_answer_is_told_by_program_exit_and_last_line() {
     let half = r#"say '{"type":"thread.started","thread_id":"t-1"}'
         say '{"type":"item.completed","item":{"type":"agent_message","text":"So far APPROVED"}}'"#;
@@ -215,7 +224,7 @@ fn every_way_of_giving_no_answer_is_told_by_program_exit_and_last_line() {
         ("echo 'Not inside a trusted directory' >&2; exit 1", "(exit 1): Not inside a trusted"),
         ("say '<html>502</html>'", "nothing that can be read as an answer (exit 0): <html>502"),
         (&format!("{half}; exit 3"), "in the middle of its answer (exit 3)"),
-        (&format!("{half}; kill -9 $$"), "in the middle of its answer (signal 9)"),
+        (&format!("{half}; kill -9 $$"), "middle of its answer (signal 9): So far APPROVED"),
         (half, "in the middle of its answer (exit 0)"),
         (failed, "Codex failed (exit 1): exceeded retry limit, last status: 429"),
         (out, "Codex is not signed in (exit 1): Missing environment variable"),

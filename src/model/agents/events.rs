@@ -18,6 +18,14 @@ pub(super) fn claude(heard: &mut Heard, event: &Value) {
         }
         return;
     }
+    if kind(event) == "assistant" {
+        // Where it is killed, nothing else tells how far it came.
+        let blocks = event["message"]["content"].as_array();
+        let said = blocks.into_iter().flatten().rev().find_map(|block| text(block, "/text"));
+        if let Some(said) = said {
+            heard.text = said;
+        }
+    }
     if kind(event) != "result" {
         return;
     }

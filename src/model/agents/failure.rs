@@ -13,8 +13,9 @@ const SHOWN: usize = 300;
 /// What ends most hints.
 const BY_HAND: &str = "see whether it answers by itself: ";
 
-/// The end of a failure whose cause may be that a server on this machine is not let through.
-const LIST_IT: &str = "if its server is on this machine, list it with its port: git config \
+/// The end of a failure whose cause may be that nobody is reached: there is no network, or a server on this
+/// machine is not let through.
+const LIST_IT: &str = "see whether this machine is online; if its server is on this machine, list it with its port: git config \
                        cowork.sandbox.hosts localhost:PORT";
 /// What programs say, in lower case, where nobody listens.
 const REFUSED: [&str; 4] =
@@ -131,11 +132,11 @@ pub(super) fn of(
     None
 }
 
-/// `: its last line`, of what it calls an error, of its complaints, or of its output.
+/// `: its last line`, of what it calls an error, of its complaints, of its output, or of its answer.
 fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
     let heard = &ended.heard;
     let error = heard.error.as_deref().unwrap_or_default();
-    let mut said = [error, &ended.complaints, &heard.last_line].into_iter();
+    let mut said = [error, &ended.complaints, &heard.last_line, &heard.text].into_iter();
     let said = said.find(|text| !text.trim().is_empty());
     match said.map(|text| line(text, &agent.secrets)) {
         Some(said) => format!(": {said}"),

@@ -169,8 +169,8 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
         program(&sandbox, "codex", waits);
         let outcome = sandbox.cowork(&RESUME).exits(4);
         outcome.says("Codex did not end within 1 s and was stopped: waiting for network").says(
-            "hint: if its server is on this machine, list it with its port: git config \
-                   cowork.sandbox.hosts localhost:PORT\n",
+            "hint: see whether this machine is online; if its server is on this machine, list it with its \
+             port: git config cowork.sandbox.hosts localhost:PORT\n",
         );
     });
 }
