@@ -35,7 +35,15 @@ fn undo_takes_a_revert_back_and_is_itself_undone() {
     let reverted = tip(&sandbox);
     assert_ne!(before, reverted);
     let moves = format!("cowork/todo goes from {} to {}", &before[..7], &reverted[..7]);
-    revert.says(&moves).says("attempts/todo/1").says("git cowork undo");
+    let revert = revert.says(&moves);
+    let lines: Vec<&str> = revert.stderr.lines().map(str::trim).collect();
+    for line in [
+        "kept as attempt 1: git log refs/cowork/attempts/todo/1",
+        "undo it: git cowork undo",
+        "restore it at any time: git cowork restore todo 1",
+    ] {
+        assert!(lines.contains(&line), "{}", revert.stderr);
+    }
     let status = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(status.contains("git cowork restore todo 1"), "{status}");
     sandbox.cowork(&["undo"]).exits(0).says("attempt 1").says("attempt 2");
@@ -182,6 +190,9 @@ fn a_deleted_session_is_an_attempt_and_undo_brings_it_back() {
         1
     );
     sandbox.cowork(&["undo"]).exits(0);
+    // What was undone is there again.
+    let list = sandbox.cowork(&["undo", "--list"]).exits(0);
+    assert!(list.says("there is nothing to undo in 'todo'").stdout.is_empty());
     assert_eq!(tip(&sandbox), before);
     assert_eq!(sandbox.tags(), tags);
     sandbox.assert_sound();

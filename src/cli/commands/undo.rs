@@ -11,7 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::{preflight, restore};
 use crate::clock;
 use crate::error::Error;
-use crate::session::{Attempt, attempts};
+use crate::event::{Event, Sink as _};
+use crate::session::{Attempt, SessionName, attempts};
 use crate::ui::one_line;
 
 /// Longest reason shown.
@@ -34,12 +35,10 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
     let name = context.global.session.clone().or(here);
     let all = attempts(git, name.as_ref())?;
     let can_be = |attempt: &&Attempt| attempt.can_be_undone() || attempt.holds_an_edit();
-    if args.list {
-        let undone = all.iter().rev().filter(can_be);
-        let line = if context.global.json { json_line } else { line };
-        return context.page(&undone.map(line).collect::<String>()).map(|()| 0);
-    }
     let undone: Vec<&Attempt> = all.iter().rev().filter(can_be).collect();
+    if args.list {
+        return list(context, &undone, name.as_ref());
+    }
     for attempt in &undone {
         if !attempt.is_here(git, &refs)? {
             return restore::attempt(context, &refs, attempt);
@@ -48,10 +47,29 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
     if let Some(newest) = undone.first() {
         return restore::attempt(context, &refs, newest);
     }
-    let whose = name.map_or_else(|| "here".to_owned(), |name| format!("in '{name}'"));
-    Err(Error::repository(format!("there is nothing to undo {whose}"))
-        .hint("it undoes the last revert, goto, restore, abort or delete")
+    Err(Error::repository(nothing_to_undo(name.as_ref()))
+        .hint("undo takes back the last revert, goto, restore, abort or delete")
         .into())
+}
+
+fn nothing_to_undo(name: Option<&SessionName>) -> String {
+    let whose = name.map_or_else(|| "here".to_owned(), |name| format!("in '{name}'"));
+    format!("there is nothing to undo {whose}")
+}
+
+/// Lists what can be undone. An attempt that is there now, because it was undone, is left out.
+fn list(context: &Context, all: &[&Attempt], name: Option<&SessionName>) -> Answer {
+    let (git, refs) = (context.git()?, context.refs()?);
+    let mut out = String::new();
+    for attempt in all {
+        if !attempt.is_here(git, &refs)? {
+            out += &if context.global.json { json_line(attempt) } else { line(attempt) };
+        }
+    }
+    if out.is_empty() && !context.global.json {
+        context.ui.emit(Event::Note { text: nothing_to_undo(name) });
+    }
+    context.page(&out).map(|()| 0)
 }
 
 fn line(attempt: &Attempt) -> String {

@@ -64,11 +64,10 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let name = &run.session.name;
     let branch = recorder.refs.short_branch(name);
     let (from, to) = (tip.short(), target.short());
-    run.note(format!(
-        "back to before {stage}: {branch} goes from {from} to {to}\n\
-         kept as attempt {attempt}: git log refs/cowork/attempts/{name}/{attempt}\n\
-         undo it: git cowork undo, or: git cowork restore {name} {attempt}"
-    ));
+    run.note(format!("back to before {stage}: {branch} goes from {from} to {to}"));
+    run.note(format!("kept as attempt {attempt}: git log refs/cowork/attempts/{name}/{attempt}"));
+    run.note("undo it: git cowork undo".to_owned());
+    run.note(format!("restore it at any time: git cowork restore {name} {attempt}"));
     run.advance(&target)
 }
 
