@@ -58,8 +58,11 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
                 None => ("task", unworked_features(&features, &context.store.plan()?)),
             };
             if uncovered.is_empty() {
-                let count = features.features.len();
-                return Ok(Answer::ok(format!("All {count} features are covered.")));
+                let text = match features.features.len() {
+                    1 => "The 1 feature is covered.".to_owned(),
+                    count => format!("All {count} features are covered."),
+                };
+                return Ok(Answer::ok(text));
             }
             let list: Vec<_> =
                 uncovered.iter().map(|(id, name)| format!("{id} '{name}'")).collect();

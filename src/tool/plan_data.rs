@@ -9,6 +9,7 @@ use super::data::{
 use super::plain::{Plain, arguments, some};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
+use crate::artifact::record_diff::count;
 use crate::artifact::sections::{Change, Record};
 use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
 
@@ -237,7 +238,8 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     }
     let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
     let done = top.iter().filter(|task| task.status == TaskStatus::Completed).count();
-    let mut text = format!("{id} is {}: {done} of {} tasks completed.", word(status), top.len());
+    let mut text =
+        format!("{id} is {}: {done} of {} completed.", word(status), count(top.len(), "task"));
     for change in changes {
         text.push_str(&format!(" {change}."));
     }

@@ -2,6 +2,7 @@
 
 use super::html::Html;
 use super::source::Source;
+use crate::artifact::record_diff::count;
 use crate::clock;
 use crate::session::{Kind, key};
 use crate::stage::Stage;
@@ -80,7 +81,9 @@ fn standing(source: &Source<'_>, stage: Stage, class: &str) -> String {
     match class {
         "done" => "in a later commit".to_owned(),
         "later" => "to come".to_owned(),
-        _ if status.tasks.1 > 0 => format!("{} of {} tasks", status.tasks.0, status.tasks.1),
+        _ if status.tasks.1 > 0 => {
+            format!("{} of {}", status.tasks.0, count(status.tasks.1, "task"))
+        }
         _ if session.waiting().is_some_and(|waiting| waiting.stage == stage) => {
             format!("draft {} waits for review", status.iteration)
         }

@@ -210,24 +210,28 @@ impl Report {
             IdKind::Task => tasks,
         };
         let are = if least == 1 { "is" } else { "are" };
+        let counted = if count == 1 { what.trim_end_matches('s') } else { what };
         match added {
             Some(_) if many => self.find(
-                Finding::wrong(code, format!("{count} {what} added; at most {most} are allowed"))
-                    .fix(format!("keep the {what} the change cannot do without")),
+                Finding::wrong(
+                    code,
+                    format!("{count} {counted} added; at most {most} are allowed"),
+                )
+                .fix(format!("keep the {what} the change cannot do without")),
             ),
-            Some(_) => self.passed.push(format!("{count} {what} added (at most {most})")),
+            Some(_) => self.passed.push(format!("{count} {counted} added (at most {most})")),
             None if few => self.find(Finding::missing(
                 code,
-                format!("{count} {what}; at least {least} {are} needed ({least}–{most})"),
+                format!("{count} {counted}; at least {least} {are} needed ({least}–{most})"),
             )),
             None if many => self.find(
                 Finding::wrong(
                     code,
-                    format!("{count} {what}; at most {most} are allowed ({least}–{most})"),
+                    format!("{count} {counted}; at most {most} are allowed ({least}–{most})"),
                 )
                 .fix("merge or delete the less important ones; simplicity first"),
             ),
-            None => self.passed.push(format!("{count} {what} ({least}–{most})")),
+            None => self.passed.push(format!("{count} {counted} ({least}–{most})")),
         }
     }
 
@@ -321,3 +325,16 @@ pub(crate) const fn save_tool(artifact: Artifact) -> &'static str {
 
 #[cfg(test)]
 pub(crate) mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_many() {
+        let mut report = Report::default();
+        report.count(IdKind::Feature, &["FEAT-001"], [1, 4], None);
+        report.count(IdKind::Requirement, &["REQ-001", "REQ-002"], [1, 6], None);
+        assert_eq!(report.passed, ["1 feature (1–4)", "2 requirements (1–6)"]);
+    }
+}

@@ -5,6 +5,7 @@ use super::order::{find_cycle, task_order};
 use super::planned_files::{IgnoringRules, ignored_files, missing_file, promised};
 use super::records::{blank, incomplete, requirements_and_features};
 use super::{Baseline, Finding, Report, Sizes, ids};
+use crate::artifact::record_diff::count;
 use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
 };
@@ -71,7 +72,7 @@ pub fn coding(
     let plan = report.load(store.plan());
     let mut features = report.load(store.features());
     let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
-    report.rule(&format!("{} of {} tasks completed", top.len(), top.len()), |report| {
+    report.rule(&format!("{} of {} completed", top.len(), count(top.len(), "task")), |report| {
         for finding in open_tasks(&plan) {
             report.find(finding);
         }

@@ -115,14 +115,19 @@ fn say_what_would_be(
 ) -> anyhow::Result<()> {
     let short = context.refs()?.short_branch(&session.name);
     let documents = format!("{SESSIONS}/");
-    if let MergedTree::Conflicts(mut paths) = git::merge::merged_tree(git, onto, &session.tip)? {
-        paths.retain(|path| !path.starts_with(&documents));
-        if !paths.is_empty() {
-            let obstacle = Obstacle::Conflicts(paths);
-            return Err(obstacle.error(&short, branch.short(), &session.name).into());
+    let mut files = match git::merge::merged_tree(git, onto, &session.tip)? {
+        // What the base has gained meanwhile is not changed by the merge.
+        MergedTree::Clean(tree) => git::paths::changed(git, onto, &tree)?,
+        MergedTree::Conflicts(mut paths) => {
+            paths.retain(|path| !path.starts_with(&documents));
+            if !paths.is_empty() {
+                let obstacle = Obstacle::Conflicts(paths);
+                return Err(obstacle.error(&short, branch.short(), &session.name).into());
+            }
+            let shared = git::merge::base(git, onto, &session.tip)?;
+            git::paths::changed(git, shared.as_ref().unwrap_or(onto), &session.tip)?
         }
-    }
-    let mut files = git::paths::changed(git, onto, &session.tip)?;
+    };
     files.retain(|path| !without_artifacts || !path.starts_with(&documents));
     let text = format!(
         "{short} would be merged into {}: {}; nothing was merged, this was a dry run",
@@ -198,7 +203,8 @@ fn require_room(
     ));
     let error = if hidden.is_empty() { error } else { error.hint(listed_again(&hidden)) };
     Err(error
-        .hint("commit it, or put it aside: git stash -u -- PATHS (back: git stash pop)")
+        .hint("commit it, or put it aside: git stash -u -- PATHS")
+        .hint("bring it back later: git stash pop")
         .hint(format!("then again: git cowork merge {name}"))
         .into())
 }
