@@ -109,6 +109,28 @@ pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String
     }
 }
 
+/// The lines that are wider than the screen in several, broken between words; `indent` says how far the
+/// further ones of a line are indented. A command at the end of a line stays in one piece.
+pub(crate) fn within(text: &str, screen: Option<usize>, indent: &dyn Fn(&str) -> usize) -> String {
+    let Some(screen) = screen else { return text.to_owned() };
+    let mut out = String::new();
+    for line in text.lines() {
+        let at = indent(line);
+        match line.split_at_checked(at) {
+            Some((label, rest)) if measure_text_width(line) > screen => {
+                out.push_str(&format!("{label}{}\n", hanging_command(rest, screen, at)));
+            }
+            _ => out.push_str(&format!("{line}\n")),
+        }
+    }
+    out
+}
+
+/// The spaces that a line begins with, and two more.
+pub(crate) fn below(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len() + 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

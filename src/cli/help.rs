@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
+use crate::wrap::within;
+
 /// Groups of commands, in the order in which a user meets them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start a session", &["new", "modify", "adopt", "feedback", "demo"]),
@@ -78,6 +80,9 @@ const EXAMPLES: [(&str, &[&str]); 31] = [
     ("man", &["git cowork man --install", "git cowork man merge"]),
 ];
 
+/// Where what a command is about begins.
+const ABOUT: usize = 15;
+
 /// What each exit code says.
 pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (0, "done, or nothing to do"),
@@ -96,7 +101,7 @@ pub(crate) fn examples(name: &str) -> &'static [&'static str] {
 
 /// The command line with the commands in groups, and examples in each command's long help; and what
 /// to do where git would find no manual.
-pub(crate) fn explained(command: Command, has_manual: bool) -> Command {
+pub(crate) fn explained(command: Command, has_manual: bool, screen: Option<usize>) -> Command {
     let style = *command.get_styles().get_header();
     let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());
     let mut groups = String::new();
@@ -109,18 +114,22 @@ pub(crate) fn explained(command: Command, has_manual: bool) -> Command {
         }
         groups.push('\n');
     }
+    let groups = within(&groups, screen, &|_| ABOUT);
     let manual = match has_manual {
         true => "'git help cowork' shows the manual.\n",
         false => {
             "'git help cowork' and 'git cowork --help' need the manual: git cowork man --install\n"
         }
     };
-    let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{}\n{{options}}\n\n\
-         Words of git's that work, too: continue (resume), approve (review --pass),\n\
+    let last = format!(
+        "Git's words work as well: continue (resume), approve (review --pass),\n\
          abort (review --abort), st (status), ls (list).\n\
          'git cowork help COMMAND' shows the options of a command, with examples.\n\
-         {manual}",
+         {manual}"
+    );
+    let last = within(&last, screen, &|_| 0);
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{}\n{{options}}\n\n{last}",
         heading("Options")
     );
     EXAMPLES.into_iter().fold(command.help_template(template), |command, (name, lines)| {
@@ -179,7 +188,7 @@ mod tests {
 
     #[test]
     fn help_shows_groups_and_examples() {
-        let mut command = super::explained(Cli::command().bin_name("git cowork"), false);
+        let mut command = super::explained(Cli::command().bin_name("git cowork"), false, None);
         let help = command.render_long_help().to_string();
         assert!(help.contains("Look at sessions:\n  status       Show the state"), "{help}");
         assert!(!help.contains("Commands:"), "{help}");

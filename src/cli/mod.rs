@@ -20,6 +20,7 @@ mod terminal;
 mod usage;
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::kind_of;
 use crate::record;
+use crate::ui::stdout_columns;
 use args::{Answer, Global, SessionArg};
 use commands::review::ReviewArgs;
 use commands::{
@@ -206,7 +208,8 @@ pub fn main() -> ExitCode {
 
 /// Help says `git cowork`; the command itself keeps its name, which completions are made from.
 fn command() -> clap::Command {
-    help::explained(Cli::command().bin_name("git cowork"), man::is_installed())
+    let screen = std::io::stdout().is_terminal().then(stdout_columns);
+    help::explained(Cli::command().bin_name("git cowork"), man::is_installed(), screen)
 }
 
 fn dispatch(cli: Cli, context: &Context) -> Answer {

@@ -7,6 +7,7 @@ use crate::cli::session_cmd::{find, next_step, pending_start};
 use crate::git::{Git, Head as At};
 use crate::session::{Head, RefNames, Session, SessionName, heads, newest_open};
 use crate::verify::Beside;
+use crate::wrap::within;
 
 pub(crate) fn run(context: &Context) -> Answer {
     let git = context.git()?;
@@ -29,7 +30,8 @@ pub(crate) fn run(context: &Context) -> Answer {
             status::json(&status, &beside)?
         } else {
             let kept = status.kept(git)?;
-            status::brief(&status, kept.as_ref(), &beside)
+            let text = status::brief(&status, kept.as_ref(), &beside);
+            within(&text, context.width(), &|_| status::LABEL)
         })?;
         return Ok(0);
     }

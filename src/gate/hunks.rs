@@ -71,8 +71,8 @@ pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<De
         let number = format!("hunk {} of {}", at + 1, hunks.len());
         terminal.write(&screen::header(paint, terminal.width(), &place, &[number]))?;
         terminal.write(&screen::colored_diff(paint, &hunk.text))?;
-        terminal.write(" y accept    c comment    e edit    b back    q end\n")?;
-        terminal.write(PROMPT)?;
+        let keys = ["y accept", "c comment", "e edit", "b back", "q end"];
+        terminal.write(&format!("{}\n{PROMPT}", screen::entries(terminal.width(), &keys)))?;
         match terminal::menu_key(terminal, &['c'])? {
             Key::Char('y') => {
                 terminal.write("y\n")?;

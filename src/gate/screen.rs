@@ -54,7 +54,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
         changed(&mut out, paint, width, draft, since, &mut room, rows.len());
     }
     if let Some(diffstat) = &draft.diffstat {
-        listed(&mut out, paint, &stat_lines(diffstat), "d shows the diff", &mut room);
+        listed(&mut out, paint, &stat_lines(diffstat, width), "d shows the diff", &mut room);
     }
     if !rows.is_empty() {
         out.push_str(&format!("{head}\n"));
@@ -140,8 +140,63 @@ fn more(count: usize, what: &str, key: &str) -> String {
     }
 }
 
-fn stat_lines(diffstat: &str) -> Vec<String> {
-    clean(diffstat).lines().map(|line| format!(" {}", line.trim_end())).collect()
+/// The lines of git's diffstat. Where they are wider than the screen, the graph is left out, and paths lose
+/// their beginnings.
+fn stat_lines(diffstat: &str, width: usize) -> Vec<String> {
+    let columns = console::measure_text_width;
+    let text = clean(diffstat);
+    let fits = text.lines().all(|line| columns(line.trim_end()) < width);
+    if fits {
+        return text.lines().map(|line| format!(" {}", line.trim_end())).collect();
+    }
+    let is_graph = ['+', '-', ' '];
+    let parts = |line: &str| {
+        let (path, change) = line.rsplit_once(" | ")?;
+        Some((path.trim().to_owned(), change.trim_end_matches(is_graph).to_owned()))
+    };
+    let rows: Vec<(String, String)> = text.lines().filter_map(parts).collect();
+    let widest = |of: fn(&(String, String)) -> &String| {
+        rows.iter().map(|row| columns(of(row))).max().unwrap_or_default()
+    };
+    let room = width.saturating_sub(widest(|row| &row.1) + 5).max(1);
+    let path = widest(|row| &row.0).min(room);
+    let line = |line: &str| match parts(line) {
+        Some((name, change)) => {
+            let name = end_of(&name, path);
+            let gap = " ".repeat(path.saturating_sub(columns(&name)));
+            format!("  {name}{gap} | {change}")
+        }
+        None => format!("  {}", hanging(line.trim(), width, 2)),
+    };
+    text.lines().flat_map(|one| line(one).lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// A path of at most `width` columns, its beginning left out.
+fn end_of(path: &str, width: usize) -> String {
+    let columns = console::measure_text_width;
+    if columns(path) <= width {
+        return path.to_owned();
+    }
+    let ends = path.char_indices().map(|(at, _)| &path[at..]);
+    let end = ends.into_iter().find(|end| columns(end) < width).unwrap_or_default();
+    format!("…{end}")
+}
+
+/// Entries of a menu, as many to a line as fit.
+pub(super) fn entries(width: usize, entries: &[&str]) -> String {
+    let columns = console::measure_text_width;
+    let mut lines = vec![String::new()];
+    for entry in entries {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(&format!(" {entry}"));
+        } else if columns(line) + 4 + columns(entry) <= width {
+            line.push_str(&format!("    {entry}"));
+        } else {
+            lines.push(format!(" {entry}"));
+        }
+    }
+    lines.join("\n")
 }
 
 /// The checks, and what was said about the draft.
@@ -339,6 +394,25 @@ mod tests {
     fn times_are_short() {
         let shown: Vec<_> = [41, 61, 3_725].into_iter().map(duration).collect();
         assert_eq!(shown, ["41 s", "1 min 01 s", "1 h 02 min"]);
+    }
+
+    #[test]
+    fn a_diffstat_is_never_wider_than_the_screen() {
+        let stat = " .cowork/sessions/todo/plan.md |   2 +-\n src/main.rs                   | \
+                    120 ++++++++++++\n 2 files changed, 121 insertions(+), 1 deletion(-)";
+        assert_eq!(stat_lines(stat, 100)[1], "  src/main.rs                   | 120 ++++++++++++");
+        let narrow = stat_lines(stat, 30);
+        assert_eq!(
+            narrow[..2],
+            ["  …sessions/todo/plan.md |   2", "  src/main.rs            | 120"]
+        );
+        assert_eq!(narrow[2..], ["  2 files changed, 121", "  insertions(+), 1 deletion(-)"]);
+    }
+
+    #[test]
+    fn entries_of_a_menu_break_between_them() {
+        assert_eq!(entries(40, &["y accept", "q end"]), " y accept    q end");
+        assert_eq!(entries(12, &["y accept", "q end"]), " y accept\n q end");
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub struct Look {
 pub struct Terminal {
     look: Look,
     state: Mutex<State>,
+    /// The same screen as in the state: how wide it is now.
+    size: Screen,
     /// Time since the renderer was made.
     age: Box<dyn Fn() -> Duration + Send + Sync>,
     /// Typed keys are not echoed while there is a status line.
@@ -130,6 +132,7 @@ impl Terminal {
     pub fn new(stderr: Output, look: Look) -> Self {
         let born = Instant::now();
         let out = Screen::new(Out::new(stderr), look.width);
+        let size = out.clone();
         let screen = State {
             live: Live::new(&out),
             out,
@@ -152,7 +155,7 @@ impl Terminal {
             held: String::new(),
         };
         let age = Box::new(move || born.elapsed());
-        Self { look, state: Mutex::new(screen), age, takes_keyboard: look.live }
+        Self { look, state: Mutex::new(screen), size, age, takes_keyboard: look.live }
     }
 
     /// Whether stderr went away.
@@ -198,9 +201,7 @@ impl Terminal {
     /// not go on (a model that writes a long tool call) makes room for it.
     pub fn tick(&self) {
         let mut screen = self.lock();
-        if self.look.live && screen.out.width() > 0 {
-            screen.resize();
-        }
+        self.resize(&mut screen);
         let silent = (self.age)().saturating_sub(screen.last_text) >= PAUSE;
         let paused = screen.streaming && silent;
         if paused {
@@ -232,11 +233,11 @@ impl Terminal {
     /// What [`together`] has joined stays on one line.
     fn wrapped(&self, text: &str, indent: usize) -> String {
         // Whoever reads a file has a viewer, and searches for whole sentences.
-        if !self.look.live || self.look.width == 0 {
+        let width = self.size.width();
+        if !self.look.live || width == 0 {
             return text.replace(JOINT, " ");
         }
-        let lines: Vec<_> =
-            text.lines().map(|line| hanging_command(line, self.look.width, indent)).collect();
+        let lines: Vec<_> = text.lines().map(|line| hanging_command(line, width, indent)).collect();
         lines.join("\n").replace(JOINT, " ")
     }
 
@@ -362,6 +363,13 @@ impl Terminal {
         let color = |line: &status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
         let lines = lines.iter().map(|line| self.paint(color(line), &line.text));
         live.show(lines.chain(typed.unwrap_or_default()).collect());
+    }
+
+    /// Takes the width that the terminal has now: while a gate was open nobody looked.
+    fn resize(&self, screen: &mut State) {
+        if self.takes_keyboard && screen.out.width() > 0 {
+            screen.resize();
+        }
     }
 
     /// What the session has used, and what it may.

@@ -55,6 +55,30 @@ fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
 }
 
 #[test]
+fn what_follows_a_gate_has_the_width_that_the_terminal_has_then() {
+    let sandbox = Sandbox::new();
+    let (go, wait): (Sender<()>, Receiver<()>) = channel();
+    let wait = Mutex::new(wait);
+    sandbox.server.on_with(at("prd", "actor").turn(1), move |_| {
+        let _ = wait.lock().ok()?.recv();
+        None
+    });
+    let new = ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "prd"];
+    let mut screen = sandbox.screen(100, &new);
+    screen.shows(|text| text.contains("stop for now"));
+    screen.resizes(40);
+    screen.types("p");
+    let seen = screen.shows(|text| text.contains("prd 2/7") && text.contains(" · 2 s"));
+    assert_eq!(seen.matches("Ctrl-C stops").count(), 1, "{seen}");
+    assert!(seen.contains("── prd (2 of 7) ─"), "{seen}");
+    assert!(!seen.contains(&"─".repeat(40)), "{seen}");
+    go.send(()).unwrap();
+    screen.shows(|text| text.contains("prd · draft") && text.contains("stop for now"));
+    screen.types("q");
+    assert_eq!(screen.ends().0, 3);
+}
+
+#[test]
 fn a_failing_test_is_told_while_the_command_still_runs() {
     let sandbox = Sandbox::stopped_after("plan");
     let fifo = sandbox.root().join("fifo");

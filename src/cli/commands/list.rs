@@ -1,6 +1,7 @@
 //! `git cowork list`
 
 use clap::Args;
+use console::measure_text_width;
 
 use crate::cli::args::Answer;
 use crate::cli::commands::status::TITLE;
@@ -10,6 +11,7 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
 use crate::session::{Head, RefNames, State, Stop, states};
 use crate::ui::one_line;
+use crate::wrap::hanging;
 
 /// Longest reason shown why a session is stopped.
 const WHY: usize = 100;
@@ -60,14 +62,14 @@ fn lines(
     archived: bool,
     current: Option<&RefName>,
 ) -> anyhow::Result<String> {
-    let (refs, config) = (context.refs()?, context.config()?);
+    let (refs, config, width) = (context.refs()?, context.config()?, context.width());
     each(context.git()?, &refs, heads, archived, |git, head, state| {
         let here = current == Some(&refs.branch(head.name()));
         if next_step::is_told_by(git, config, head, state) {
-            return Ok(line(head, state, None, here));
+            return Ok(fitted(&line(head, state, None, here), width));
         }
         let status = next_step::status(git, &refs, config, head.session(git)?, state)?;
-        Ok(line(head, status.state, status.stop.as_ref(), here))
+        Ok(fitted(&line(head, status.state, status.stop.as_ref(), here), width))
     })
 }
 
@@ -84,6 +86,18 @@ fn each(
     shown.retain(|(_, state)| archived || *state != State::Archived);
     let told = git::many::ask_each(git, &shown, |git, (head, state)| tell(git, head, *state));
     told.into_iter().collect()
+}
+
+/// A line that is wider than the screen in several, without the gaps of its columns.
+fn fitted(line: &str, screen: Option<usize>) -> String {
+    match screen {
+        Some(screen) if measure_text_width(line.trim_end()) > screen => {
+            let mark = &line[..line.len().min(2)];
+            let words: Vec<&str> = line[mark.len()..].split_whitespace().collect();
+            format!("{mark}{}\n", hanging(&words.join(" "), screen, 2))
+        }
+        _ => line.to_owned(),
+    }
 }
 
 fn line(head: &Head, state: State, stop: Option<&Stop>, here: bool) -> String {

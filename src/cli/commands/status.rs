@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use console::measure_text_width;
 use serde::Serialize;
 
 use crate::cli::args::{Answer, SessionArg};
@@ -24,7 +23,7 @@ use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
 use crate::verify::{Beside, changed_since_approval};
-use crate::wrap::hanging_command;
+use crate::wrap::within;
 
 /// Longest title shown.
 pub(crate) const TITLE: usize = 200;
@@ -75,30 +74,12 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         _ => String::new(),
     };
     text += &next(&status, &beside, &there);
-    context.print(&within(&text, context.width()))?;
+    context.print(&within(&text, context.width(), &|_| LABEL))?;
     Ok(0)
 }
 
 /// Columns of the word that most lines begin with.
-const LABEL: usize = 9;
-
-/// The lines that are wider than the screen in several, broken between words and below what stands
-/// behind their label; a command at the end of one stays in one piece.
-fn within(text: &str, screen: Option<usize>) -> String {
-    let Some(screen) = screen else { return text.to_owned() };
-    let mut out = String::new();
-    for line in text.lines() {
-        match line.split_at_checked(LABEL) {
-            Some((label, rest)) if measure_text_width(line) > screen => {
-                let _ = writeln!(out, "{label}{}", hanging_command(rest, screen, LABEL));
-            }
-            _ => {
-                let _ = writeln!(out, "{line}");
-            }
-        }
-    }
-    out
-}
+pub(crate) const LABEL: usize = 9;
 
 /// The object of `--json`: what history tells, and what is beside it.
 pub(crate) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
@@ -277,6 +258,9 @@ fn full(
     };
     let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
     let _ = writeln!(out, "Idea     {}", one_line(&session.file.title, TITLE));
+    if matches!(status.state, State::Merged | State::Archived) {
+        let _ = writeln!(out, "State    {}", status.state.name());
+    }
     out += &stage_table(status, details, hows, width, paint);
     out
 }

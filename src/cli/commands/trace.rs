@@ -22,6 +22,7 @@ use crate::session::{
     Head, Session, SessionName, default_session, delivered_here, exists, merged_in,
 };
 use crate::ui::one_line;
+use crate::wrap::{below, within};
 
 /// Longest title.
 const TITLE: usize = 100;
@@ -87,7 +88,7 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     if branches.is_empty() {
         out += "\nthere is no requirement yet\n";
     }
-    context.page(&out).map(|()| 0)
+    context.page(&within(&out, context.width(), &below)).map(|()| 0)
 }
 
 /// The session and the id that words name, either of which may be left out.

@@ -4,18 +4,21 @@
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 
+use anyhow::Context as _;
 use clap::Args;
 
+use crate::artifact::record_diff::count;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
-use crate::cli::terminal::origin::{explained, summary};
+use crate::cli::terminal::origin::{LABEL, explained, summary};
 use crate::cli::terminal::paint::Paint;
 use crate::error::Error;
 use crate::git::blame::blame;
 use crate::git::{EntryKind, Git, Oid};
 use crate::origin::{Origins, answers};
 use crate::shell_quote::quoted;
+use crate::wrap::{below, within};
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
@@ -33,6 +36,9 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
     };
     let Place { path, lines } = Place::of(context, git, &args.place, &at)?;
     let committed = !here || !git.top().join(&path).exists();
+    if let Some((first, _)) = lines {
+        require_line(git, committed.then_some(&at), &path, first)?;
+    }
     let (refs, config) = (context.refs()?, context.config()?);
     let origins = Origins::new(git, &refs, config, &at);
     let blamed = blame(git, committed.then_some(&at), &path, lines, &|| origins.read_ahead())?;
@@ -49,12 +55,34 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
         Some(_) => told.iter().map(|one| explained(one, &paint)).collect::<Vec<_>>().join("\n"),
         None => summary(&path, &told, &paint),
     };
+    // Below what stands behind the labels, of which a file's ranges have none.
+    let indent = |line: &str| if lines.is_some() { LABEL } else { below(line) };
+    let out = within(&out, context.width(), &indent);
     context.page(&out).map(|()| 0)
+}
+
+/// Makes sure that the file has this line, in a commit or in the working tree.
+fn require_line(git: &Git, at: Option<&Oid>, path: &str, line: usize) -> anyhow::Result<()> {
+    let text = match at {
+        Some(at) => git.read(["cat-file", "blob"]).arg(format!("{at}:{path}")).checked()?.stdout,
+        None => std::fs::read(git.top().join(path)).with_context(|| format!("reading {path}"))?,
+    };
+    let lines = String::from_utf8_lossy(&text).lines().count();
+    if line <= lines {
+        return Ok(());
+    }
+    Err(Error::repository(format!("'{path}' has only {}", count(lines, "line")))
+        .hint(format!("all its lines: git cowork why {}", quoted(path)))
+        .into())
 }
 
 fn head(git: &Git) -> anyhow::Result<Oid> {
     let head = git.head()?.oid().cloned();
-    Ok(head.ok_or_else(|| Error::repository("nothing is committed here yet"))?)
+    let nothing = || {
+        Error::repository("nothing is committed here yet")
+            .hint("start a session: git cowork new \"what you want built\"")
+    };
+    Ok(head.ok_or_else(nothing)?)
 }
 
 /// What of a file is asked for.
@@ -80,8 +108,9 @@ impl Place {
             return Err(not_there(git, file, &path, at)?.into());
         }
         let numbers = range(lines).ok_or_else(|| {
-            Error::usage(format!("'{lines}' is neither a line nor two with a comma between them"))
-                .hint(format!("git cowork why {}", quoted(&format!("{file}:1,10"))))
+            let (text, example) = not_a_range(lines);
+            Error::usage(text)
+                .hint(format!("git cowork why {}", quoted(&format!("{file}:{example}"))))
         })?;
         Ok(Self { path, lines: Some(numbers) })
     }
@@ -92,6 +121,19 @@ fn range(lines: &str) -> Option<(usize, usize)> {
     let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
     (1 <= first && first <= last).then_some((first, last))
+}
+
+/// Why these are not lines, and some that are.
+fn not_a_range(lines: &str) -> (String, String) {
+    if let Some((first, last)) = lines.split_once(',')
+        && range(first).is_some()
+        && range(last).is_some()
+    {
+        let (first, last) = (first.trim(), last.trim());
+        let text = format!("'{lines}': the first line must not be after the second");
+        return (text, format!("{last},{first}"));
+    }
+    (format!("'{lines}' is neither a line nor a range of lines"), "1,10".to_owned())
 }
 
 fn kind(git: &Git, at: &Oid, path: &str) -> anyhow::Result<Option<EntryKind>> {

@@ -8,6 +8,8 @@ use crate::artifact::record_diff::count;
 use crate::origin::{Answer, Named, Passed, Told};
 use crate::ui::one_line;
 
+/// Columns of the word that a line of an answer begins with.
+pub(crate) const LABEL: usize = 13;
 /// Lines of a file that are shown before an answer.
 const SHOWN: usize = 5;
 /// Longest line of the file, and longest reason.
@@ -122,7 +124,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
     let more = (told.rejected_more > 0)
         .then(|| format!("and {} more: git cowork log {}", told.rejected_more, told.session));
     rows.add_each("Rejected", rejected.chain(more));
-    if let Some(checks) = &told.checks {
+    if let Some(checks) = told.checks.as_ref().filter(|checks| *checks != "none") {
         let tree = told.evidence.first().and_then(|run| run.rsplit_once(", tree "));
         let tree = tree.map(|(_, tree)| format!(" · tree {tree}")).unwrap_or_default();
         rows.add("Checked", &format!("{}{tree}", rows.paint.checks(checks)));
@@ -151,7 +153,7 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
         "squash" => "one commit holds the whole session; those it was made of are gone".to_owned(),
         _ => {
             let stage = told.stage.map(|stage| format!(" of {stage}")).unwrap_or_default();
-            format!("a commit{stage} that is no single task's")
+            format!("a commit{stage} that belongs to no single task")
         }
     })
 }

@@ -21,6 +21,7 @@ impl Sink for Terminal {
         let screen = &mut *guard;
         let normal = Verbosity::Normal;
         screen.ends_wait((self.age)());
+        self.resize(screen);
         match event {
             Event::Text { text } => return self.text(screen, &text),
             Event::Speaker { stage: _, role } => screen.speaker = Some(role),
@@ -38,7 +39,7 @@ impl Sink for Terminal {
                 let began = (self.age)();
                 screen.now.resume(began);
                 screen.stage = Some(Progress { stage, number, of, began, draft: None, task: None });
-                let width = if self.look.width == 0 { RULE } else { screen.out.width() };
+                let width = if screen.out.width() == 0 { RULE } else { screen.out.width() };
                 let title = format!("── {stage} ({number} of {of}) ");
                 let rule = "─".repeat(width.saturating_sub(measure_text_width(&title)).max(2));
                 let text = self.paint(Slot::Header, &format!("{title}{rule}"));
@@ -179,7 +180,7 @@ fn counted(spent: &Spent) -> Option<String> {
 impl Terminal {
     /// A text in a box, as wide as what it says needs and the terminal has.
     fn boxed(&self, title: &str, text: &str) -> String {
-        let most = if self.look.width == 0 { RULE } else { self.look.width.min(RULE) };
+        let most = if self.size.width() == 0 { RULE } else { self.size.width().min(RULE) };
         let room = most.saturating_sub(4).max(10);
         let mut rows = wrap(&format!("⚠ {title}"), room);
         let titles = rows.len();

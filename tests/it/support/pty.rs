@@ -95,6 +95,15 @@ impl Screen {
         self.session.flush().unwrap();
     }
 
+    /// Makes the terminal this many columns wide.
+    pub fn resizes(&mut self, columns: u16) {
+        let terminal = self.session.process().get_file_handle().unwrap();
+        let size =
+            rustix::termios::Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&terminal, size).unwrap();
+        self.parser.screen_mut().set_size(ROWS.try_into().unwrap(), columns.try_into().unwrap());
+    }
+
     /// What stands on it now, with its colours.
     pub fn seen(&self) -> &vt100::Screen {
         self.parser.screen()

@@ -200,10 +200,12 @@ fn where_there_is_no_answer_it_says_why() {
     fails("lib/none.sh:3", 5, "there is no file 'lib/none.sh'");
     fails("lib", 5, "'lib' is a folder");
     fails(".", 5, "'.' is a folder");
-    fails("lib/add.sh:0", 2, "'0' is neither a line nor two with a comma");
+    fails("lib/add.sh:0", 2, "'0' is neither a line nor a range");
     fails("lib/add.sh:x", 2, "git cowork why lib/add.sh:1,10");
-    fails("lib/add.sh:5,2", 2, "neither a line nor two");
+    fails("lib/add.sh:5,2", 2, "'5,2': the first line must not be after the second");
+    fails("lib/add.sh:5,2", 2, "hint: git cowork why lib/add.sh:2,5");
     fails("lib/add.sh:99", 5, "has only 12 lines");
+    fails("lib/add.sh:99", 5, "hint: all its lines: git cowork why lib/add.sh");
     sandbox.write("new.sh", "echo new\n");
     fails("new.sh:1", 5, "'new.sh' is not committed");
     // A name may hold a colon and what a terminal would obey.
