@@ -16,7 +16,7 @@ use crate::gate::terminal::{self, Key, Terminal};
 pub struct Learned<'a> {
     /// Facts that are proposed.
     pub count: usize,
-    /// Whose they are.
+    /// Whose they are: a session, or a line for each fact.
     pub sessions: &'a str,
     /// How the file would change: a unified difference.
     pub diff: &'a str,
@@ -102,7 +102,11 @@ fn dialogue(
             Key::Char('e') => return Ok(Some(LearnedDecision::Edit)),
             Key::Char('d') => return Ok(Some(LearnedDecision::Drop)),
             Key::Char('l' | 'q') | Key::End => return Ok(Some(LearnedDecision::Later)),
-            Key::Char(c) => say(terminal, &format!("unknown key '{c}'"))?,
+            Key::Char('?') => terminal.write(&help(terminal, what))?,
+            Key::Char(c) => {
+                let key = clean_line(&c.to_string());
+                say(terminal, &format!("unknown key '{key}'; ? lists the keys"))?;
+            }
             Key::Enter | Key::Escape | Key::Other | Key::Interrupt => continue,
         }
         terminal.write(&menu)?;
@@ -114,7 +118,7 @@ fn draw(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
     let title = format!("knowledge · {} {facts} proposed", what.count);
     let mut out =
         header(Paint::of(terminal), terminal.width(), &title, &["your decision".to_owned()]);
-    labelled(&mut out, terminal.width(), "From", &clean_line(what.sessions));
+    labelled(&mut out, terminal.width(), "From", what.sessions);
     labelled(&mut out, terminal.width(), "File", ".cowork/knowledge.md, which later sessions read");
     for line in clean(what.diff).lines().filter(|line| !line.starts_with("@@")) {
         out.push_str(format!("  {line}").trim_end());
@@ -130,7 +134,23 @@ fn menu(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
         vec![('d', "drop all".to_owned())],
         vec![('l', "later: the next run asks again".to_owned())],
     ];
-    format!("{} Keep it\n{}", Paint::of(terminal).bold("?"), screen::keys(terminal, &rows))
+    let question = "Add this to .cowork/knowledge.md?";
+    format!("{}\n{}", Paint::of(terminal).bold(question), screen::keys(terminal, &rows))
+}
+
+/// What each key does, at length.
+fn help(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
+    let edit = format!(
+        "edit the file in {}: what you save is the file; a fact that you delete is dropped",
+        what.editor
+    );
+    let rows = vec![
+        vec![('t', "take all: the file changes as shown, in a commit".to_owned())],
+        vec![('e', edit)],
+        vec![('d', "drop all: the file stays as it is, and nobody asks again".to_owned())],
+        vec![('l', "later: nothing changes, and the next run asks again".to_owned())],
+    ];
+    screen::keys(terminal, &rows)
 }
 
 #[cfg(test)]
@@ -152,6 +172,19 @@ mod tests {
         assert_eq!(decide("\r\x1bd"), LearnedDecision::Drop);
         assert_eq!(decide("l"), LearnedDecision::Later);
         assert_eq!(decide("\r\r"), LearnedDecision::Later);
+    }
+
+    #[test]
+    fn help_explains_each_key_and_each_fact_has_its_session() {
+        let sessions = "todo: Traps: a trap\nnotes: Style: short";
+        let what = Learned { sessions, ..learned() };
+        let terminal = Scripted::new("?xl");
+        assert_eq!(run(&terminal, &NobodyElse, &what).unwrap(), LearnedDecision::Later);
+        let shown = terminal.output();
+        assert!(shown.contains("From     todo: Traps: a trap\n"), "{shown}");
+        assert!(shown.contains("         notes: Style: short\n"), "{shown}");
+        assert!(shown.contains("drop all: the file stays as it is"), "{shown}");
+        assert!(shown.contains("unknown key 'x'; ? lists the keys"), "{shown}");
     }
 
     #[test]

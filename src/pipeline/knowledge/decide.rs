@@ -7,13 +7,14 @@ use anyhow::Context as _;
 use crate::artifact::knowledge::{
     Fact, KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind,
 };
+use crate::artifact::record_diff::count;
 use crate::gate::{Gate, Learned, LearnedDecision, Mode};
 use crate::git;
 use crate::pipeline::files::open_gate;
 use crate::pipeline::run::Run;
 use crate::record::knowledge::{self, KnowledgeDecision};
 use crate::record::{self, Recorded};
-use crate::session::{KeptDraft, kept_draft, knowledge_at, undecided_knowledge};
+use crate::session::{KeptDraft, ProposedBy, kept_draft, knowledge_at, undecided_knowledge};
 use crate::stage::Stage;
 
 /// Takes back what a run that was killed has written for a decision.
@@ -28,6 +29,9 @@ pub(crate) fn take_back(run: &Run<'_>) -> anyhow::Result<()> {
 /// # Errors
 /// Interrupted at the menu; git fails.
 pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<()> {
+    if run.env.mode == Mode::Auto && run.env.gate.is_some() && stage.is_none() {
+        return say_waiting(run);
+    }
     if run.env.mode != Mode::Ask || run.env.gate.is_none() {
         return Ok(());
     }
@@ -61,8 +65,7 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
         ));
         return Ok(());
     }
-    let sessions: Vec<&str> = pending.iter().map(|one| one.session.as_str()).collect();
-    let Some(decision) = ask(run, &file, &proposals, &sessions.join(", "))? else { return Ok(()) };
+    let Some(decision) = ask(run, &file, &proposals, &whose(&pending))? else { return Ok(()) };
     match knowledge::decide(&run.recorder(), &tip, &decision)? {
         Recorded::Done(commit) => {
             let (taken, dropped) = (decision.taken.len(), decision.dropped.len());
@@ -72,6 +75,32 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
         Recorded::Refused(why) => {
             run.warn(format!("{KNOWLEDGE} is not changed, and is offered again: {why}"));
             Ok(())
+        }
+    }
+}
+
+/// Says on a terminal that facts wait for a person where nobody asks.
+fn say_waiting(run: &Run<'_>) -> anyhow::Result<()> {
+    let git = run.env.git;
+    let Ok(file) = knowledge_at(git, &run.session.tip)? else { return Ok(()) };
+    let pending = undecided_knowledge(git, run.env.refs, &run.session, &file)?;
+    let facts = pending.iter().map(|one| one.proposals.len()).sum::<usize>();
+    if facts > 0 {
+        let (facts, name) = (count(facts, "proposed fact"), &run.session.name);
+        run.note(format!("{facts} about the project to decide: git cowork resume {name}"));
+    }
+    Ok(())
+}
+
+/// The session that proposes the facts; where there are several, each fact with its own.
+fn whose(pending: &[ProposedBy]) -> String {
+    match pending {
+        [one] => one.session.to_string(),
+        several => {
+            let facts = several.iter().flat_map(|one| {
+                one.proposals.iter().map(|proposal| format!("{}: {}", one.session, proposal.fact))
+            });
+            facts.collect::<Vec<_>>().join("\n")
         }
     }
 }
@@ -102,7 +131,7 @@ fn ask(
             LearnedDecision::Edit => match gate.editor.edit_text(gate.scratch, new.text(), ".md") {
                 Ok(Some(text)) => text,
                 Ok(None) => {
-                    run.note("nothing was changed in the editor, so nothing is decided");
+                    run.note("the file was left unchanged or empty, so nothing is decided; d drops all facts");
                     continue;
                 }
                 Err(error) => {
