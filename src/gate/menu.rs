@@ -248,7 +248,13 @@ fn show_documents(gate: &Gate<'_>, draft: &Draft<'_>, documents: &[&Document]) -
             let place = screen::shown_path(&document.path, &gate.editor.cwd);
             text.push_str(&screen::header(paint, gate.terminal.width(), &place, &[]));
         }
-        text.push_str(clean(document.shown()).trim_end());
+        let shown = clean(document.shown());
+        let is_markdown = document.path.extension().is_some_and(|end| end == "md");
+        let shown = match gate.pagers.layout.filter(|_| is_markdown) {
+            Some(layout) => layout(&shown, gate.terminal.width(), gate.terminal.colors()),
+            None => shown,
+        };
+        text.push_str(shown.trim_end());
         text.push('\n');
     }
     show(gate, draft, &gate.pagers.text, &text)

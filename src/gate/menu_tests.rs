@@ -106,7 +106,7 @@ impl Desk {
         Gate {
             terminal: &self.terminal,
             editor: &self.editor,
-            pagers: &Pagers::default(),
+            pagers: &Pagers { layout: Some(laid_out), ..Pagers::default() },
             comment_prefix: ">>> ",
             scratch: &scratch,
             call: &|_| {},
@@ -124,6 +124,19 @@ impl Desk {
     fn said(&self) -> String {
         self.terminal.output()
     }
+}
+
+fn laid_out(text: &str, _: usize, _: bool) -> String {
+    format!("laid out: {text}")
+}
+
+#[test]
+fn documents_are_laid_out_and_records_are_shown_as_they_are() {
+    let desk = Desk::new("Vq", "vim");
+    desk.decision();
+    let said = desk.said();
+    assert_eq!(said.matches("laid out: ").count(), 1, "{said}");
+    assert!(said.contains("laid out: # Design\n"), "{said}");
 }
 
 fn design() -> String {

@@ -18,6 +18,8 @@ pub struct Pagers {
     pub text: String,
     /// For differences.
     pub diff: String,
+    /// Lays Markdown out for so many columns, with colours or without; without it, it is shown as it is.
+    pub layout: Option<fn(&str, usize, bool) -> String>,
 }
 
 /// Shows a text that was cleaned, by a shell command that pages in `cwd`; whether it did. A pager

@@ -29,6 +29,7 @@ use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName, TypedNo
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
+use crate::ui::markdown;
 
 /// Of the live status line, in a second.
 const REDRAWS: u32 = 8;
@@ -119,6 +120,7 @@ pub(crate) fn with_pipeline<T>(
             Pagers {
                 text: git::settings::pager(&held.git)?,
                 diff: git::settings::diff_pager(&held.git)?,
+                layout: Some(markdown),
             },
         ))
     } else {
@@ -239,9 +241,9 @@ pub(crate) fn run_session(
                 _ => format!("git cowork show {name} {stage}"),
             };
             say(format!("read it: {read}"));
-            say(format!(
-                "answer: git cowork review {name} --pass (or --edit, --feedback TEXT, --abort)"
-            ));
+            say(format!("pass it: git cowork review {name} --pass"));
+            say(format!("ask for changes: git cowork review {name} --feedback TEXT"));
+            say(format!("edit it, or abort the stage: git cowork review {name}"));
             say(format!("then: git cowork resume {name}"));
             Ok(Kind::Waiting.exit_code())
         }
