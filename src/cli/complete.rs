@@ -15,6 +15,7 @@ use crate::cli::commands::show::NAMES;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::config::key_names;
+use crate::origin::Records;
 use crate::session::{Attempt, RefNames, SessionName, attempts};
 use crate::stage::Stage;
 use crate::ui::one_line;
@@ -24,7 +25,18 @@ const ABOUT: usize = 60;
 
 /// The command line with what fits each argument.
 pub(super) fn completed(command: Command) -> Command {
-    command.mut_args(with_candidates).mut_subcommands(|command| command.mut_args(with_candidates))
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let about = |command: &Command| command.get_about().map(ToString::to_string);
+    let all: Vec<(String, String)> = shown
+        .map(|command| (command.get_name().to_owned(), about(command).unwrap_or_default()))
+        .collect();
+    let names = move || all.iter().map(|(name, about)| candidate(name, about)).collect::<Vec<_>>();
+    command
+        .mut_args(with_candidates)
+        .mut_subcommands(|command| command.mut_args(with_candidates))
+        .mut_subcommand("man", |man| {
+            man.mut_arg("command", |arg| arg.add(ArgValueCandidates::new(names)))
+        })
 }
 
 fn with_candidates(arg: Arg) -> Arg {
@@ -42,7 +54,9 @@ fn with_candidates(arg: Arg) -> Arg {
         Some("SESSION] [N") => {
             arg.add(ArgValueCompleter::new(Words { first: sessions, last: numbers }))
         }
-        Some("SESSION] [ID") => arg.add(ArgValueCandidates::new(sessions)),
+        Some("SESSION] [ID") => {
+            arg.add(ArgValueCompleter::new(Words { first: sessions, last: ids }))
+        }
         Some("FILE" | "FILE|-" | "FILE|DIR|-" | "FILE[:LINE[,LINE]]") => {
             arg.value_hint(ValueHint::FilePath)
         }
@@ -128,12 +142,32 @@ fn keys() -> Vec<CompletionCandidate> {
 /// Attempts of the session the command line names, else of the one a command would mean.
 fn numbers() -> Vec<CompletionCandidate> {
     let context = context();
-    let typed = std::env::args().skip_while(|word| word != "--").skip(3);
-    let mut names = typed.filter_map(|word| word.parse::<SessionName>().ok());
-    let named = names.find(|name| name.as_str().parse::<u32>().is_err());
-    let session = named.map_or_else(|| find::session_name(&context, None), Ok).ok();
+    let session = named().map_or_else(|| find::session_name(&context, None), Ok).ok();
     let numbers = of(&context, session.as_ref());
     numbers.iter().map(|one| candidate(one.number.to_string(), &one.reason)).collect()
+}
+
+/// The session that the command line names.
+fn named() -> Option<SessionName> {
+    let typed = std::env::args().skip_while(|word| word != "--").skip(3);
+    let mut names = typed.filter_map(|word| word.parse::<SessionName>().ok());
+    names.find(|name| name.as_str().parse::<u32>().is_err())
+}
+
+/// Requirements, features, components and tasks of the session the command line names, else of the one
+/// a command would mean.
+fn ids() -> Vec<CompletionCandidate> {
+    let context = context();
+    let Ok(git) = context.git() else { return Vec::new() };
+    let named = named().or_else(|| find::session_name(&context, None).ok());
+    let Ok(session) = find::session(&context, named.as_ref()) else { return Vec::new() };
+    let records = Records::at(git, &session.name, &session.tip);
+    let mut all: Vec<CompletionCandidate> = Vec::new();
+    all.extend(records.requirements.iter().map(|one| candidate(&one.id, &one.title)));
+    all.extend(records.features.iter().map(|one| candidate(&one.id, &one.name)));
+    all.extend(records.components.iter().map(|one| candidate(&one.id, &one.name)));
+    all.extend(records.plan.tasks.iter().map(|one| candidate(&one.id, &one.title)));
+    all
 }
 
 /// The refs of all attempts.

@@ -91,8 +91,9 @@ fn completed(shell: &str) -> Sandbox {
 }
 
 /// What is typed before a tab, and what the line then holds.
-const COMPLETED: [(&str, &str); 8] = [
+const COMPLETED: [(&str, &str); 9] = [
     ("git cowork rever", "git cowork revert "),
+    ("git cowork man rever", "git cowork man revert "),
     ("git cowork revert --to pl", "git cowork revert --to plan "),
     ("git cowork resume to", "git cowork resume todo "),
     ("git cowork status --session to", "git cowork status --session todo "),
@@ -163,6 +164,38 @@ fn bash_completes_the_program_itself() {
     }
     terminal.enters("exit 7");
     assert_eq!(terminal.ends().0, 7);
+}
+
+#[test]
+fn bash_completes_the_ids_of_a_sessions_records() {
+    let sandbox = Sandbox::stopped_after("prd");
+    if !has(&sandbox, "bash") {
+        return;
+    }
+    let script = sandbox.cowork(&["completions", "bash"]).exits(0).stdout;
+    std::fs::write(sandbox.root().join("completions"), script).unwrap();
+    let mut terminal = bash(&sandbox, None);
+    for typed in ["git-cowork trace REQ-003", "git-cowork trace todo FEAT-002"] {
+        terminal.types(&format!("{typed}\t"));
+        terminal.sees(&format!("{typed} "));
+        terminal.control('u');
+    }
+    terminal.enters("exit 7");
+    assert_eq!(terminal.ends().0, 7);
+}
+
+#[test]
+fn nothing_is_wider_than_a_narrow_terminal() {
+    let sandbox = Sandbox::delivered();
+    for args in [&["-h"][..], &["status"], &["list"], &["trace"], &["why", "lib/add.sh:1"], &[]] {
+        let mut screen = sandbox.screen(40, args);
+        assert_eq!(screen.runs_out(), 0, "{args:?}");
+        let raw = screen.raw.replace('\r', "");
+        let plain = console::strip_ansi_codes(&raw);
+        let is_command = |line: &str| line.trim_start().starts_with("git ");
+        let wide = plain.lines().find(|line| line.chars().count() > 40 && !is_command(line));
+        assert_eq!(wide, None, "{args:?}:\n{plain}");
+    }
 }
 
 /// Where git's packages put its completion for bash.

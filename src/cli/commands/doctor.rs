@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::Answer;
+use crate::cli::commands::man;
 use crate::cli::context::Context;
 use crate::cli::doctor::{self, Finding, State};
 use crate::cli::terminal::paint::Paint;
@@ -36,6 +37,10 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Answer {
     if !context.global.json {
         let text = summary(problems, warnings);
         context.ui.emit(Event::Note { text });
+        if !man::is_installed() {
+            let text = "the manual is not installed yet: git cowork man --install";
+            context.ui.emit(Event::Note { text: text.to_owned() });
+        }
     }
     Ok(if problems == 0 { 0 } else { Kind::Model.exit_code() })
 }
