@@ -17,6 +17,18 @@ fn session_json(sandbox: &Sandbox, name: &str) -> Value {
     serde_json::from_str(&sandbox.blob(&format!("cowork/{name}"), &path)).unwrap()
 }
 
+#[test]
+fn tags_without_their_session_are_named_with_the_ways_on() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["tag", "cowork/todo/idea"]);
+    sandbox.git(&["tag", "cowork/todo/prd"]);
+    let refused = new(&sandbox, &["-n", "todo", IDEA]).exits(5);
+    let refused = refused.says("here without its branch: cowork/todo/idea, cowork/todo/prd");
+    refused.says("git tag -d cowork/todo/idea cowork/todo/prd");
+    sandbox.git(&["tag", "-d", "cowork/todo/idea", "cowork/todo/prd"]);
+    new(&sandbox, &["-n", "todo", IDEA]).exits(0);
+}
+
 /// Nothing was created: no ref, no file.
 #[track_caller]
 fn nothing_created(sandbox: &Sandbox, refs_before: &str) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::gate::{Tty, choose};
-use crate::git::{self, Git, StatusEntry};
+use crate::git::{self, Git, RefName, StatusEntry};
 use crate::record::ending;
 use crate::session::{RefNames, SessionName, taken};
 
@@ -21,9 +21,40 @@ pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The tags of a session of which there is nothing else here, as from a clone that fetched no branch.
+fn tags_alone(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<Vec<String>>> {
+    let tags = git.refs(&[&RefNames::tags(name)])?;
+    let others = [
+        refs.branch(name).as_str().to_owned(),
+        RefNames::archive(name).as_str().to_owned(),
+        RefNames::attempts(name),
+        RefNames::drafts(name),
+    ];
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let is_alone = !tags.is_empty()
+        && git.refs(&others)?.is_empty()
+        && git::refs::remote_branches(git, &refs.short_branch(name))?.is_empty();
+    let short = |tag: &RefName| tag.short().to_owned();
+    Ok(is_alone.then(|| tags.iter().map(|tag| short(&tag.name)).collect()))
+}
+
 /// # Errors
 /// Exit 5: somebody has the name.
 pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    if let Some(tags) = tags_alone(git, refs, name)? {
+        return Err(Error::repository(format!(
+            "the tags of a session named '{name}' are here without its branch: {}",
+            tags.join(", ")
+        ))
+        .hint("if its branch is on a remote: git fetch")
+        .hint(format!("else delete the tags: git tag -d {}", tags.join(" ")))
+        .hint("or take another name")
+        .into());
+    }
     if taken(git, refs, name)? {
         return Err(Error::repository(format!("a session named '{name}' already exists"))
             .hint(format!("continue it: git cowork resume {name}"))
