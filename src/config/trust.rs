@@ -165,11 +165,10 @@ pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Op
         (keys, looser) if keys.is_empty() && looser.is_empty() => return None,
         (keys, looser) if looser.is_empty() => format!("these keys in it are ignored: {keys}"),
         (keys, looser) if keys.is_empty() => {
-            format!("what is looser in it than it is without it is ignored: {looser}")
+            format!("these keys in it, which loosen a rule, are ignored: {looser}")
         }
         (keys, looser) => format!(
-            "these keys in it are ignored: {keys}; and so is what is looser in it than it is \
-             without it: {looser}"
+            "these keys in it are ignored: {keys}; and these, which loosen a rule: {looser}"
         ),
     };
     let why = match trust {
@@ -177,8 +176,8 @@ pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Op
         _ => "came with the repository",
     };
     Some(format!(
-        "{file} {why}, so {what}; read it and accept it as it is: git cowork trust (or set them \
-         yourself: git config cowork.KEY VALUE)"
+        "{file} {why}, so {what}; set them yourself with git config cowork.KEY VALUE, or read the \
+         file and accept it as it is: git cowork trust"
     ))
 }
 

@@ -231,8 +231,9 @@ fn base(
             return Ok((short, oid));
         }
     }
-    Err(Error::usage("what the branch was begun from is not known")
-        .hint("name it: git cowork adopt BRANCH --base REV")
+    let branch = branch.strip_prefix(RefNames::BRANCHES).unwrap_or(branch);
+    Err(Error::usage(format!("no other branch was found that '{branch}' could have started from"))
+        .hint(format!("name its base: git cowork adopt {branch} --base REV"))
         .into())
 }
 

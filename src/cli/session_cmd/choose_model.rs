@@ -96,7 +96,8 @@ pub(crate) fn no_server() -> Error {
     let servers: Vec<&str> = LOOPBACK_SERVERS.iter().map(|(name, _)| *name).collect();
     Error::model("no model is configured, and none answers on this machine")
         .hint(format!("start a local server ({}) and try again", servers.join(", ")))
-        .hint("or set a key: export OPENAI_API_KEY=… (or COWORK_LLM_BASE_URL=… for another server)")
+        .hint("or set a key: export OPENAI_API_KEY=KEY")
+        .hint("or name another server: export COWORK_LLM_BASE_URL=URL")
         .hint("or see it work without any: git cowork demo")
 }
 
