@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::arguments::chunks;
 use super::output::{lossy, nul_texts};
 use super::reader::{
     Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
 };
-use super::spawn::chunks;
 use super::{Cmd, Git, Oid};
 use crate::error::Error;
 use crate::git::{in_the_way, refs};

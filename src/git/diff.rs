@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::arguments::chunks;
 use super::reader::Object;
-use super::spawn::chunks;
 use super::{Git, Oid};
 use crate::error::Error;
 

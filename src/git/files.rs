@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
+use super::arguments::chunks;
 use super::output::lossy;
-use super::spawn::chunks;
 use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _};
 use crate::error::Error;
 

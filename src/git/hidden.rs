@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result};
 
+use super::arguments::chunks;
 use super::index::Marked;
-use super::spawn::chunks;
 use super::status::parse_status;
 use super::{Git, StatusEntry};
 use crate::git::{index, state};

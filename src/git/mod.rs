@@ -17,6 +17,7 @@ use anyhow::Result;
 use crate::error::Error;
 
 pub mod also_read;
+mod arguments;
 mod binary;
 pub mod blame;
 pub mod blobs;

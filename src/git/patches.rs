@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::spawn::chunks;
+use super::arguments::chunks;
 use super::{Git, Oid};
 
 /// Bytes above which a file counts as binary: nobody reads a difference of that size, and it would

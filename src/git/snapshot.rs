@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::arguments::chunks;
 use super::blobs::mode;
 use super::objects::Becomes;
 use super::output::nul_texts;
-use super::spawn::chunks;
 use super::{Git, Oid, Part, Store, TreeEntry};
 use crate::error::Error;
 use crate::git::{blobs, made, plain, refs, state};

@@ -41,9 +41,6 @@ pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// process of the terminal's group, and the kernel picks anybody when memory runs out.
 pub(super) const STARTS: usize = 3;
 
-/// Bytes of paths given as arguments to one child; far below any system's limit.
-const ARGUMENT_BYTES: usize = 64 * 1024;
-
 /// What a command does, which decides the environment it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -414,24 +411,6 @@ fn stopped_by(signal: i32, verb: &str) -> Error {
         .hint("something on this machine killed it, or memory ran out; run the command again")
 }
 
-/// Paths as chunks that fit on a command line.
-pub(super) fn chunks<S: AsRef<str>>(paths: &[S]) -> Vec<&[S]> {
-    let mut chunks = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (index, path) in paths.iter().enumerate() {
-        let len = path.as_ref().len() + 1;
-        if bytes + len > ARGUMENT_BYTES && index > start {
-            chunks.push(&paths[start..index]);
-            (start, bytes) = (index, 0);
-        }
-        bytes += len;
-    }
-    if start < paths.len() {
-        chunks.push(&paths[start..]);
-    }
-    chunks
-}
-
 /// Flags and locale that make output fit to be parsed.
 pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
@@ -473,7 +452,6 @@ fn contents(file: &mut File) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
-    use super::*;
 
     #[test]
     fn variables_of_another_repository_do_not_reach_a_child() {
@@ -531,14 +509,5 @@ mod tests {
         let (pid, rest) = text.split_once('\n').unwrap();
         assert!(pid.trim().parse::<u32>().is_ok() && rest.contains("commit -q"), "{text}");
         assert_eq!(std::fs::read(note).unwrap(), b"");
-    }
-
-    #[test]
-    fn many_paths_are_split_and_none_is_lost() {
-        let paths: Vec<String> = (0..5000).map(|n| format!("some/long/path/number/{n}")).collect();
-        let split = chunks(&paths);
-        assert!(split.len() > 1);
-        assert_eq!(split.concat(), paths);
-        assert!(chunks::<String>(&[]).is_empty());
     }
 }

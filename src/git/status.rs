@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
+use super::arguments::chunks;
 use super::output::nul_texts;
-use super::spawn::chunks;
 use super::{Git, Hidden};
 use crate::error::Error;
 use crate::git::{hidden, index};

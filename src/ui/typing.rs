@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(desk.handed_in(), ["one\n\ntwo", "three\nfour"]);
         assert_eq!(
             desk.typing.lines(60),
-            ["  2 notes for the actor's next turn (Up edits the last):…"]
+            ["  2 notes for the actor's next turn (Up edits the last)…"]
         );
     }
 
