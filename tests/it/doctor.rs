@@ -116,16 +116,6 @@ fn a_server_that_is_down_is_a_problem() {
 }
 
 #[test]
-fn a_base_url_without_v1_is_a_problem_of_the_base_url() {
-    let mut sandbox = well();
-    sandbox.server.lists(json!([{"id": "scripted"}]));
-    let right = sandbox.server.base_url();
-    sandbox.set_env("COWORK_LLM_BASE_URL", right.trim_end_matches("/v1"));
-    let fix = format!("export COWORK_LLM_BASE_URL={right}");
-    wrong(&sandbox, "model", "problem", "nothing is at", &fix);
-}
-
-#[test]
 fn a_model_that_its_server_has_not_is_a_problem_with_the_nearest_name() {
     let mut sandbox = well();
     sandbox.server.lists(json!([{"id": "scripted-2"}, {"id": "other"}]));

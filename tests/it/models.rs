@@ -165,7 +165,18 @@ fn of_another_server_a_model_is_chosen_like_the_first() {
     outcome.says("none is set: small, large").says("git config cowork.models.second.model NAME");
     assert_eq!(sandbox.server.asked(), 0);
     sandbox.git(&["config", "cowork.models.second.model", "large"]);
-    sandbox.auto(&STOP).exits(0);
-    let critics = sandbox.server.requests_of("idea", "critic");
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let critics = sandbox.server.requests_of("prd", "critic");
     assert_eq!(critics[0].body["model"], "large");
+}
+
+#[test]
+fn the_right_base_url_is_named_where_v1_is_missing() {
+    let mut sandbox = Sandbox::new();
+    let right = sandbox.server.base_url();
+    sandbox.set_env("COWORK_LLM_BASE_URL", right.trim_end_matches("/v1"));
+    let outcome = sandbox.cowork(&["doctor"]).exits(4);
+    let told = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(told.contains(&format!("export COWORK_LLM_BASE_URL={right}")), "{told}");
+    assert!(!told.contains("export COWORK_LLM_MODEL"), "{told}");
 }

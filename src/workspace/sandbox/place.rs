@@ -18,30 +18,8 @@ use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
 use super::installed::{self, Closed};
 use super::own_files::{self, LentFiles};
-use super::settings::{self, Home};
+use super::settings::{self, Home, OF_NETWORK, OFFLINE};
 use super::{hidden, homes, logins, sweep};
-
-/// What of the environment only the step with the network gets, besides its certificates.
-const OF_NETWORK: [&str; 10] = [
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "GOPRIVATE",
-    "GONOSUMDB",
-];
-
-/// Tells tools that there is no network, so that they look in their caches and fail at once.
-const OFFLINE: [(&str, &str); 4] = [
-    ("CARGO_NET_OFFLINE", "true"),
-    ("npm_config_offline", "true"),
-    ("PIP_NO_INDEX", "1"),
-    ("UV_OFFLINE", "1"),
-];
 
 /// The directories, which are there while this lives.
 pub(super) struct Place {

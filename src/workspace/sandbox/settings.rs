@@ -15,6 +15,28 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::logins;
 
+/// What of the environment only the step with the network gets, besides its certificates.
+pub(super) const OF_NETWORK: [&str; 10] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "GOPRIVATE",
+    "GONOSUMDB",
+];
+
+/// Tells tools that there is no network, so that they look in their caches and fail at once.
+pub(super) const OFFLINE: [(&str, &str); 4] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("npm_config_offline", "true"),
+    ("PIP_NO_INDEX", "1"),
+    ("UV_OFFLINE", "1"),
+];
+
 /// Of package managers, by their names in a home.
 const IN_HOME: [&str; 3] = [".npmrc", ".bunfig.toml", ".gemrc"];
 /// The same for those a variable names: where they are unless it does, and the variable.
