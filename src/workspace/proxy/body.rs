@@ -63,11 +63,6 @@ impl Body {
         }
     }
 
-    /// Nothing more belongs to it.
-    pub(super) fn ends(&mut self) {
-        *self = Self::Length(0);
-    }
-
     /// How many of these bytes belong to it, which come next. Those behind the first that does not do
     /// not either.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {

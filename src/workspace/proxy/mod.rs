@@ -134,7 +134,8 @@ impl Proxy {
             stream.write_all(bytes).await.map_err(lost)?;
         }
         if own < rest.len() {
-            body.ends();
+            // Another request was sent with it; the server is to know that there is none.
+            stream.shutdown().await.map_err(lost)?;
         }
         if client.write_all(&to_client).await.is_ok() {
             pass_both_ways(client, &mut stream, body).await;
