@@ -1,6 +1,8 @@
 //! What a session asks of a person at each depth: how many decisions, and how many lines to read. The
 //! same idea in the same repository, passed at every gate by somebody at a terminal.
 
+use std::io::Write as _;
+
 use regex::Regex;
 
 use super::{plan, with_code};
@@ -68,12 +70,16 @@ fn a_deeper_session_asks_more_and_none_asks_more_than_is_said_here() {
         let asked: Vec<&str> = gates.iter().map(|gate| gate.stage.as_str()).collect();
         let lines: usize = gates.iter().map(|gate| gate.lines).sum();
         let documents: usize = gates.iter().map(|gate| gate.document).sum();
-        println!(
-            "{depth}: {} decisions, {lines} lines on the screen, {documents} lines of documents",
-            gates.len()
-        );
+        let mut out = std::io::stderr();
+        let count = gates.len();
+        writeln!(
+            out,
+            "{depth}: {count} decisions, {lines} lines on the screen, {documents} of documents"
+        )
+        .ok();
         for Gate { stage, lines, document } in &gates {
-            println!("  {stage}: {lines} lines on the screen, {document} of its document");
+            writeln!(out, "  {stage}: {lines} lines on the screen, {document} of its document")
+                .ok();
         }
         assert_eq!(asked, stages, "{depth}");
         assert!(lines <= most && documents <= document, "{depth}: {gates:?}");
