@@ -65,7 +65,6 @@ pub struct Look {
 pub struct Terminal {
     look: Look,
     state: Mutex<State>,
-    /// The same screen as in the state: how wide it is now.
     size: Screen,
     /// Time since the renderer was made.
     age: Box<dyn Fn() -> Duration + Send + Sync>,
@@ -232,7 +231,6 @@ impl Terminal {
     /// A text no line of which is wider than the terminal, further parts indented.
     /// What [`together`] has joined stays on one line.
     fn wrapped(&self, text: &str, indent: usize) -> String {
-        // Whoever reads a file has a viewer, and searches for whole sentences.
         let width = self.size.width();
         if !self.look.live || width == 0 {
             return text.replace(JOINT, " ");
@@ -430,7 +428,6 @@ impl State {
         self.live.hide();
     }
 
-    /// Takes the width that the terminal has now.
     fn resize(&mut self) {
         let width = stderr_columns();
         if width != self.out.width() {

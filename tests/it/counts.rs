@@ -161,3 +161,16 @@ fn drafts_of_a_later_run_are_numbered_alike_everywhere() {
     let coding = sandbox.commit_of("cowork/todo", "coding: 6 of 6");
     assert_eq!(sandbox.trailers(&coding)["Cowork-Iterations"], ["1"]);
 }
+
+#[test]
+fn a_dry_run_counts_the_files_of_the_merge_where_the_base_has_gone_on() {
+    let sandbox = Sandbox::delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.commit_file("meanwhile.txt", "new\n", "meanwhile");
+    let told = sandbox.cowork(&["merge", "todo", "--dry-run"]).exits(0);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    let files = sandbox.git(&["diff", "--name-only", "HEAD^", "HEAD"]);
+    told.says(&format!("into main: {} files", files.lines().count()));
+    let status = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
+    assert!(status.contains("State    merged\n"), "{status}");
+}

@@ -46,17 +46,6 @@ fn a_dry_run_says_what_a_merge_would_do_and_does_nothing() {
     sandbox.cowork(&["merge"]).exits(0);
     assert_eq!(told.stdout.trim_end(), sandbox.git(&["log", "-1", "--format=%B"]).trim_end());
 
-    // What the base has gained meanwhile is no part of the merge.
-    let sandbox = delivered();
-    sandbox.git(&["switch", "-q", "main"]);
-    sandbox.commit_file("meanwhile.txt", "new\n", "meanwhile");
-    let told = sandbox.cowork(&["merge", "todo", "--dry-run"]).exits(0);
-    sandbox.cowork(&["merge", "todo"]).exits(0);
-    let files = sandbox.git(&["diff", "--name-only", "HEAD^", "HEAD"]);
-    told.says(&format!("into main: {} files", files.lines().count()));
-    let status = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
-    assert!(status.contains("State    merged\n"), "{status}");
-
     let sandbox = delivered();
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.commit_file("lib/add.sh", "something else\n", "another add");
