@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::support::pty::{Screen, Terminal};
 use crate::support::received::Received;
 use crate::support::script::At;
-use crate::support::server::Received;
 use crate::support::todo::{PRD, approve, reject};
 use crate::support::{Reply, Sandbox, at};
 
