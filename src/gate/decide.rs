@@ -154,7 +154,7 @@ mod tests {
             Decided::Person(why) => why,
             other => panic!("{command}: {other:?}"),
         };
-        assert_eq!(person("exit 2", 60), "exit left it to a person (exit 2)");
+        assert_eq!(person("exit 2", 60), "sh left it to a person (exit 2)");
         assert_eq!(person("kill -9 $$", 60), "kill left it to a person (ended by a signal)");
         assert_eq!(person("/no/such/judge -x", 60), "judge left it to a person (exit 127)");
         assert_eq!(person("sleep 309.25", 0), "sleep did not decide within 0 s");

@@ -68,7 +68,7 @@ struct Meanwhile<'a>(&'a dyn Fn());
 
 impl fmt::Debug for Meanwhile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Meanwhile")
+        write!(f, "Meanwhile")
     }
 }
 
@@ -328,9 +328,7 @@ impl<'a> Cmd<'a> {
             if let Some(children) = children {
                 children.started(child.id());
             }
-            if let Some(Meanwhile(work)) = self.meanwhile {
-                work();
-            }
+            self.meanwhile.iter().for_each(|Meanwhile(work)| work());
             child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
         });
         if let (Ok(status), Some(children)) = (&status, children)

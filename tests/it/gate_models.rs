@@ -71,7 +71,7 @@ fn another_model_makes_the_next_draft_and_is_in_the_trailers() {
     assert_eq!(models(&sandbox, "prd", "critic"), ["scripted"]);
     let commit = sandbox.stage_commit("prd");
     assert_eq!(sandbox.trailers(&commit)["Cowork-Model"], ["scripted-1, large-1"]);
-    let log = sandbox.cowork(&["log"]).exits(0).stdout;
+    let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(log.contains("scripted-1, large-1"), "{log}");
     // The choice was for this stage, and in no configuration.
     sandbox.server.forget();
@@ -231,7 +231,7 @@ fn the_actor_answers_a_question_and_the_draft_stays_what_it_was() {
     assert_eq!(trailers["Cowork-Review"], ["passed"]);
     assert!(!sandbox.exists(".cowork/sessions/todo/feedback_history.json"));
     assert_eq!(sandbox.artifact("prd.md"), PRD);
-    let log = sandbox.cowork(&["log"]).exits(0).stdout;
+    let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(log.contains(&format!("asked: {QUESTION}")), "{log}");
     assert!(log.contains("actor: Nobody asked for it"), "{log}");
     let steps = sandbox.cowork(&["log", "--json"]).exits(0).json_lines();
