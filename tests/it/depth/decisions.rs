@@ -52,7 +52,6 @@ fn gates(sandbox: &Sandbox, depth: &str, met: &str) -> Vec<Gate> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "it shows its numbers (with --nocapture)")]
 #[test]
 fn a_deeper_session_asks_more_and_none_asks_more_than_is_said_here() {
     let mut before = 0;
