@@ -198,7 +198,7 @@ fn demo_ask_explains_each_gate_and_continues_where_it_stopped() {
         to_the_gate(&mut rest, stage);
         rest.types("p");
     }
-    rest.sees("todo is delivered");
+    rest.sees("take it     git cowork merge");
     assert_eq!(rest.ends().0, 0);
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.assert_sound();
