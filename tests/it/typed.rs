@@ -106,7 +106,7 @@ fn a_line_reaches_the_next_request_and_is_recorded_as_minor_feedback() {
     let commit = sandbox.stage_commit("idea");
     assert_eq!(sandbox.trailers(&commit)["Cowork-Iterations"], ["1"]);
     let log = sandbox.cowork(&["log", "todo"]).exits(0).stdout;
-    assert!(log.contains("draft 1, Ana Example said: name the file, please"), "{log}");
+    assert!(log.contains("draft 1: Ana Example: name the file, please"), "{log}");
     let status = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
     assert!(status.contains("1 draft"), "{status}");
     // Nothing of it is left for the next stage.
