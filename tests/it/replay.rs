@@ -203,7 +203,7 @@ fn demo_ask_explains_each_gate_and_continues_where_it_stopped() {
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.assert_sound();
     // What comes next is asked of a model of the user's, with the user's configuration.
-    sandbox.cowork(&["status", "todo"]).exits(0);
+    sandbox.cowork(&["status", "todo"]).exits(5);
     let mine = "add due dates";
     sandbox.git(&["branch", "-m", "cowork/todo", "mine/todo"]);
     sandbox.cowork(&["modify", mine, "--session", "todo", "--review", "wait"]).exits(1);

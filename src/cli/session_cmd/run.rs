@@ -216,11 +216,13 @@ pub(crate) fn run_session(
         finish.map_err(|error| interrupted(error, pipeline.kept(), &name))
     })?;
     context.ui.clear();
+    if matches!(finish, Finish::Completed) {
+        demo_recording::forget(&held.git);
+    }
     match finish {
         // On a terminal that was told already.
         Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
-            demo_recording::forget(&held.git);
             let text = format!("{name} is delivered; look at it: git cowork show {name} report");
             context.ui.emit(Event::Note { text });
             Ok(0)
