@@ -1,6 +1,7 @@
 //! How much process a session gets: what each depth does and leaves out, and who chooses it.
 
 #[cfg(unix)]
+mod decisions;
 mod killed;
 mod raise;
 
