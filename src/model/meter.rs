@@ -114,8 +114,8 @@ impl Meter {
         state.ledger.total().since(state.before)
     }
 
-    /// The number that the next turn of a role gets which is no part of the conversation that the draft came
-    /// of.
+    /// The number of a turn that follows all that were taken for a draft: that of a question about it, which
+    /// is no part of the conversation that wrote it.
     pub fn next_turn(&self, stage: Stage, role: Role, iteration: u32) -> u32 {
         let of_draft = |place: &&Place| {
             (place.stage, place.role, place.iteration) == (Some(stage), role, iteration)

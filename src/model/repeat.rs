@@ -1,7 +1,7 @@
 //! A recording that is asked for what it does not hold, because a person decided something else than when
 //! it was made: it says so, and what it holds of that work comes again.
 
-use super::replay::{Key, Replay};
+use super::replay::{Key, Replay, shown};
 use super::{BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn};
 use crate::stage::Role;
 
@@ -61,13 +61,7 @@ impl Model for Repeating {
     }
 
     fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
-        Box::pin(async move {
-            let reply = self.answer(&request.position)?;
-            if !reply.content.is_empty() {
-                on_text(&reply.content);
-            }
-            Ok(reply)
-        })
+        Box::pin(async move { shown(self.answer(&request.position), on_text) })
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {

@@ -172,18 +172,25 @@ impl Model for Replay {
     }
 
     fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
-        Box::pin(async move {
-            let reply = self.answer(&request.position)?;
-            if !reply.content.is_empty() {
-                on_text(&reply.content);
-            }
-            Ok(reply)
-        })
+        Box::pin(async move { shown(self.answer(&request.position), on_text) })
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
+}
+
+/// An answer of a recording, whose text comes at once.
+pub(super) fn shown(
+    answer: Result<Reply, ModelError>,
+    on_text: OnText<'_>,
+) -> Result<Reply, ModelError> {
+    if let Ok(reply) = &answer
+        && !reply.content.is_empty()
+    {
+        on_text(&reply.content);
+    }
+    answer
 }
 
 /// Reads a reply whose arguments may be written as objects, which people write and read more
