@@ -58,5 +58,6 @@ mod palette;
 #[cfg(test)]
 mod random_cases;
 mod shell_quote;
+mod typed_line;
 mod web;
 mod wrap;

@@ -1,42 +1,11 @@
-//! A line while it is typed: what a key does to it, where the cursor stands, and the lines that were typed
+//! A line while it is typed at a gate: how it is drawn behind its prompt, and the lines that were typed
 //! before in this run.
 
 use console::measure_text_width;
 
-/// What a key does to a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edit {
-    /// Puts a character where the cursor is.
-    Insert(char),
-    /// Takes the character before the cursor away.
-    Erase,
-    /// Takes the one below it away.
-    Delete,
-    /// Takes the word before the cursor away.
-    EraseWord,
-    /// Takes the whole line away.
-    EraseLine,
-    /// Takes away what stands from the cursor on.
-    EraseRest,
-    /// A character back.
-    Left,
-    /// A character on.
-    Right,
-    /// A word back.
-    WordLeft,
-    /// A word on.
-    WordRight,
-    /// To the beginning.
-    Home,
-    /// To the end.
-    End,
-    /// The line that was typed before.
-    Older,
-    /// The one after it.
-    Newer,
-}
+use crate::typed_line::{Edit, TypedLine};
 
-/// A line while it is typed.
+/// A line while it is typed, on the screen.
 #[derive(Debug)]
 pub(super) struct LineEdit<'a> {
     prompt: &'a str,
@@ -45,9 +14,8 @@ pub(super) struct LineEdit<'a> {
     /// Which line of the history is shown; behind the last one is the line itself.
     shown: usize,
     /// The line itself, while another one is shown.
-    own: Vec<char>,
-    text: Vec<char>,
-    cursor: usize,
+    own: TypedLine,
+    line: TypedLine,
 }
 
 impl<'a> LineEdit<'a> {
@@ -55,89 +23,51 @@ impl<'a> LineEdit<'a> {
     pub(super) fn new(prompt: &'a str, width: usize, history: &'a [String]) -> Self {
         let shown = history.len();
         let width = if width == 0 { usize::MAX } else { width };
-        Self { prompt, width, history, shown, own: Vec::new(), text: Vec::new(), cursor: 0 }
+        Self {
+            prompt,
+            width,
+            history,
+            shown,
+            own: TypedLine::default(),
+            line: TypedLine::default(),
+        }
     }
 
     /// What was typed.
     pub(super) fn text(&self) -> String {
-        self.text.iter().collect()
+        self.line.text()
     }
 
     /// Whether nothing was.
     pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.line.is_empty()
     }
 
     /// Does what a key asks for. Answers with what the terminal is to be sent.
     pub(super) fn apply(&mut self, edit: Edit) -> String {
-        let (row, _) = self.place(self.cursor);
-        let at_end = self.cursor == self.text.len();
+        let (row, _) = self.place(self.line.cursor());
+        let was_at_end = self.line.is_at_end();
         match edit {
-            Edit::Insert(c) => {
-                self.text.insert(self.cursor, c);
-                self.cursor += 1;
-                if at_end {
-                    return format!("{c}{}", self.wrap_at_edge());
-                }
-            }
-            Edit::Erase => self.erase_back_to(self.cursor.saturating_sub(1)),
-            Edit::EraseWord => self.erase_back_to(self.word_before()),
-            Edit::Delete if !at_end => {
-                self.text.remove(self.cursor);
-            }
-            Edit::Delete => {}
-            Edit::EraseLine => {
-                self.text.clear();
-                self.cursor = 0;
-            }
-            Edit::EraseRest => self.text.truncate(self.cursor),
-            Edit::Left => self.cursor = self.cursor.saturating_sub(1),
-            Edit::Right => self.cursor = (self.cursor + 1).min(self.text.len()),
-            Edit::WordLeft => self.cursor = self.word_before(),
-            Edit::WordRight => self.cursor = self.word_after(),
-            Edit::Home => self.cursor = 0,
-            Edit::End => self.cursor = self.text.len(),
             Edit::Older => self.show(self.shown.saturating_sub(1)),
             Edit::Newer => self.show((self.shown + 1).min(self.history.len())),
+            edit => self.line.apply(edit),
+        }
+        if let Edit::Insert(c) = edit
+            && was_at_end
+        {
+            return format!("{c}{}", self.wrap_at_edge());
         }
         self.redrawn(row)
     }
 
     /// Moves the cursor behind the line, where Enter is pressed.
     pub(super) fn leave(&mut self) -> String {
-        if self.cursor == self.text.len() { String::new() } else { self.apply(Edit::End) }
+        if self.line.is_at_end() { String::new() } else { self.apply(Edit::End) }
     }
 
     /// The whole line again, on a screen where nothing of it stands any more.
     pub(super) fn again(&self) -> String {
         self.redrawn(0)
-    }
-
-    fn erase_back_to(&mut self, from: usize) {
-        self.text.drain(from..self.cursor);
-        self.cursor = from;
-    }
-
-    fn word_before(&self) -> usize {
-        let mut at = self.cursor;
-        while at > 0 && self.text[at - 1].is_whitespace() {
-            at -= 1;
-        }
-        while at > 0 && !self.text[at - 1].is_whitespace() {
-            at -= 1;
-        }
-        at
-    }
-
-    fn word_after(&self) -> usize {
-        let mut at = self.cursor;
-        while at < self.text.len() && self.text[at].is_whitespace() {
-            at += 1;
-        }
-        while at < self.text.len() && !self.text[at].is_whitespace() {
-            at += 1;
-        }
-        at
     }
 
     /// Shows a line of the history, or the line itself.
@@ -146,20 +76,20 @@ impl<'a> LineEdit<'a> {
             return;
         }
         if self.shown == self.history.len() {
-            self.own = std::mem::take(&mut self.text);
+            self.own = std::mem::take(&mut self.line);
         }
         self.shown = at;
-        self.text = match self.history.get(at) {
-            Some(line) => line.chars().collect(),
+        self.line = match self.history.get(at) {
+            Some(line) => TypedLine::new(line, usize::MAX),
             None => std::mem::take(&mut self.own),
         };
-        self.cursor = self.text.len();
+        self.line.apply(Edit::End);
     }
 
     /// Row and column, from the prompt's beginning, where the character of this index stands.
     fn place(&self, index: usize) -> (usize, usize) {
         let (mut row, mut column) = (0, 0);
-        for c in self.prompt.chars().chain(self.text.iter().take(index).copied()) {
+        for c in self.prompt.chars().chain(self.line.chars().iter().take(index).copied()) {
             let columns = measure_text_width(c.encode_utf8(&mut [0; 4]));
             if column + columns > self.width {
                 (row, column) = (row + 1, 0);
@@ -171,7 +101,7 @@ impl<'a> LineEdit<'a> {
 
     /// A terminal stays in its last column until more comes.
     fn wrap_at_edge(&self) -> &'static str {
-        let (row, column) = self.place(self.text.len());
+        let (row, column) = self.place(self.line.chars().len());
         if row > 0 && column == 0 { " \r" } else { "" }
     }
 
@@ -181,8 +111,8 @@ impl<'a> LineEdit<'a> {
             0 => String::new(),
             rows => format!("\x1b[{rows}A"),
         };
-        let (end_row, _) = self.place(self.text.len());
-        let (to_row, to_column) = self.place(self.cursor);
+        let (end_row, _) = self.place(self.line.chars().len());
+        let (to_row, to_column) = self.place(self.line.cursor());
         let right = match to_column {
             0 => String::new(),
             columns => format!("\x1b[{columns}C"),

@@ -10,8 +10,9 @@ use rustix::termios::{
 };
 
 use super::{Key, Line, Result, Terminal};
-use crate::gate::line_edit::{Edit, LineEdit};
+use crate::gate::line_edit::LineEdit;
 use crate::interrupt;
+use crate::typed_line::Edit;
 
 /// The modes to go back to, while raw mode is on.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
@@ -186,8 +187,8 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             0x04 => Key::End,
             0x1a => return None,
             0x1b => return Some(escape(raw)),
-            control @ (0x01..=0x1f | 0x7f) if edit_of(control).is_some() => {
-                return edit_of(control).map(Input::Edit);
+            control if Edit::of_control(control).is_some() => {
+                return Edit::of_control(control).map(Input::Edit);
             }
             b'\t' => Key::Char(' '),
             first @ 0x20..=0x7e => Key::Char(first.into()),
@@ -214,23 +215,6 @@ pub(super) fn closed() -> Key {
     Key::End
 }
 
-/// What a control character does to a line, as in a shell.
-const fn edit_of(control: u8) -> Option<Edit> {
-    Some(match control {
-        0x01 => Edit::Home,
-        0x02 => Edit::Left,
-        0x05 => Edit::End,
-        0x06 => Edit::Right,
-        0x08 | 0x7f => Edit::Erase,
-        0x0b => Edit::EraseRest,
-        0x0e => Edit::Newer,
-        0x10 => Edit::Older,
-        0x15 => Edit::EraseLine,
-        0x17 => Edit::EraseWord,
-        _ => return None,
-    })
-}
-
 /// Escape alone, or a function key's sequence, read whole.
 fn escape(raw: &Raw) -> Input {
     let Some(first) = raw.soon() else { return Input::Key(Key::Escape) };
@@ -243,20 +227,7 @@ fn escape(raw: &Raw) -> Input {
             }
         }
     }
-    // Ctrl and Alt with an arrow go by words.
-    let by_words = sequence.starts_with(b"1;5") || sequence.starts_with(b"1;3");
-    Input::Edit(match (sequence.as_slice(), sequence.last()) {
-        (b"3~", _) => Edit::Delete,
-        (b"1~" | b"7~", _) | (_, Some(b'H')) => Edit::Home,
-        (b"4~" | b"8~", _) | (_, Some(b'F')) => Edit::End,
-        (_, Some(b'A')) => Edit::Older,
-        (_, Some(b'B')) => Edit::Newer,
-        (_, Some(b'C')) if by_words => Edit::WordRight,
-        (_, Some(b'C')) => Edit::Right,
-        (_, Some(b'D')) if by_words => Edit::WordLeft,
-        (_, Some(b'D')) => Edit::Left,
-        _ => return Input::Key(Key::Other),
-    })
+    Edit::of_sequence(&sequence).map_or(Input::Key(Key::Other), Input::Edit)
 }
 
 /// The rest of a UTF-8 character.

@@ -6,6 +6,7 @@ use console::measure_text_width;
 
 use crate::clean::{one_line, sanitize};
 use crate::session::TypedNotes;
+use crate::typed_line::{Edit, TypedLine};
 use crate::wrap::shortened;
 
 /// Stands before the line.
@@ -20,20 +21,9 @@ const ALONE: u8 = 3;
 /// A key, as far as it means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
-    Char(char),
+    /// Something for the line. What is older is the note that was handed in last: it is taken back.
+    Edit(Edit),
     Enter,
-    Erase,
-    EraseWord,
-    EraseLine,
-    /// Escape: the whole line.
-    EraseAll,
-    Delete,
-    Left,
-    Right,
-    Home,
-    End,
-    /// The note that was handed in last is taken back.
-    Up,
     /// Ctrl-Z.
     Suspend,
 }
@@ -77,65 +67,40 @@ impl Typing {
         let mut keys = keys(&mut self.rest);
         if self.rest == [0x1b] && self.looks >= ALONE {
             self.rest.clear();
-            keys.push(Key::EraseAll);
+            keys.push(Key::Edit(Edit::EraseLine));
         }
-        let mut line: Vec<char> = self.notes.line().chars().collect();
         // Somebody else may have taken what was there.
-        self.at = self.at.min(line.len());
+        let mut line = TypedLine::new(&self.notes.line(), self.at);
         let last = keys.iter().rposition(|key| *key != Key::Enter);
         let mut out = Typed { changed: !keys.is_empty(), suspends: false };
         for (at, key) in keys.into_iter().enumerate() {
-            match key {
-                Key::Suspend => out.suspends = true,
+            let edit = match key {
+                Key::Suspend => {
+                    out.suspends = true;
+                    continue;
+                }
                 // Nobody types on behind Enter that fast: it is an end of a line in a paste.
-                Key::Enter if last.is_some_and(|last| at < last) => self.insert(&mut line, '\n'),
-                Key::Char(c) => self.insert(&mut line, c),
-                Key::Enter | Key::Up => {
-                    self.notes.set_line(line.iter().collect());
+                Key::Enter if last.is_some_and(|last| at < last) => Edit::Insert('\n'),
+                Key::Enter | Key::Edit(Edit::Older) => {
+                    self.notes.set_line(line.text());
                     match key {
                         Key::Enter => self.notes.hand_in(),
                         _ => self.notes.take_back(),
                     }
-                    line = self.notes.line().chars().collect();
-                    self.at = line.len();
+                    line = TypedLine::new(&self.notes.line(), usize::MAX);
+                    continue;
                 }
-                key => self.edit(&mut line, key),
+                Key::Edit(edit) => edit,
+            };
+            if !matches!(edit, Edit::Insert(_)) || line.chars().len() < MOST {
+                line.apply(edit);
             }
         }
+        self.at = line.cursor();
         if out.changed {
-            self.notes.set_line(line.into_iter().collect());
+            self.notes.set_line(line.text());
         }
         out
-    }
-
-    fn insert(&mut self, line: &mut Vec<char>, c: char) {
-        if line.len() < MOST {
-            line.insert(self.at, c);
-            self.at += 1;
-        }
-    }
-
-    fn edit(&mut self, line: &mut Vec<char>, key: Key) {
-        let at = self.at;
-        let word = || {
-            let end = line[..at].iter().rposition(|c| !c.is_whitespace()).map_or(0, |end| end + 1);
-            line[..end].iter().rposition(|c| c.is_whitespace()).map_or(0, |space| space + 1)
-        };
-        let (left, right) = (at.saturating_sub(1), (at + 1).min(line.len()));
-        let (from, to) = match key {
-            Key::Erase => (left, at),
-            Key::EraseWord => (word(), at),
-            Key::EraseLine => (0, at),
-            Key::EraseAll => (0, line.len()),
-            Key::Delete => (at, right),
-            Key::Left => (left, left),
-            Key::Right => (right, right),
-            Key::Home => (0, 0),
-            Key::End => (line.len(), line.len()),
-            Key::Char(_) | Key::Enter | Key::Up | Key::Suspend => (at, at),
-        };
-        line.drain(from..to);
-        self.at = from;
     }
 
     /// The lines below the live ones, none wider than `width`, with the cursor where the next key goes.
@@ -225,20 +190,12 @@ fn keys(bytes: &mut Vec<u8>) -> Vec<Key> {
 fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let key = match bytes[0] {
         b'\r' | b'\n' => Key::Enter,
-        0x01 => Key::Home,
-        0x02 => Key::Left,
-        0x05 => Key::End,
-        0x06 => Key::Right,
-        0x08 | 0x7f => Key::Erase,
-        0x10 => Key::Up,
-        0x15 => Key::EraseLine,
-        0x17 => Key::EraseWord,
         0x1a => Key::Suspend,
-        b'\t' => Key::Char(' '),
+        b'\t' => Key::Edit(Edit::Insert(' ')),
         0x1b => return escape(bytes),
-        first @ 0x20..=0x7e => Key::Char(first.into()),
+        first @ 0x20..=0x7e => Key::Edit(Edit::Insert(first.into())),
         0x80.. => return character(bytes),
-        _ => return Some((None, 1)),
+        control => return Some((Edit::of_control(control).map(Key::Edit), 1)),
     };
     Some((Some(key), 1))
 }
@@ -247,22 +204,14 @@ fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
 fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let second = bytes.get(1)?;
     if *second == 0x1b {
-        return Some((Some(Key::EraseAll), 1));
+        return Some((Some(Key::Edit(Edit::EraseLine)), 1));
     }
     if !matches!(second, b'[' | b'O') {
         return Some((None, 2));
     }
     let ends = |byte: &u8| (0x40..=0x7e).contains(byte);
     let length = 3 + bytes.get(2..)?.iter().position(ends)?;
-    let key = match &bytes[2..length] {
-        b"A" => Some(Key::Up),
-        b"C" => Some(Key::Right),
-        b"D" => Some(Key::Left),
-        b"H" | b"1~" | b"7~" => Some(Key::Home),
-        b"F" | b"4~" | b"8~" => Some(Key::End),
-        b"3~" => Some(Key::Delete),
-        _ => None,
-    };
+    let key = Edit::of_sequence(&bytes[2..length]).map(Key::Edit);
     Some((key, length))
 }
 
@@ -277,7 +226,7 @@ fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     match std::str::from_utf8(&bytes[..length.min(bytes.len())]) {
         Ok(text) => {
             // Marks that turn the reading order round are nobody's words.
-            Some((sanitize(text).chars().next().map(Key::Char), length))
+            Some((sanitize(text).chars().next().map(|c| Key::Edit(Edit::Insert(c))), length))
         }
         Err(error) if error.error_len().is_none() => None,
         Err(_) => Some((None, 1)),

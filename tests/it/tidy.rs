@@ -30,6 +30,7 @@ const WORDS: &[&str] = &[
     "private",
     "secret",
     "spent",
+    "typed_line",
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
