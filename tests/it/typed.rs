@@ -148,7 +148,7 @@ fn a_note_restarts_no_count_of_drafts() {
 const KEPT: &str = ".git/cowork/sessions/todo/typed.json";
 
 #[test]
-fn a_run_that_kill_after_enter_tells_it_when_it_is_resumed() {
+fn a_run_killed_after_enter_tells_it_when_it_is_resumed() {
     let sandbox = Sandbox::new();
     let (go, mut screen) = at_work(&sandbox, 100, &NEW);
     hands_in(&mut screen, "name the file");
@@ -162,7 +162,7 @@ fn a_run_that_kill_after_enter_tells_it_when_it_is_resumed() {
 }
 
 #[test]
-fn a_run_that_kill_after_it_was_told_does_not_tell_it_twice() {
+fn a_run_killed_after_it_was_told_does_not_tell_it_twice() {
     let sandbox = Sandbox::new();
     sandbox.server.on(at("idea", "actor").turn(2), Reply::text("It is named."));
     let second = held_up(&sandbox, at("idea", "actor").turn(2));
