@@ -3,8 +3,9 @@
 //! A draft ends with its closing act, when nothing is missing, or at an answer without tool calls; a
 //! critic's run ends at its verdict. What a model gets wrong goes back to it as a tool result or a
 //! nudge, a bounded number of times. What a person says meanwhile comes before the actor's next request,
-//! and there is one more where it would have ended without. Every message is written to the transcript before the next one
-//! is asked for, so a run that was killed goes on where it stopped and loses at most one call.
+//! and there is one more where it would have ended without. Every message is written to the transcript
+//! before the next one is asked for, so a run that was killed goes on where it stopped and loses at most
+//! one call.
 
 mod brief;
 mod ending;

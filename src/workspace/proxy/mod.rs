@@ -1,8 +1,8 @@
 //! A proxy for programs that have a network of their own with nothing in it: their connections are
 //! handed to this process (`receive`), which lets pass what names a server that is listed.
 //!
-//! It speaks `CONNECT` and plain `http://`, of which a connection has one request. What a name leads to is looked up here, and nothing that is
-//! sent through it is looked at.
+//! It speaks `CONNECT` and plain `http://`, of which a connection has one request. What a name leads to is
+//! looked up here, and nothing that is sent through it is looked at.
 
 mod address;
 mod body;
