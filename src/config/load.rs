@@ -70,9 +70,9 @@ pub struct Loaded {
 /// # Errors
 ///
 /// Kind `Model` (exit 4) for an unknown key, a wrong value or a file that is not TOML, always
-/// with the key and the place, unless the sources are to be read tolerantly. A `${VAR}` that is not set is an error at once, except in `[llm]`
-/// and `[models]`: there [`Config::model_for`] reports it, so that commands which need no model
-/// work without a key.
+/// with the key and the place, unless the sources are to be read tolerantly. A `${VAR}` that is not set is
+/// an error at once, except in `[llm]` and `[models]`: there [`Config::model_for`] reports it, so that
+/// commands which need no model work without a key.
 pub fn load(sources: &Sources) -> Result<Loaded> {
     Ok(resolve(sources)?.0)
 }

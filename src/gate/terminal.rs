@@ -177,7 +177,8 @@ pub(crate) enum Text {
     End,
 }
 
-/// Asks for text, several lines where they were pasted. The first empty line is asked again: it may be the Enter after a menu key.
+/// Asks for text, several lines where they were pasted. The first empty line is asked again: it may be the
+/// Enter after a menu key.
 pub(crate) fn text(terminal: &dyn Terminal, prompt: &str) -> Result<Text> {
     text_from(terminal, "", prompt, "")
 }

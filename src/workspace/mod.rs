@@ -2,8 +2,8 @@
 //! the project's commands, search.
 //!
 //! This room knows no model and no git; what it must know of git is asked for with [`Tracking`].
-//! What it refuses to a model is a [`Refusal`] with a sentence the model can act on; what is wrong with the machine itself is an ordinary error
-//! when the workspace is opened.
+//! What it refuses to a model is a [`Refusal`] with a sentence the model can act on; what is wrong with the
+//! machine itself is an ordinary error when the workspace is opened.
 
 mod atomic_file;
 mod command;

@@ -1,8 +1,8 @@
 //! What git itself acts upon (attributes, submodules, and the hooks and configuration that lie in
-//! the tree), and what agents do (`AGENTS.md`, `.claude/`). The next git command or agent follows them, outside of every wall, and they decide what a
-//! person gets to see of a difference. So a model changes none of them: what a tool was to write
-//! there is kept for a person to decide about, and what a command has changed there is put back
-//! before anything else happens, and kept likewise.
+//! the tree), and what agents do (`AGENTS.md`, `.claude/`). The next git command or agent follows them,
+//! outside of every wall, and they decide what a person gets to see of a difference. So a model changes none
+//! of them: what a tool was to write there is kept for a person to decide about, and what a command has
+//! changed there is put back before anything else happens, and kept likewise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
