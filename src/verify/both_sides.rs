@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finished::Finished;
+use super::known_readable::AskedTree;
 use super::problem::Problem;
 use crate::artifact::sections::{Document, Writer};
 use crate::artifact::{Artifact, Compared, Files, Found, Known, Ledger, RECORDS, is_plainly_same};
@@ -83,7 +84,14 @@ pub(super) fn problems(
 /// # Errors
 /// Git cannot be read.
 pub fn unreadable_records(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let asked = AskedTree::at_tip(git, session);
+    if asked.as_ref().is_some_and(AskedTree::is_known) {
+        return Ok(Vec::new());
+    }
     let compared = compared(git, session)?;
+    if compared.is_same() && compared.broken.is_empty() {
+        asked.iter().for_each(AskedTree::keep);
+    }
     Ok(compared.unreadable.iter().map(|found| told(session, found)).collect())
 }
 

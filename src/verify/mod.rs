@@ -10,6 +10,7 @@ mod drafts;
 mod finished;
 mod history;
 mod knowledge;
+mod known_readable;
 mod lost;
 mod passed_pieces;
 mod problem;
@@ -31,6 +32,7 @@ pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
 use std::collections::BTreeSet;
 
+use self::known_readable::AskedTree;
 use self::working_tree::leads_to;
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
@@ -112,6 +114,10 @@ impl Verify<'_> {
             return Ok(problems);
         }
         let compared = both_sides::compared(self.git, session)?;
+        if !compared.is_same() {
+            let asked = AskedTree::at_tip(self.git, session);
+            problems.extend(asked.and_then(|asked| asked.problem(session)));
+        }
         if !compared.broken.is_empty() {
             problems.extend(both_sides::problems(session, &compared, &BTreeSet::new()));
             return Ok(problems);

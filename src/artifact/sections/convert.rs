@@ -19,8 +19,13 @@ pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
     reading.refusals.is_empty()
         && held.len() == found.len()
         && held.iter().zip(found).all(|(record, section)| {
+            // Most are written as they were read: then there is nothing to bring into one form.
             record.id() == section.record.id()
-                && same(&normal(record, section.level), &normal(&section.record, section.level))
+                && (same(record, &section.record)
+                    || same(
+                        &normal(record, section.level),
+                        &normal(&section.record, section.level),
+                    ))
         })
 }
 

@@ -61,8 +61,7 @@ pub(crate) struct Fetcher<'a> {
 impl Fetcher<'_> {
     /// What the projects lack after everything was fetched that may be.
     pub(crate) async fn missing(&self) -> anyhow::Result<Vec<Missing>> {
-        let sandbox = &self.settings.sandbox;
-        if !self.settings.prefix.is_empty() || !sandbox.keeps_off_network()? {
+        if !self.settings.prefix.is_empty() {
             return Ok(Vec::new());
         }
         let known = self.known;
@@ -73,6 +72,11 @@ impl Fetcher<'_> {
             known.seen.replace(seen);
         }
         let all = known.needs.borrow().clone();
+        let sandbox = &self.settings.sandbox;
+        // Asked last: it starts a process, and most runs need nothing.
+        if all.is_empty() || !sandbox.keeps_off_network()? {
+            return Ok(Vec::new());
+        }
         for manager in languages::managers() {
             // What is missing and was decided about stays so in this run.
             let open = |(hash, need): &&(String, Need)| {
