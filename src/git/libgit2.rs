@@ -17,6 +17,7 @@ use super::packed_refs::KeptPacked;
 use super::reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry};
 use super::ref_files::RefFiles;
 use super::snapshot::relative;
+use super::tree_diff::KeptDiffs;
 use super::{Git, Oid, Ref, RefInfo, tree_diff};
 
 /// Digits below which git takes no abbreviated id.
@@ -29,6 +30,7 @@ pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     packed: KeptPacked,
     pub(super) kept: KeptObjects,
+    pub(super) diffs: KeptDiffs,
     /// Some commits have parents that are not here, and that libgit2 leaves out.
     pub(super) is_shallow: bool,
 }
@@ -44,7 +46,8 @@ impl Libgit2 {
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
         let is_shallow = git.common_dir().join("shallow").exists();
         let (packed, kept) = (git.packed.clone(), KeptObjects::default());
-        let opened = Self { repository, packed, kept, is_shallow };
+        let diffs = KeptDiffs::default();
+        let opened = Self { repository, packed, kept, diffs, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
@@ -300,7 +303,7 @@ impl Reader for Libgit2 {
 
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
         let from = from.map(|oid| self.tree_id(oid)).transpose()?;
-        tree_diff::changes(&self.repository, from, self.tree_id(to)?)
+        tree_diff::changes(self, from, self.tree_id(to)?)
     }
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {

@@ -92,14 +92,15 @@ pub(super) type Entry<'a> = (u32, &'a [u8], &'a [u8]);
 pub(super) fn entries(mut tree: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
     std::iter::from_fn(move || {
         (!tree.is_empty()).then(|| {
-            let (entry, rest) = first(tree).context("a broken tree")?;
+            let (entry, rest) = first_entry(tree).context("a broken tree")?;
             tree = rest;
             Ok(entry)
         })
     })
 }
 
-fn first(tree: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+/// The first entry of a tree object, and the bytes after it.
+pub(super) fn first_entry(tree: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (mode, rest) = tree.split_at_checked(memchr::memchr(b' ', tree)?)?;
     let (name, rest) = rest[1..].split_at_checked(memchr::memchr(0, &rest[1..])?)?;
     let (id, rest) = rest[1..].split_at_checked(20)?;

@@ -1,98 +1,171 @@
-//! How two trees differ, found folder by folder: a folder with the same id in both is never opened,
-//! while libgit2's own comparison lists every file of both trees.
+//! How two trees differ, found folder by folder: a folder with the same id in both trees is never
+//! opened, while libgit2's own comparison lists every file of both trees.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
-use anyhow::Result;
-use git2::{Oid, Repository, Tree, TreeEntry};
+use anyhow::{Context as _, Result};
+use git2::{ObjectType, Oid};
 
-use super::libgit2::oid;
+use super::libgit2::{Libgit2, oid};
+use super::object_text::{Entry, first_entry};
 use super::output::lossy;
 use super::reader::{TreeChange, TreeChangeKind};
 
-const KIND: i32 = 0o170_000;
-const FOLDER: i32 = 0o040_000;
+/// Bytes of an id in a tree object.
+const ID: usize = 20;
 
-/// What differs from one tree (`None`: the empty one) to another, sorted by path.
+const KIND: u32 = 0o170_000;
+const FOLDER: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
+const EXECUTABLE: u32 = 0o100;
+
+/// Differences that are kept, and the changes in the largest of them.
+const KEPT: usize = 8;
+const LARGEST: usize = 1024;
+
+/// The last differences between trees, the newest last: each step of a task asks for the same few.
+/// A tree never changes, so they stay true.
+#[derive(Default)]
+pub(super) struct KeptDiffs(RefCell<VecDeque<(Sides, Vec<TreeChange>)>>);
+
+/// Two trees; `None` is the empty one.
+type Sides = (Option<Oid>, Oid);
+
+impl KeptDiffs {
+    fn get(&self, sides: Sides) -> Option<Vec<TreeChange>> {
+        let kept = self.0.borrow();
+        kept.iter().find(|(of, _)| *of == sides).map(|(_, changes)| changes.clone())
+    }
+
+    fn keep(&self, sides: Sides, changes: &[TreeChange]) {
+        if changes.len() > LARGEST {
+            return;
+        }
+        let mut kept = self.0.borrow_mut();
+        if kept.len() >= KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((sides, changes.to_vec()));
+    }
+}
+
+/// Returns the changes from one tree (`None`: the empty tree) to another, sorted by path.
 ///
 /// # Errors
-/// A tree that differs is not here.
-pub(super) fn changes(
-    repository: &Repository,
-    from: Option<Oid>,
-    to: Oid,
-) -> Result<Vec<TreeChange>> {
+/// A tree that differs is missing.
+pub(super) fn changes(reader: &Libgit2, from: Option<Oid>, to: Oid) -> Result<Vec<TreeChange>> {
+    if let Some(known) = reader.diffs.get((from, to)) {
+        return Ok(known);
+    }
     let mut found = Vec::new();
     let mut folders = vec![(Vec::new(), from, Some(to))];
     while let Some((folder, from, to)) = folders.pop() {
         if from == to {
             continue;
         }
-        let tree = |id: Option<Oid>| id.map(|id| repository.find_tree(id)).transpose();
-        pairs(tree(from)?.as_ref(), tree(to)?.as_ref(), |name, before, after| {
-            let mut path = [&folder[..], name].concat();
-            let is_folder = [before, after].iter().flatten().any(|entry| is_folder(entry));
-            let id = |entry: Option<&TreeEntry<'_>>| entry.map(TreeEntry::id);
-            if is_folder {
-                path.push(b'/');
-                folders.push((path, id(before), id(after)));
-            } else if let Some(kind) = kind(before, after) {
-                let [old, new] = [before, after].map(|entry| id(entry).map(oid).transpose());
-                let change = TreeChange { path: lossy(&path), kind, old: old?, new: new? };
-                found.push((path, change));
+        let mut compare = |old: &[u8], new: &[u8]| {
+            pairs(old, new, |before, after| {
+                let Some((_, name, _)) = before.or(after) else { return Ok(()) };
+                let mut path = [&folder[..], name].concat();
+                let id = |entry: Option<Entry<'_>>| {
+                    entry.map(|(.., id)| Oid::from_bytes(id)).transpose()
+                };
+                let (old, new) = (id(before)?, id(after)?);
+                if [before, after].iter().flatten().any(is_folder) {
+                    path.push(b'/');
+                    folders.push((path, old, new));
+                } else if old != new || before.map(mode) != after.map(mode) {
+                    let [old, new] = [old, new].map(|id| id.map(oid).transpose());
+                    let (old, new) = (old?, new?);
+                    let change =
+                        TreeChange { path: lossy(&path), kind: kind(before, after), old, new };
+                    found.push((path, change));
+                }
+                Ok(())
+            })
+        };
+        match (from, to) {
+            (Some(from), Some(to)) => {
+                tree(reader, from, |old| tree(reader, to, |new| compare(old, new)))?;
             }
-            Ok(())
-        })?;
+            (Some(from), None) => tree(reader, from, |old| compare(old, &[]))?,
+            (None, Some(to)) => tree(reader, to, |new| compare(&[], new))?,
+            (None, None) => {}
+        }
     }
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(found.into_iter().map(|(_, change)| change).collect())
+    let found: Vec<TreeChange> = found.into_iter().map(|(_, change)| change).collect();
+    reader.diffs.keep((from, to), &found);
+    Ok(found)
 }
 
-/// Both sides of every name of two trees. A file and a folder of one name are no pair.
-fn pairs(
-    from: Option<&Tree<'_>>,
-    to: Option<&Tree<'_>>,
-    mut each: impl FnMut(&[u8], Option<&TreeEntry<'_>>, Option<&TreeEntry<'_>>) -> Result<()>,
+fn tree(reader: &Libgit2, id: Oid, see: impl FnOnce(&[u8]) -> Result<()>) -> Result<()> {
+    reader.read(id, ObjectType::Tree, see)
+}
+
+/// Calls `each` with both entries of every name that differs between two tree objects. A file and a
+/// folder of one name are not a pair.
+fn pairs<'a>(
+    mut from: &'a [u8],
+    mut to: &'a [u8],
+    mut each: impl FnMut(Option<Entry<'a>>, Option<Entry<'a>>) -> Result<()>,
 ) -> Result<()> {
-    let (mut before, mut after) = (0, 0);
+    let first = |tree: &'a [u8]| -> Result<Option<(Entry<'a>, &'a [u8])>> {
+        if tree.is_empty() {
+            Ok(None)
+        } else {
+            first_entry(tree).context("a broken tree").map(Some)
+        }
+    };
     loop {
-        let old = from.and_then(|tree| tree.get(before));
-        let new = to.and_then(|tree| tree.get(after));
+        // Most entries are in both; their bytes end 20 after the zero that ends the name.
+        if let Some(end) = memchr::memchr(0, from).map(|zero| zero + 1 + ID)
+            && let (Some(same), Some(other)) = (from.get(..end), to.get(..end))
+            && same == other
+        {
+            (from, to) = (&from[end..], &to[end..]);
+            continue;
+        }
+        let old = first(from)?;
+        let new = first(to)?;
         let order = match (&old, &new) {
-            (Some(old), Some(new)) => in_tree(old).cmp(in_tree(new)),
+            (Some((old, _)), Some((new, _))) => in_tree(old).cmp(in_tree(new)),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (None, None) => return Ok(()),
         };
-        let old = old.filter(|_| order.is_le());
-        let new = new.filter(|_| order.is_ge());
-        before += usize::from(old.is_some());
-        after += usize::from(new.is_some());
-        if let Some(entry) = old.as_ref().or(new.as_ref()) {
-            each(entry.name_bytes(), old.as_ref(), new.as_ref())?;
-        }
+        let (old, new) = (old.filter(|_| order.is_le()), new.filter(|_| order.is_ge()));
+        from = old.map_or(from, |(_, rest)| rest);
+        to = new.map_or(to, |(_, rest)| rest);
+        each(old.map(|(entry, _)| entry), new.map(|(entry, _)| entry))?;
     }
 }
 
-/// What trees are sorted by: a folder as if its name ended in a slash.
-fn in_tree<'a>(entry: &'a TreeEntry<'_>) -> impl Iterator<Item = &'a u8> {
-    entry.name_bytes().iter().chain(is_folder(entry).then_some(&b'/'))
+/// Trees are sorted by this: a folder as if its name ended in a slash.
+fn in_tree<'a>(entry: &Entry<'a>) -> impl Iterator<Item = &'a u8> {
+    entry.1.iter().chain(is_folder(entry).then_some(&b'/'))
 }
 
-fn is_folder(entry: &TreeEntry<'_>) -> bool {
-    entry.filemode() & KIND == FOLDER
+fn is_folder(entry: &Entry<'_>) -> bool {
+    entry.0 & KIND == FOLDER
 }
 
-/// How a file differs; `None` where it does not.
-fn kind(old: Option<&TreeEntry<'_>>, new: Option<&TreeEntry<'_>>) -> Option<TreeChangeKind> {
-    let (Some(old), Some(new)) = (old, new) else {
-        return Some(if old.is_some() { TreeChangeKind::Deleted } else { TreeChangeKind::Added });
-    };
-    if old.filemode() & KIND != new.filemode() & KIND {
-        return Some(TreeChangeKind::Type);
+/// The mode as git reads it: of the permissions of a file only whether it is executable. Old trees
+/// have others.
+fn mode((mode, ..): Entry<'_>) -> u32 {
+    if mode & KIND == FILE { FILE | (mode & EXECUTABLE) } else { mode & KIND }
+}
+
+/// How a file differs.
+fn kind(old: Option<Entry<'_>>, new: Option<Entry<'_>>) -> TreeChangeKind {
+    match (old, new) {
+        (None, _) => TreeChangeKind::Added,
+        (_, None) => TreeChangeKind::Deleted,
+        (Some(old), Some(new)) if old.0 & KIND != new.0 & KIND => TreeChangeKind::Type,
+        _ => TreeChangeKind::Modified,
     }
-    let same = old.id() == new.id() && old.filemode() == new.filemode();
-    (!same).then_some(TreeChangeKind::Modified)
 }
 
 #[cfg(test)]
