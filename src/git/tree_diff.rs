@@ -222,4 +222,35 @@ mod tests {
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["other/b"]);
     }
+
+    #[test]
+    fn the_last_differences_are_kept() {
+        let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(22));
+        let commits: Vec<Oid> = (0..12).map(|_| random_commit(&repo, &mut random)).collect();
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        for pair in commits.windows(2) {
+            let first = fast.diff(Some(&pair[0]), &pair[1]).unwrap();
+            assert_eq!(fast.diff(Some(&pair[0]), &pair[1]).unwrap(), first);
+        }
+        let kept = fast.diffs.0.borrow();
+        assert!(kept.len() <= super::KEPT && kept.len() > 1, "{} are kept", kept.len());
+    }
+
+    #[test]
+    fn permissions_of_old_trees_are_not_a_difference() {
+        let repo = Repo::with_commit();
+        repo.file("a", "a");
+        let commit = repo.commit_all("first");
+        let blob = repo.run(&["rev-parse", "HEAD:a"]);
+        let raw: Vec<u8> =
+            (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap()).collect();
+        let odb = git2::Repository::open(repo.path(".")).unwrap();
+        let tree = [b"100664 a\0", &raw[..]].concat();
+        let tree = odb.odb().unwrap().write(git2::ObjectType::Tree, &tree).unwrap();
+        let old: Oid = tree.to_string().parse().unwrap();
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        let only_a = Binary::new(repo.git()).diff(Some(&old), &commit).unwrap();
+        assert_eq!(fast.diff(Some(&old), &commit).unwrap(), only_a);
+        assert!(!only_a.iter().any(|change| change.path == "a"), "{only_a:?}");
+    }
 }

@@ -1,4 +1,5 @@
-//! The heads of sessions are kept where there are many, and nobody sees a difference.
+//! Answers that are kept in the state directory: heads of sessions in repositories of many sessions, and
+//! which documents can be read. Nobody sees a difference.
 
 use crate::support::Sandbox;
 use crate::support::copied::Refs;
@@ -6,6 +7,7 @@ use crate::support::sessions::Sessions;
 
 /// Below the repository.
 const HEADS: &str = ".git/cowork/heads";
+const READABLE: &str = ".git/cowork/readable";
 
 /// A repository of so many sessions.
 fn repository(sessions: usize) -> Sandbox {
@@ -70,4 +72,40 @@ fn a_file_that_says_something_else_is_named_and_not_used_where_commits_are_repla
     sandbox.git(&["replace", "-d", &commit]);
     std::fs::remove_file(sandbox.path(HEADS)).unwrap();
     assert_eq!(listed(&sandbox), first);
+}
+
+#[test]
+fn documents_that_were_found_readable_are_not_read_again() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.git(&["tag", "as-delivered"]);
+    std::fs::remove_file(sandbox.path(READABLE)).unwrap();
+    let prd = ".cowork/sessions/todo/prd.md";
+    let broken = sandbox.read(prd).replacen("\n### REQ-001", "\n### REQ-002", 1);
+    assert_ne!(broken, sandbox.read(prd));
+    let warns = |sandbox: &Sandbox| {
+        let told = sandbox.cowork(&["status"]).exits(0).stderr;
+        assert_eq!(told, sandbox.cowork(&["log"]).exits(0).stderr);
+        told.contains("correct it, then commit it")
+    };
+    assert!(!warns(&sandbox));
+    let kept = sandbox.read(READABLE);
+    assert_eq!(kept.lines().count(), 2, "{kept}");
+    for other in ["", "nonsense\n", &kept.replace("readable 1", "readable 0"), &kept[..30]] {
+        sandbox.write(READABLE, other);
+        assert!(!warns(&sandbox));
+        assert!(sandbox.read(READABLE).starts_with(&kept), "{other:?} is not written again");
+    }
+
+    sandbox.write(prd, &broken);
+    sandbox.git(&["commit", "-qam", "A person breaks it"]);
+    assert!(warns(&sandbox), "the tree is another one");
+    sandbox.cowork(&["verify"]).exits(1);
+    let tree = sandbox.git(&["rev-parse", "HEAD:.cowork/sessions/todo"]);
+    sandbox.write(READABLE, &format!("{kept}{tree}\n"));
+    assert!(!warns(&sandbox), "it is not used");
+    let told = sandbox.cowork(&["verify"]).exits(1).stdout;
+    assert!(told.contains("kept-answer-differs") && told.contains("rm "), "{told}");
+    sandbox.git(&["replace", "as-delivered", "as-delivered~1"]);
+    assert!(warns(&sandbox), "it is used with replaced objects");
 }
