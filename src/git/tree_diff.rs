@@ -1,5 +1,5 @@
-//! How two trees differ, found folder by folder: a folder with the same id in both is never opened,
-//! while libgit2's own comparison lists every file of both trees.
+//! The differences between two trees, found folder by folder: a folder with the same id in both is
+//! never opened, while libgit2's own comparison lists every file of both trees.
 
 use std::cmp::Ordering;
 
@@ -13,10 +13,10 @@ use super::reader::{TreeChange, TreeChangeKind};
 const KIND: i32 = 0o170_000;
 const FOLDER: i32 = 0o040_000;
 
-/// What differs from one tree (`None`: the empty one) to another, sorted by path.
+/// The differences from one tree (`None`: the empty one) to another, sorted by path.
 ///
 /// # Errors
-/// A tree that differs is not here.
+/// A tree that differs is missing.
 pub(super) fn changes(
     repository: &Repository,
     from: Option<Oid>,
@@ -48,7 +48,8 @@ pub(super) fn changes(
     Ok(found.into_iter().map(|(_, change)| change).collect())
 }
 
-/// Both sides of every name of two trees. A file and a folder of one name are no pair.
+/// Calls `each` with both sides of every name in two trees. A file and a folder of the same name
+/// are not a pair.
 fn pairs(
     from: Option<&Tree<'_>>,
     to: Option<&Tree<'_>>,
@@ -74,7 +75,7 @@ fn pairs(
     }
 }
 
-/// What trees are sorted by: a folder as if its name ended in a slash.
+/// The sort key in a tree: a folder sorts as if its name ended in a slash.
 fn in_tree<'a>(entry: &'a TreeEntry<'_>) -> impl Iterator<Item = &'a u8> {
     entry.name_bytes().iter().chain(is_folder(entry).then_some(&b'/'))
 }
@@ -83,7 +84,7 @@ fn is_folder(entry: &TreeEntry<'_>) -> bool {
     entry.filemode() & KIND == FOLDER
 }
 
-/// How a file differs; `None` where it does not.
+/// How a file differs; `None` if it does not.
 fn kind(old: Option<&TreeEntry<'_>>, new: Option<&TreeEntry<'_>>) -> Option<TreeChangeKind> {
     let (Some(old), Some(new)) = (old, new) else {
         return Some(if old.is_some() { TreeChangeKind::Deleted } else { TreeChangeKind::Added });
@@ -103,14 +104,14 @@ mod tests {
     use crate::git::reader::Reader as _;
     use crate::git::test_repo::Repo;
 
-    /// Names that sort in another place as a folder than as a file.
+    /// Names that sort differently as a folder and as a file.
     const PATHS: [&str; 12] = [
         "a", "a/x", "a/y", "a-b", "a.b", "a.b/c", "b/a", "b/a/c", "b/a.d", "b/c/d/e", "b/c/d.e",
         "c",
     ];
 
-    /// Replaces the whole tree by some of the paths, chosen at random; a file stands in the way of
-    /// those below it.
+    /// Replaces the whole tree by some of the paths, chosen at random; a file blocks the paths
+    /// below it.
     fn random_commit(repo: &Repo, random: &mut fastrand::Rng) -> Oid {
         repo.run(&["rm", "-rq", "--ignore-unmatch", "."]);
         for path in PATHS {
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn random_trees_differ_as_git_says() {
+    fn differences_of_random_trees_are_those_of_git() {
         let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(21));
         let commits: Vec<Oid> = (0..8).map(|_| random_commit(&repo, &mut random)).collect();
         let (slow, fast) = (Binary::new(repo.git()), Libgit2::open(&repo.git()).unwrap());
