@@ -1,70 +1,70 @@
-//! What goes on at this moment of a run, told to whoever watches: a model that writes, a command
-//! that runs. Nothing of it is kept; what has happened is an [`Event`](crate::event::Event).
+//! Live progress of a run, reported to a watcher: a model that writes, a command that runs. It is
+//! not recorded; past occurrences are an [`Event`](crate::event::Event).
 
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What goes on at this moment.
+/// A step of live progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// A request was sent, and nothing of the answer is here.
+    /// A request was sent, and no part of the response has arrived.
     Asks {
         /// Name of the model.
         model: String,
-        /// Where it is asked: a server's name and port, or a program.
+        /// The server, by name and port, or a program.
         server: String,
-        /// How long nothing may come; zero is no limit.
+        /// Time without data after which the request is abandoned; zero means no limit.
         gives_up: Duration,
     },
-    /// The model thinks.
+    /// The model is thinking.
     Thinks {
-        /// About so many tokens.
+        /// Approximate number of tokens so far.
         tokens: u64,
     },
-    /// The model writes a text.
+    /// The model writes text.
     Answers {
-        /// About so many tokens.
+        /// Approximate number of tokens so far.
         tokens: u64,
     },
-    /// The model writes the arguments of a tool.
+    /// The model writes the arguments of a tool call.
     Calls {
         /// Name of the tool.
         tool: String,
-        /// What it names: a path, as far as it is written.
+        /// The path it names, as far as written.
         path: String,
         /// Lines of its text so far.
         lines: usize,
-        /// The last of these.
+        /// The last of these lines.
         tail: Vec<String>,
-        /// About so many tokens.
+        /// Approximate number of tokens so far.
         tokens: u64,
     },
-    /// The answer is complete.
+    /// The response is complete.
     Answered,
     /// A command was started.
     Runs {
-        /// As the shell gets it.
+        /// The command, as passed to the shell.
         command: String,
     },
-    /// It printed a line.
+    /// The command printed a line.
     Prints {
-        /// The line, control characters not yet removed.
+        /// The line, with control characters.
         line: String,
-        /// The test that failed, where that is what it says.
+        /// Name of the failed test, if the line reports one.
         failed: Option<String>,
     },
     /// The command has ended.
     Ran,
     /// A file was changed.
     Changed {
-        /// From the top of the working tree.
+        /// Relative to the top of the working tree.
         path: String,
-        /// Lines that came.
+        /// Number of added lines.
         added: usize,
-        /// Lines that went.
+        /// Number of removed lines.
         removed: usize,
     },
 }
 
-/// Told what goes on.
+/// Callback for live progress.
 pub type Watch = Rc<dyn Fn(Activity)>;

@@ -1,16 +1,16 @@
-//! Terminals whose locale is not UTF-8: our own signs in ASCII, one for one, so that columns stay.
-//! What a person or a model wrote is left as it is.
+//! ASCII output for terminals whose locale is not UTF-8: git-cowork's own symbols are replaced one
+//! for one, so that columns stay aligned. Text written by people and models is unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Terminals get ASCII.
+/// True if terminals get ASCII.
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// What `locale charmap` would say, as far as the variables tell (POSIX, 8.2): the first of them that
-/// is set and not empty decides, and without any the locale is `C`. Windows has none of them.
+/// Determines the locale's character set from the variables (POSIX, 8.2): the first one that is set
+/// and not empty decides; without any the locale is `C`. Windows does not set these variables.
 pub(crate) fn follow(env: &BTreeMap<String, String>) {
     let set = |name: &&str| env.get(*name).is_some_and(|value| !value.is_empty());
     let decides = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(set);
@@ -19,12 +19,12 @@ pub(crate) fn follow(env: &BTreeMap<String, String>) {
     ON.store(!utf8 && cfg!(unix), Ordering::Relaxed);
 }
 
-/// Whether terminals get ASCII.
+/// True if terminals get ASCII.
 pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// The text as a terminal is to show it.
+/// Returns the text as a terminal should show it.
 pub(crate) fn on_terminal(text: &str) -> Cow<'_, str> {
     match is_on() && !text.is_ascii() {
         true => text.chars().map(plain).collect::<String>().into(),
@@ -57,7 +57,7 @@ const fn plain(c: char) -> char {
     }
 }
 
-/// A terminal to write to; each call brings whole characters.
+/// Writer for a terminal; each write must contain whole characters.
 pub(crate) struct Spelled<W>(pub W);
 
 impl<W: Write> Write for Spelled<W> {

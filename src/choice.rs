@@ -1,35 +1,35 @@
-//! A key of a menu as data, so that another terminal can offer the same.
+//! Menu keys as data, so that another terminal can offer the same menu.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stage::Stage;
 
-/// What a key does.
+/// A key of a menu.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// The key.
     pub key: char,
-    /// What it does, a few words.
+    /// Description of its action in a few words.
     pub does: String,
-    /// What has to be said with it.
+    /// The input it needs.
     #[serde(default)]
     pub wants: Wants,
 }
 
-/// What is asked once a key was pressed.
+/// The input requested after a key was pressed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wants {
-    /// Nothing.
+    /// No input.
     #[default]
     Nothing,
-    /// A text, by this question.
+    /// A text, requested with this prompt.
     Text(String),
     /// One of these stages.
     OneOf(Vec<Stage>),
 }
 
-/// A key that was pressed, and what was said with it.
+/// A pressed key and its input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// The key.
@@ -43,18 +43,18 @@ pub struct Chosen {
 }
 
 impl Choice {
-    /// A key that wants nothing more.
+    /// Creates a key that needs no input.
     pub fn new(key: char, does: impl Into<String>) -> Self {
         Self { key, does: does.into(), wants: Wants::Nothing }
     }
 
-    /// The same, with something to be said.
+    /// Returns the choice with a required input.
     #[must_use]
     pub fn wanting(self, wants: Wants) -> Self {
         Self { wants, ..self }
     }
 
-    /// Whether that is this key, with what it wants.
+    /// True if `chosen` is this key with the required input.
     pub fn fits(&self, chosen: &Chosen) -> bool {
         self.key == chosen.key
             && match &self.wants {
@@ -66,7 +66,7 @@ impl Choice {
 }
 
 impl Chosen {
-    /// A key alone.
+    /// A key without input.
     pub const fn key(key: char) -> Self {
         Self { key, text: String::new(), stage: None }
     }

@@ -1,16 +1,17 @@
-//! Takes out of foreign text what a terminal would obey instead of show.
+//! Removes characters from untrusted text that a terminal would execute instead of display.
 //!
-//! What models and commands write may move the cursor, rename the window, write the clipboard or
-//! reorder what a reviewer reads. Line feeds and tabs stay, everything else of the kind goes.
+//! Text from models and commands may contain sequences that move the cursor, rename the window,
+//! write to the clipboard or reorder text under review. Line feeds and tabs are kept, all other
+//! such characters are removed.
 
-/// Cleans text that arrives in pieces: a sequence may begin in one and end in the next.
+/// Cleans text that arrives in pieces: a sequence may begin in one piece and end in the next.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
     state: State,
     marks: bool,
 }
 
-/// Where in an escape sequence (ECMA-48) the text stands.
+/// The position within an escape sequence (ECMA-48).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -28,16 +29,17 @@ enum State {
 }
 
 impl Cleaner {
-    /// The harmless part of the next piece.
+    /// Returns the next piece without harmful characters.
     pub fn push(&mut self, piece: &str) -> String {
         let mut clean = String::with_capacity(piece.len());
         clean.extend(piece.chars().filter_map(|c| self.step(c)));
         clean
     }
 
-    /// Takes one character; what is shown of it.
+    /// Processes one character; returns the character to show, if any.
     fn step(&mut self, c: char) -> Option<char> {
-        // No sequence goes over a line's end: an unterminated one must not hide what follows.
+        // No sequence continues after a line feed: an unterminated one must not hide the following
+        // lines.
         if c == '\n' {
             self.state = State::Text;
             return Some(c);
@@ -96,14 +98,15 @@ impl Cleaner {
     }
 }
 
-/// Whether a terminal obeys this character or shows others differently because of it.
+/// True if a terminal executes this character or displays other characters differently because of
+/// it.
 pub fn obeyed(c: char) -> bool {
     c.is_control() || is_deceptive(c)
 }
 
 /// Characters that reorder or hide text: bidirectional embeddings, overrides and isolates
-/// (CVE-2021-42574), separators some terminals break lines at, those of no width, and invisible
-/// tag characters. The joiners scripts and emoji need are not among them.
+/// (CVE-2021-42574), separators at which some terminals break lines, zero-width characters, and
+/// invisible tag characters. Joiners that scripts and emoji need are not included.
 const fn is_deceptive(c: char) -> bool {
     matches!(
         c,
@@ -116,19 +119,19 @@ const fn is_deceptive(c: char) -> bool {
     )
 }
 
-/// The harmless part of a whole text.
+/// Returns a whole text without harmful characters.
 pub fn sanitize(text: &str) -> String {
     Cleaner::default().push(text)
 }
 
-/// The harmless part of a text a person judges: a character that is taken out and is not part of a
-/// sequence leaves `U+FFFD`, so that a reader sees that something is there.
+/// Returns a text for review without harmful characters: a removed character outside an escape
+/// sequence is replaced by `U+FFFD`, so that the reviewer notices it.
 pub fn marked(text: &str) -> String {
     Cleaner { marks: true, ..Cleaner::default() }.push(&text.replace("\r\n", "\n"))
 }
 
-/// A text in one line of at most `most` characters, cut with `…`, between words where there is a place
-/// for it in the second half.
+/// Returns a text on one line of at most `most` characters. A longer text is cut and ends with `…`,
+/// at a space if there is one in the second half.
 pub fn one_line(text: &str, most: usize) -> String {
     let clean = sanitize(text);
     let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -149,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_and_controls_go_text_stays() {
+    fn sequences_and_control_characters_are_removed() {
         for (given, wanted) in [
             ("plain\ttext\nüñ 漢 🦀", "plain\ttext\nüñ 漢 🦀"),
             ("\x1b[31mred\x1b[0m", "red"),
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_a_text_anywhere_changes_nothing() {
+    fn splitting_a_text_into_pieces_changes_nothing() {
         let text = "a\x1b[1;31mb\x1b]0;t\x1b\\c\u{9b}2Kd\x1b(Be\u{202e}f\n";
         for (at, _) in text.char_indices() {
             let mut cleaner = Cleaner::default();
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_judges_has_marks() {
+    fn removed_characters_are_marked_in_reviewed_text() {
         for (given, wanted) in [
             ("a\x1b[31mred\x1b[0m b", "ared b"),
             ("\x1bcreset \u{9b}2Jx", "reset x"),

@@ -1,13 +1,14 @@
-//! The time of day, and how it is written down. Everybody may use it; it knows nobody.
+//! The current time, and its text form. Depends on no other module.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The present moment.
+/// Returns the current time.
 pub fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// `2026-11-21T10:04:05Z`: RFC 3339 in UTC, whole seconds. A moment before 1970 is 1970.
+/// Formats a time as `2026-11-21T10:04:05Z`: RFC 3339 in UTC, whole seconds. A time before 1970 is
+/// shown as 1970.
 pub fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
@@ -16,7 +17,7 @@ pub fn rfc3339(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Unix seconds of a time as [`rfc3339`] writes it; none for another form.
+/// Parses a time in the format of [`rfc3339`] to Unix seconds; `None` for another format.
 pub fn parse_rfc3339(text: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let marks = [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")];
@@ -26,15 +27,15 @@ pub fn parse_rfc3339(text: &str) -> Option<i64> {
     }
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    // The inverse of `civil`: years that begin in March.
+    // The inverse of `civil`: years start in March.
     let (y, m) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
+/// Converts days since 1970-01-01 to year, month and day in the Gregorian calendar.
 ///
-/// Years are taken to begin in March, so that the leap day is the last of its year
+/// Years start in March in the calculation, so that the leap day is the last of its year
 /// (<https://howardhinnant.github.io/date_algorithms.html>, `civil_from_days`).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_the_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (68_169_600, "1972-02-29T00:00:00Z"),

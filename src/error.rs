@@ -1,25 +1,25 @@
-//! One error type whose kind decides the exit code; consumers never match on text.
+//! The error type, whose kind decides the exit code; callers never match on text.
 //!
-//! Everything returns [`anyhow::Result`]; where a caller or the exit code depends on what went
-//! wrong, the source is an [`Error`]. Messages are lower-case without a final period and say
-//! what failed and why; what to do next is a hint on its own line.
+//! Functions return [`anyhow::Result`]; if a caller or the exit code depends on the cause, the
+//! source is an [`Error`]. Messages are lower-case without a final period and say what failed and
+//! why; each next step is a hint on its own line.
 
 use std::fmt;
 
-/// What kind of failure it is, which decides the exit code (contract, section 4).
+/// The kind of a failure, which decides the exit code (contract, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The session failed: iterations exhausted, checks failing, aborted. Exit 1.
     Failed,
-    /// The command line or the idea is wrong. Exit 2.
+    /// The command line or the idea is invalid. Exit 2.
     Usage,
-    /// A person is needed first. Exit 3.
+    /// A person must act first. Exit 3.
     Waiting,
-    /// Model, credentials, configuration or budget. Exit 4.
+    /// A problem with the model, credentials, configuration or budget. Exit 4.
     Model,
-    /// The repository is not in a state to do it. Exit 5.
+    /// The repository is not ready for the operation. Exit 5.
     Repository,
-    /// A signal asked us to stop. Exit 130.
+    /// Interrupted by a signal. Exit 130.
     Interrupted,
 }
 
@@ -37,31 +37,31 @@ impl Kind {
     }
 }
 
-/// What a failure is about, where somebody else has to know.
+/// The subject of a failure, for callers that handle it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum About {
-    /// Anything else.
+    /// Any other subject.
     #[default]
     Other,
-    /// HEAD, or the session's branch, is not where the run left it.
+    /// HEAD or the session's branch is not where the run left it.
     Moved,
 }
 
-/// A failure with a kind and the ways on.
+/// A failure with its kind and hints.
 #[derive(Debug)]
 pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
-    /// What it is about.
+    /// The subject of the failure.
     pub about: About,
     /// What failed and why.
     pub message: String,
-    /// What to do next, a line each.
+    /// The next steps, one per line.
     pub hints: Vec<String>,
 }
 
 impl Error {
-    /// An error of this kind.
+    /// Creates an error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, about: About::Other, message: message.into(), hints: Vec::new() }
     }
@@ -71,32 +71,32 @@ impl Error {
         Self::new(Kind::Failed, message)
     }
 
-    /// The command line is wrong (exit 2).
+    /// The command line is invalid (exit 2).
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
     }
 
-    /// A person is waited for (exit 3).
+    /// A person must act first (exit 3).
     pub fn waiting(message: impl Into<String>) -> Self {
         Self::new(Kind::Waiting, message)
     }
 
-    /// Model or configuration trouble (exit 4).
+    /// A problem with the model or configuration (exit 4).
     pub fn model(message: impl Into<String>) -> Self {
         Self::new(Kind::Model, message)
     }
 
-    /// The repository is not in a state to do it (exit 5).
+    /// The repository is not ready for the operation (exit 5).
     pub fn repository(message: impl Into<String>) -> Self {
         Self::new(Kind::Repository, message)
     }
 
-    /// HEAD, or the session's branch, is not where the run left it (exit 5).
+    /// HEAD or the session's branch is not where the run left it (exit 5).
     pub fn moved(message: impl Into<String>) -> Self {
         Self { about: About::Moved, ..Self::repository(message) }
     }
 
-    /// Adds a line that says what to do next.
+    /// Adds a line with a next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -112,23 +112,23 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The kind of an error wherever it stands in the chain; what nobody classified is the
-/// environment's fault (an I/O error, a full disk), so exit 5.
+/// Returns the kind of an error, wherever in its chain; an unclassified error (I/O, full disk) is a
+/// problem of the environment, so exit 5.
 pub fn kind_of(error: &anyhow::Error) -> Kind {
     error.downcast_ref::<Error>().map_or(Kind::Repository, |e| e.kind)
 }
 
-/// What an error is about, as [`kind_of`] finds its kind.
+/// Returns the subject of an error, found like [`kind_of`].
 pub fn about(error: &anyhow::Error) -> About {
     error.downcast_ref::<Error>().map_or(About::Other, |e| e.about)
 }
 
-/// The hints of an error, if it has any.
+/// Returns the hints of an error, if any.
 pub fn hints_of(error: &anyhow::Error) -> &[String] {
     error.downcast_ref::<Error>().map_or(&[], |e| e.hints.as_slice())
 }
 
-/// Whether a full disk (or quota) is behind it: in a system call of ours, or in git's words.
+/// True if a full disk (or quota) caused the error: in a system call, or reported by git.
 pub fn is_disk_full(error: &anyhow::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     let by_kind = error.chain().any(|cause| {
@@ -138,7 +138,7 @@ pub fn is_disk_full(error: &anyhow::Error) -> bool {
     by_kind || says_disk_full(&format!("{error:#}"))
 }
 
-/// Whether words, git's or the system's, tell of a full disk (or quota).
+/// True if a message of git or the system reports a full disk (or quota).
 pub fn says_disk_full(text: &str) -> bool {
     ["No space left on device", "Disk quota exceeded", "Out of diskspace"]
         .iter()
@@ -151,7 +151,7 @@ mod tests {
     use anyhow::Context as _;
 
     #[test]
-    fn a_full_disk_is_known_however_it_is_told() {
+    fn a_full_disk_is_recognized() {
         let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
         assert!(is_disk_full(&anyhow::Error::from(io).context("writing a")));
         for git in [

@@ -1,149 +1,149 @@
-//! What happens in a run, as data: every room reports through [`Sink`], and only `ui` decides
-//! how a terminal or a JSON-lines reader sees it.
+//! Events of a run: all modules report through [`Sink`], and only `ui` decides how a terminal or a
+//! JSON-lines reader shows an event.
 
 use crate::activity::Activity;
 use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
-/// One thing that happened.
+/// An event of a run.
 ///
-/// The names of the variants that also exist in `--json` output are the contract's (section 5).
+/// Variants that also exist in `--json` output have the contract's names (section 5).
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A session began or was taken up again.
+    /// A session started or was resumed.
     SessionStarted {
-        /// Branch the session lives on, without `refs/heads/`.
+        /// The session's branch, without `refs/heads/`.
         branch: String,
-        /// True when it existed before.
+        /// True if the session existed before.
         resumed: bool,
-        /// What it is about.
+        /// The session's title.
         title: String,
     },
-    /// A stage begins.
+    /// A stage started.
     StageStarted {
-        /// Which.
+        /// The stage.
         stage: Stage,
-        /// Which of the session's stages, from 1.
+        /// Position among the session's stages, from 1.
         number: usize,
-        /// How many there are.
+        /// Number of stages.
         of: usize,
-        /// All of them, in their order.
+        /// All stages, in order.
         order: Vec<Stage>,
     },
-    /// A draft begins.
+    /// A draft started.
     DraftStarted {
-        /// Which stage.
+        /// Its stage.
         stage: Stage,
-        /// Counting from 1.
+        /// Number of the draft, from 1.
         iteration: u32,
-        /// How many there may be.
+        /// Maximum number of drafts.
         limit: u32,
-        /// The task being worked on, with its title, in coding.
+        /// Id and title of the current task, in coding.
         task: Option<String>,
-        /// Tasks that are done, and all there are; none where there is no task.
+        /// Number of completed tasks, and of all tasks; zero if there are no tasks.
         tasks: (usize, usize),
     },
-    /// A request was answered.
+    /// A model answered a request.
     ModelRequest {
-        /// Stage it was for.
+        /// Stage of the request.
         stage: Stage,
-        /// Role it was for.
+        /// Role of the model.
         role: Role,
-        /// Draft it belongs to.
+        /// Number of the draft.
         iteration: u32,
         /// Turn of the conversation, from 1.
         turn: u32,
-        /// What the server counted.
+        /// Tokens, as counted by the server.
         usage: Usage,
         /// Wall time in milliseconds.
         millis: u64,
     },
-    /// A request is sent: text that comes next is this role's.
+    /// A request is sent: the text that follows is from this role.
     Speaker {
-        /// Stage it is for.
+        /// Stage of the request.
         stage: Stage,
-        /// Who speaks.
+        /// Role of the model.
         role: Role,
     },
-    /// A piece of streamed answer text.
+    /// A piece of a streamed answer.
     Text {
-        /// The piece, control characters not yet removed.
+        /// The text; control characters are not removed yet.
         text: String,
     },
-    /// A tool was called and answered.
+    /// A tool was called and returned a result.
     ToolCall {
         /// Tool name.
         tool: String,
-        /// A short form of the arguments, for people.
+        /// Short form of the arguments, for display.
         brief: String,
-        /// Whether it did what was asked.
+        /// True if the call succeeded.
         ok: bool,
-        /// First line of the answer.
+        /// First line of the result.
         answer: String,
     },
-    /// What goes on at this moment.
+    /// The current activity.
     Now(Activity),
     /// Feedback was recorded.
     Feedback {
-        /// Stage it is for.
+        /// Stage of the feedback.
         stage: Stage,
-        /// Who said it (`critic`, `human`, `validator`, …).
+        /// Who gave it (`critic`, `human`, `validator`, …).
         from: String,
         /// `critical`, `major` or `minor`.
         severity: String,
-        /// What was said.
+        /// The text.
         details: String,
     },
-    /// The actor has read its own draft.
+    /// The actor reviewed its own draft.
     SelfReview {
-        /// Which stage.
+        /// The stage.
         stage: Stage,
         /// Draft number.
         iteration: u32,
-        /// `revised` when files changed, else `passed`, or `needs_revision` where it could not fix
-        /// what it found.
+        /// `revised` if files changed, else `passed`, or `needs_revision` if it could not fix its
+        /// findings.
         outcome: &'static str,
-        /// The files it changed, from the top of the working tree.
+        /// The files it changed, relative to the top of the working tree.
         files: Vec<String>,
-        /// How many problems it could not fix; each is feedback, too.
+        /// Number of problems it could not fix; each is also recorded as feedback.
         unfixed: usize,
     },
-    /// A person is waited for.
+    /// A draft waits for a person's review.
     ReviewRequested {
-        /// Stage that waits.
+        /// Stage of the draft.
         stage: Stage,
         /// Draft number.
         iteration: u32,
-        /// The commit that holds the draft, when it was left waiting.
+        /// The draft's commit, if the run ended and left the draft waiting.
         commit: Option<String>,
-        /// What a model asks of the person, where it is more than a review.
+        /// The model's question to the reviewer; `None` if it only asks for a review.
         reason: Option<String>,
     },
-    /// The actor has answered a person's question about its draft, which decides nothing.
+    /// The actor answered a person's question about its draft; this decides nothing.
     QuestionAnswered {
-        /// Which stage.
+        /// The stage.
         stage: Stage,
         /// Draft number.
         iteration: u32,
-        /// What was asked.
+        /// The question.
         question: String,
         /// The answer, in Markdown.
         answer: String,
     },
-    /// A stage's commit exists.
+    /// A stage was committed.
     StageCompleted {
-        /// Which.
+        /// The stage.
         stage: Stage,
         /// Full commit id.
         commit: String,
-        /// Short tag name, when tags are on.
+        /// Short tag name, if tags are enabled.
         tag: Option<String>,
         /// Subject of the commit.
         subject: String,
-        /// What the stage took, its tasks included, as its commits tell.
+        /// Usage of the stage and its tasks, from its commits.
         spent: Spent,
     },
-    /// A task's commit exists.
+    /// A task was committed.
     TaskCompleted {
         /// Task id.
         task: String,
@@ -151,83 +151,83 @@ pub enum Event {
         commit: String,
         /// Subject of the commit.
         subject: String,
-        /// What came of the project's tests, as in the commit's trailer: `passed (cargo test)`;
-        /// empty or `none` when they were not run.
+        /// Result of the project's checks, as in the commit's trailer: `passed (cargo test)`; empty
+        /// or `none` if they were not run.
         checks: String,
-        /// Something of it fails that did not before the session.
+        /// True if a check fails that passed before the session.
         fails: bool,
-        /// What it changed, in short: `store.py +42`.
+        /// Summary of the changed files: `store.py +42`.
         files: String,
-        /// Its tests where they passed: `cargo test: 12 passed`; else empty.
+        /// Test summary if the tests passed: `cargo test: 12 passed`; else empty.
         tests: String,
-        /// Milliseconds that its models and tools worked.
+        /// Working time of its models and tools in milliseconds.
         millis: u64,
     },
-    /// The last stage is done.
+    /// The last stage was completed.
     SessionCompleted {
         /// Tip of the session.
         commit: String,
-        /// What the whole session used, earlier runs included.
+        /// Usage of the whole session, including earlier runs.
         spent: Spent,
-        /// What of it this run used.
+        /// Usage of this run.
         here: Spent,
-        /// What it has delivered, where that can be read.
+        /// The delivery, if it can be read.
         delivered: Option<Box<Delivered>>,
     },
-    /// Something a person should know that stops nothing.
+    /// A warning; the run continues.
     Warning {
         /// One line.
         text: String,
     },
-    /// The run cannot go on as it was: a person is asked, or it ends.
+    /// The run is blocked: it asks a person or ends.
     Alert {
-        /// What it is about, a few words.
+        /// The subject, in a few words.
         title: String,
-        /// Why, a line or more.
+        /// The reason, one line or more.
         text: String,
     },
-    /// Something that helps a person follow along; not shown with `--quiet`.
+    /// Progress information; not shown with `--quiet`.
     Note {
         /// One line.
         text: String,
     },
 }
 
-/// What a session has delivered, for the last lines of its run.
+/// A session's delivery, for the last lines of its run.
 #[derive(Clone, Debug, Default)]
 pub struct Delivered {
     /// The title of the delivery report.
     pub title: String,
-    /// The id of each requirement, and whether it was found to be met.
+    /// The id of each requirement; true if it is met.
     pub requirements: Vec<(String, bool)>,
-    /// Files of the project that were changed.
+    /// Changed files of the project.
     pub files: Vec<String>,
-    /// Lines that came, and lines that went.
+    /// Lines added and lines removed.
     pub lines: (u64, u64),
-    /// How the project's own commands ended when they were run last.
+    /// Results of the last run of the project's own commands.
     pub tests: Vec<String>,
-    /// Drafts and attempts that were refused, in words; empty where there are none.
+    /// Description of rejected drafts and attempts; empty if there are none.
     pub rejected: String,
-    /// A command that shows what was made, where one is known.
+    /// A command that runs the result, if one is known.
     pub try_it: Option<String>,
-    /// There is a remote, so that a pull request can be opened.
+    /// True if there is a remote, so that a pull request can be opened.
     pub has_remote: bool,
 }
 
-/// What a server counted, in tokens.
+/// Token counts from a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Prompt tokens, cached ones included.
+    /// Prompt tokens, including cached ones.
     pub input: u64,
     /// Generated tokens.
     pub output: u64,
-    /// Prompt tokens the provider had cached.
+    /// Prompt tokens that were cached by the provider.
     pub cached: u64,
 }
 
 impl std::ops::AddAssign for Usage {
-    // Saturating: what is added may come from the trailers of somebody else's commits.
+    // Saturating, because values may come from trailers in foreign commits.
     fn add_assign(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -235,7 +235,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Whoever listens to a run.
+/// Receives the events of a run.
 pub trait Sink {
     /// Called for each event, in order.
     fn emit(&self, event: Event);

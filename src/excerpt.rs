@@ -1,4 +1,4 @@
-//! Excerpts of what commands print: plain text, whole lines, and what failed before all else.
+//! Excerpts of command output: plain text, whole lines, failures first.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,20 +7,21 @@ use regex::Regex;
 
 use crate::clean::sanitize;
 
-/// Bytes that a mark for what is left out may take.
+/// Maximum size of a mark for omitted text in bytes.
 const MARK: usize = 40;
-/// Lines before and after one that tells of a failure which go with it.
+/// Number of lines shown before and after a line that reports a failure.
 const BEFORE: usize = 2;
 const AFTER: usize = 6;
 
-/// Text without what a terminal would obey instead of show. Of a line that was written over, as
-/// progress is, only the last state is left. What tools print in colour in spite of `NO_COLOR` is
-/// read by models and people, and a colour in the middle of a word hides it from whoever searches.
+/// Returns text without sequences that a terminal would execute instead of display. Of a line that
+/// is overwritten, such as a progress bar, only the last state is kept. Models and people read
+/// output that is colored despite `NO_COLOR`, and a color code inside a word hides the word from a
+/// search.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        // A line each: a sequence without an end hides nothing of the next one.
+        // Line by line: an unterminated sequence must not hide text on the next line.
         let mut states = line.rsplit('\r').map(sanitize);
         let shown = match line.contains('\r') {
             true => states.find(|state| !state.trim().is_empty()),
@@ -32,9 +33,9 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// At most about `most` bytes of the output of a command that failed: lines that tell of failures,
-/// what is around them, then what is nearest to the end; what passed is told only where nothing
-/// failed. Lines stay in their order, and marks say what is left out.
+/// Returns at most about `most` bytes of the output of a failed command: lines that report
+/// failures, the lines around them, then lines nearest to the end; lines that report success only
+/// if nothing failed. The order is kept, and marks show what is omitted.
 pub fn failures(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -42,12 +43,12 @@ pub fn failures(text: &str, most: usize) -> String {
     let lines: Vec<Cow<'_, str>> = text.lines().map(|line| shortened(line, most / 3 * 2)).collect();
     let weights = weights(&lines);
     let mut order: Vec<usize> = (0..lines.len()).collect();
-    // Of failures the first, since others follow from it; of the rest the last.
+    // The first failures, since later ones may follow from them; of the other lines, the last.
     order.sort_by_key(|at| match weights[*at] {
         weight @ (Weight::Failure | Weight::Around) => (weight, *at),
         weight => (weight, lines.len() - at),
     });
-    // Beside failures, what passed says nothing.
+    // If something failed, lines that report success are useless.
     if weights.contains(&Weight::Failure) {
         order.retain(|at| weights[*at] != Weight::Passed);
     }
@@ -59,14 +60,14 @@ pub fn failures(text: &str, most: usize) -> String {
             left -= cost;
             kept[at] = true;
         } else if weights[at] >= Weight::Other {
-            // Nothing is picked from between lines that are no longer told.
+            // Stop here, so that no single lines are shown from between omitted ones.
             break;
         }
     }
     joined(&lines, &kept)
 }
 
-/// At most about `most` bytes from both ends of a text.
+/// Returns at most about `most` bytes from both ends of a text.
 pub fn ends(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -88,7 +89,7 @@ pub fn ends(text: &str, most: usize) -> String {
     joined(&lines, &kept)
 }
 
-/// At most about `most` bytes from the beginning of a text.
+/// Returns at most about `most` bytes from the beginning of a text.
 pub fn beginning(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -96,19 +97,19 @@ pub fn beginning(text: &str, most: usize) -> &str {
     let text = &text[..boundary(text, most)];
     match text.rfind('\n') {
         Some(end) => &text[..=end],
-        // One line that is longer than all there may be.
+        // A single line longer than the limit.
         None => text,
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// Tells of a failure.
+    /// Reports a failure.
     Failure,
-    /// Is beside a line that does.
+    /// Near a line that reports a failure.
     Around,
     Other,
-    /// Tells that something passed.
+    /// Reports a success.
     Passed,
 }
 
@@ -139,14 +140,14 @@ fn is(form: &LazyLock<Option<Regex>>, line: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(line))
 }
 
-/// How runners say that something passed.
+/// Lines of test runners and build tools that report success.
 static PASSES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?x) \.\.\.\ ok$ | ^\s*ok\s | ^\s*[✓✔] | \bPASS(?:ED)?\b | ^\s*Compiling\s
         | ^\s*(?:Downloaded|Downloading|Fresh|Checking)\s";
     Regex::new(FORM).ok()
 });
 
-/// How runners and compilers say that something failed.
+/// Lines of test runners and compilers that report failures.
 static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?x) (?i:\b(?:fail(?:s|ed|ure|ures|ing)?|errors?|fatal|panicked|abort(?:ed)?
             |\w*(?:error|exception)|traceback|undefined|unresolved|assert\w*)\b)
@@ -154,12 +155,12 @@ static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(FORM).ok()
 });
 
-/// The same words where nothing did.
+/// Lines that match `FAILS` although nothing failed.
 static NONE_FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)test result: ok|\b(?:0|no) (?:failed|failures?|failing|errors?)\b").ok()
 });
 
-/// A line of at most about `most` bytes, with a mark where it is cut.
+/// Returns a line of at most about `most` bytes, with a mark for the omitted part.
 fn shortened(line: &str, most: usize) -> Cow<'_, str> {
     if line.len() <= most {
         return line.into();
@@ -170,7 +171,7 @@ fn shortened(line: &str, most: usize) -> Cow<'_, str> {
     format!("{}[… {} bytes left out …]{}", &line[..start], end - start, &line[end..]).into()
 }
 
-/// The character boundary at or before a place.
+/// Returns the character boundary at or before `at`.
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -178,7 +179,7 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The kept lines in their order, and marks for the others.
+/// Returns the kept lines in order, with marks for the omitted ones.
 fn joined(lines: &[Cow<'_, str>], kept: &[bool]) -> String {
     let mut out = String::new();
     let mut left_out = 0;
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_goes_and_words_stay() {
+    fn terminal_sequences_are_removed() {
         for (given, wanted) in [
             ("test \u{1b}[31ma\u{1b}[0m ... FAILED\n", "test a ... FAILED\n"),
             ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\ b\n", "link b\n"),
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_comes_before_what_passed() {
+    fn failures_are_shown_before_successes() {
         let failed = "---- broken stdout ----\nthread 'broken' panicked at src/lib.rs:7:5:\n\
                       assertion `left == right` failed\n  left: 1\n right: 2\n";
         let text = format!(
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_failed_the_end_is_told() {
+    fn without_failures_the_end_is_shown() {
         let text = format!("{}\ntest result: ok. 300 passed; 0 failed\n", noise(300));
         let shown = failures(&text, 100);
         assert!(shown.starts_with("[… 29") && shown.contains(" lines left out …]\n"), "{shown}");
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_all_there_may_be_is_cut_with_a_mark() {
+    fn a_line_longer_than_the_limit_is_cut_with_a_mark() {
         let text = format!("{}error: {} at the end\nb\n", noise(9), "ü".repeat(5_000));
         for shown in [failures(&text, 201), ends(&text, 401)] {
             assert!(shown.contains("\nerror: üü") && shown.contains("üü at the end"), "{shown}");

@@ -1,15 +1,15 @@
-//! A port of a server on a network, as people and programs name it: `name:port`.
+//! A server's port on a network, written as `name:port`.
 
 use std::fmt::{Display, Formatter};
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The longest name there is.
+/// Maximum length of a host name.
 const NAME_MAX: usize = 253;
-/// The longest part between two dots.
+/// Maximum length of a label between two dots.
 const LABEL_MAX: usize = 63;
 
-/// A port of a server. Names are compared in small letters and without a dot at the end.
+/// A port of a server. Names are compared in lower case and without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host {
     name: String,
@@ -17,7 +17,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// The port of a name or address, where it is one; an address of IPv6 is in brackets, or not.
+    /// Creates a host; `None` if `name` is not a name or address. An IPv6 address may be in
+    /// brackets.
     pub fn new(name: &str, port: u16) -> Option<Self> {
         let inner = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
         if let Ok(address) = inner.unwrap_or(name).parse::<Ipv6Addr>() {
@@ -42,12 +43,12 @@ impl Host {
         self.port
     }
 
-    /// The address, where it is named by that.
+    /// The address, if the host is named by an address.
     pub fn address(&self) -> Option<IpAddr> {
         self.name.parse().ok()
     }
 
-    /// Whether this machine itself is named.
+    /// True if the host is this machine.
     pub fn is_loopback(&self) -> bool {
         let is_name = self.name == "localhost" || self.name.ends_with(".localhost");
         is_name || self.address().is_some_and(|address| address.to_canonical().is_loopback())
@@ -66,7 +67,7 @@ impl Display for Host {
 impl FromStr for Host {
     type Err = String;
 
-    /// Reads `name:port`, `1.2.3.4:port` or `[::1]:port`.
+    /// Parses `name:port`, `1.2.3.4:port` or `[::1]:port`.
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (name, port) = text.trim().rsplit_once(':')?;
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_the_same_however_it_is_written() {
+    fn spellings_of_the_same_host_are_equal() {
         let host = |text: &str| text.parse::<Host>().unwrap();
         assert_eq!(host("API.Example.org.:443"), host("api.example.org:443"));
         assert_eq!(host("[0:0:0:0:0:0:0:1]:80"), host("[::1]:80"));
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_with_its_port_is_refused() {
+    fn invalid_hosts_are_refused() {
         for text in [
             "",
             "example.org",
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_known_by_all_its_names() {
+    fn names_of_this_machine_are_recognized() {
         let is_here = |name: &str| Host::new(name, 1).unwrap().is_loopback();
         for name in ["localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]"] {
             assert!(is_here(name), "{name}");

@@ -1,7 +1,7 @@
-//! Files of a project that tell coding agents how to work, or configure them. They are read as data;
-//! no model writes them unless a task of the approved plan names the very file.
+//! Project files that instruct or configure coding agents. They are read as data; a model may write
+//! one only if a task of the approved plan names it.
 
-/// Names of such files, in any folder.
+/// Names of such files in any folder.
 const NAMES: [&str; 11] = [
     "AGENTS.md",
     "AGENTS.override.md",
@@ -15,7 +15,7 @@ const NAMES: [&str; 11] = [
     "opencode.json",
     "opencode.jsonc",
 ];
-/// Folders that hold nothing else, in any folder.
+/// Folders that contain only such files, anywhere in the tree.
 const FOLDERS: [&str; 9] = [
     ".agents",
     ".claude",
@@ -27,7 +27,7 @@ const FOLDERS: [&str; 9] = [
     ".roo",
     ".windsurf",
 ];
-/// Files and folders from the top of the tree.
+/// Files and folders at the top of the tree.
 const AT_TOP: [&str; 5] = [
     ".github/copilot-instructions.md",
     ".github/instructions",
@@ -35,7 +35,8 @@ const AT_TOP: [&str; 5] = [
     ".github/chatmodes",
     "CONTRIBUTING.md",
 ];
-/// What agents run or read that git often ignores, so that no look at git's list finds it.
+/// Files that agents run or read and that git often ignores, so that `git ls-files` does not list
+/// them.
 const ALSO_IGNORED: [&str; 5] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -44,7 +45,7 @@ const ALSO_IGNORED: [&str; 5] = [
     ".gemini/settings.json",
 ];
 
-/// Whether a path, relative to the top of a tree, tells agents how to work or configures them.
+/// True if a path, relative to the top of a tree, instructs or configures agents.
 pub fn instructs_agents(path: &str) -> bool {
     let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
     let mut parts = path.split('/').rev();
@@ -57,7 +58,7 @@ pub fn instructs_agents(path: &str) -> bool {
         })
 }
 
-/// Why a person decides about a protected file, after its name and "because".
+/// Returns why a protected file needs a person's decision; follows its name and "because".
 pub fn why_protected(path: &str) -> &'static str {
     match instructs_agents(path) {
         true => "it instructs agents and no task of the plan names it",
@@ -65,13 +66,13 @@ pub fn why_protected(path: &str) -> &'static str {
     }
 }
 
-/// Such files at the top of a tree, whether or not git lists them.
+/// Returns the paths of such files at the top of a tree, whether or not git lists them.
 pub(crate) fn at_top() -> impl Iterator<Item = &'static str> {
     let files = AT_TOP.into_iter().filter(|path| path.ends_with(".md"));
     NAMES.into_iter().chain(files).chain(ALSO_IGNORED)
 }
 
-/// The pathspecs by which git lists those it tracks.
+/// Returns the pathspecs with which git lists the tracked ones.
 pub(crate) fn pathspecs() -> impl Iterator<Item = String> {
     let named = NAMES.into_iter().map(|name| format!(":(top,glob,icase)**/{name}"));
     let folders = FOLDERS.into_iter().map(|folder| format!(":(top,glob,icase)**/{folder}/**"));
@@ -84,7 +85,7 @@ mod tests {
     use super::instructs_agents;
 
     #[test]
-    fn what_instructs_agents_is_known_by_its_path() {
+    fn files_that_instruct_agents_are_recognized_by_path() {
         for path in [
             "AGENTS.md",
             "lib/agents.md",

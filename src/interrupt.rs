@@ -1,6 +1,7 @@
-//! Whether somebody asked the program to stop: the one word about signals all rooms share.
+//! The request to stop the run, shared by all modules.
 //!
-//! `cli` hears the signal and says so here; whoever works ends the write in hand and asks.
+//! `cli` receives the signal and sets the request here; running code finishes the current write and
+//! checks for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,28 +12,28 @@ use crate::error::{Error, Kind};
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static WAKE: Notify = Notify::const_new();
 
-/// Somebody wants us to stop.
+/// Requests the run to stop.
 pub fn request() {
     REQUESTED.store(true, Ordering::SeqCst);
     WAKE.notify_one();
 }
 
-/// Whether somebody does.
+/// True if a stop was requested.
 pub fn is_requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
 
-/// Resolves when somebody does. One waiter at a time.
+/// Resolves when a stop is requested. Only one waiter at a time.
 pub async fn requested() {
     if !is_requested() {
         WAKE.notified().await;
     }
 }
 
-/// Between two steps: goes on, or ends the run.
+/// Checks for a stop request between two steps: continues, or ends the run.
 ///
 /// # Errors
-/// Interrupted (exit 130) when somebody wants us to stop.
+/// Interrupted (exit 130) if a stop was requested.
 pub fn check() -> anyhow::Result<()> {
     if is_requested() { Err(Error::new(Kind::Interrupted, "interrupted").into()) } else { Ok(()) }
 }

@@ -1,9 +1,9 @@
-//! Whose the keyboard is. While live lines stand on the terminal, keys are not echoed into them, and
-//! where somebody reads them (a person may type a note for the actor) they come one by one. Whoever
-//! prompts gets the keyboard back as it was, and so does whoever ends the process.
+//! The keyboard modes of the terminal. While live lines are displayed, keys are not echoed into
+//! them, and if the caller reads keys (a person may type a note for the actor), they arrive one by
+//! one. Prompts and the exiting process restore the previous modes.
 //!
-//! Ctrl-C stays a signal. Only where the terminal's keyboard is ours: a job in the background would be
-//! stopped for touching it.
+//! Ctrl-C remains a signal. The modes are changed only in the terminal's foreground process group:
+//! a background job would be stopped for doing so.
 
 pub(crate) use imp::{give_back, give_back_for_good, lend, read, suspend, take};
 
@@ -18,24 +18,24 @@ mod imp {
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
     };
 
-    /// What the keyboard is like.
+    /// The state of the keyboard.
     struct Keyboard {
-        /// The modes to go back to, while it is taken.
+        /// The modes to restore; `None` if they are unchanged.
         before: Option<Termios>,
-        /// Keys come one by one.
+        /// Keys arrive one by one.
         reads: bool,
-        /// The process ends: nobody takes it any more.
+        /// The process is ending: the modes are not changed any more.
         is_over: bool,
     }
 
     static KEYBOARD: Mutex<Keyboard> =
         Mutex::new(Keyboard { before: None, reads: false, is_over: false });
 
-    /// The value of a special code that no key has (`_POSIX_VDISABLE`).
+    /// Value that disables a special character (`_POSIX_VDISABLE`).
     const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
-    /// How long the rest of a paste may take.
+    /// Time to wait for the rest of a paste.
     const PATIENCE: Duration = Duration::from_millis(15);
-    /// So many bytes at once nobody types.
+    /// This many bytes at once are a paste, not typed.
     const PASTED: usize = 64;
 
     fn lock() -> MutexGuard<'static, Keyboard> {
@@ -46,8 +46,8 @@ mod imp {
         tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }
 
-    /// Turns echo off; where somebody `reads`, keys come one by one, Ctrl-Z among them. Also after
-    /// somebody else has changed that: a shell does, to which this job was stopped.
+    /// Turns echo off; if `reads`, keys arrive one by one, including Ctrl-Z. Also applies if
+    /// another process has changed the modes since: a shell does when this job is stopped.
     pub(crate) fn take(reads: bool) {
         let mut keyboard = lock();
         if keyboard.is_over || !is_ours() {
@@ -58,7 +58,7 @@ mod imp {
         modes.local_modes.remove(LocalModes::ECHO);
         if reads {
             modes.local_modes.remove(LocalModes::ICANON);
-            // A child that reads from the terminal waits for a key, as it always does.
+            // A child that reads from the terminal still blocks until a key is pressed.
             modes.special_codes[SpecialCodeIndex::VMIN] = 1;
             modes.special_codes[SpecialCodeIndex::VTIME] = 0;
             modes.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
@@ -72,7 +72,7 @@ mod imp {
         keyboard.reads = reads;
     }
 
-    /// Gives it back as it was, if it was taken. From any thread.
+    /// Restores the modes, if they were changed. Can be called from any thread.
     pub(crate) fn give_back() {
         let mut keyboard = lock();
         keyboard.reads = false;
@@ -81,14 +81,14 @@ mod imp {
         }
     }
 
-    /// The same, for every end of the process.
+    /// Restores the modes permanently, before the process exits.
     pub(crate) fn give_back_for_good() {
         give_back();
         lock().is_over = true;
     }
 
-    /// Whole lines and Ctrl-Z are the terminal's again until it is taken the next time: somebody else,
-    /// like a hook that asks, may read there. Nothing is echoed into the live lines.
+    /// Restores line input and Ctrl-Z until the next [`take`]: another program, such as a hook with
+    /// a prompt, may read the keyboard. Echo stays off.
     pub(crate) fn lend() {
         let mut keyboard = lock();
         if std::mem::take(&mut keyboard.reads)
@@ -98,18 +98,18 @@ mod imp {
         }
     }
 
-    /// Sets these modes, and the codes that go with them, as they were.
+    /// Restores these modes and the related special characters.
     fn set(before: &Termios, which: LocalModes) {
         let Some(mut modes) = is_ours().then(|| tcgetattr(stdin()).ok()).flatten() else { return };
         modes.local_modes = (modes.local_modes - which) | (before.local_modes & which);
         for code in [SpecialCodeIndex::VMIN, SpecialCodeIndex::VTIME, SpecialCodeIndex::VSUSP] {
             modes.special_codes[code] = before.special_codes[code];
         }
-        // What is left undone with a terminal that is gone is nobody's trouble.
+        // Errors do not matter if the terminal is gone.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
     }
 
-    /// What was typed since, without waiting for more; of a paste all that comes in one go.
+    /// Returns the bytes typed since the last call, without waiting; of a paste, all of it.
     pub(crate) fn read() -> Vec<u8> {
         let mut bytes = Vec::new();
         if !lock().reads || !is_ours() {
@@ -117,7 +117,7 @@ mod imp {
         }
         loop {
             let before = bytes.len();
-            // A terminal that is gone has nothing, forever.
+            // A closed terminal never has input.
             while let Ok(waiting @ 1..) = rustix::io::ioctl_fionread(stdin()) {
                 let mut more = vec![0; usize::try_from(waiting).unwrap_or(1)];
                 match rustix::io::read(stdin(), &mut more[..]) {
@@ -133,8 +133,8 @@ mod imp {
         }
     }
 
-    /// Does what Ctrl-Z does: stops the whole job, git that started us included. Returns when it is
-    /// continued.
+    /// Suspends the job like Ctrl-Z: the whole process group, including the parent git. Returns
+    /// when the job is continued.
     pub(crate) fn suspend() {
         give_back();
         let _ = rustix::process::kill_current_process_group(Signal::TSTP);
@@ -161,7 +161,7 @@ mod imp {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    //! In a pseudo-terminal: this test binary runs itself as the program.
+    //! In a pseudoterminal: this test binary runs itself as the program under test.
 
     use std::process::Command;
 
@@ -171,10 +171,10 @@ mod tests {
 
     use super::*;
 
-    /// A file whose presence makes [`program`] more than an empty test.
+    /// A file that makes [`program`] more than an empty test.
     const MARK: &str = "keyboard-program";
 
-    /// Not a test but the program under test.
+    /// The program under test, not a test.
     #[test]
     fn program() {
         if !std::path::Path::new(MARK).exists() {
@@ -186,7 +186,7 @@ mod tests {
             line
         };
         let say = |text: &str| std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
-        // The terminal of these tests begins without.
+        // The pseudoterminal of these tests starts without echo.
         let mut modes = tcgetattr(stdin()).unwrap();
         modes.local_modes.insert(LocalModes::ECHO);
         tcsetattr(stdin(), OptionalActions::Now, &modes).unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_seen_only_when_nothing_is_live() {
+    fn keys_are_echoed_only_without_live_lines() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(MARK), "").unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());

@@ -2,7 +2,8 @@
 //!
 //! # Layout
 //!
-//! One direction, no circle (checked by `tests/it/tidy.rs`, drawn in `ARCHITECTURE.md`):
+//! Dependencies point in one direction, without cycles (checked by `tests/it/tidy.rs`, drawn in
+//! `ARCHITECTURE.md`):
 //!
 //! ```text
 //! argv ─► cli ─► session (read history) ─► pipeline ─► agent ⇄ model
@@ -11,8 +12,8 @@
 //!                                             └─► record (working tree ─► commit, tag, refs)
 //! ```
 //!
-//! [`stage`], [`error`], [`event`], [`interrupt`], [`moment`], [`secret`] and [`spent`] are the words everybody shares; they
-//! know nobody.
+//! [`stage`], [`error`], [`event`], [`interrupt`], [`moment`], [`secret`] and [`spent`] are shared
+//! by all modules and depend on none of them.
 
 pub mod activity;
 pub mod agent;

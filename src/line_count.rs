@@ -1,9 +1,9 @@
-//! How many lines a change adds and removes.
+//! Counts the lines that a change adds and removes.
 
-/// Pairs of lines that are compared; beyond, all lines count as changed.
+/// Maximum number of line pairs compared; beyond it, all lines count as changed.
 const MOST: usize = 4_000_000;
 
-/// Lines that came, and lines that went.
+/// Returns the number of added and of removed lines.
 pub(crate) fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
     let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect::<Vec<_>>();
     let (before, after) = (lines(before), lines(after));
@@ -19,7 +19,7 @@ pub(crate) fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
     (after.len() - kept, before.len() - kept)
 }
 
-/// Length of the longest common subsequence.
+/// Returns the length of the longest common subsequence.
 fn common(before: &[&[u8]], after: &[&[u8]]) -> usize {
     let mut row = vec![0; after.len() + 1];
     for line in before {

@@ -1,4 +1,4 @@
-//! Parse, run, exit code.
+//! Entry point of the binary.
 
 use std::process::ExitCode;
 

@@ -1,21 +1,21 @@
-//! Takes the verdict markers of critics, `<review>…</review>`, out of text people read: what
-//! they say is shown as a verdict. Shared by what shows text and what records it.
+//! Removes critics' verdict markers, `<review>…</review>`, from text for people: the verdict is
+//! shown separately. Used for displayed and for recorded text.
 
 const OPEN: &str = "<review>";
 const CLOSE: &str = "</review>";
 
-/// Longest text between the two; more is no marker.
+/// Maximum length of the text in a marker.
 const MOST: usize = 40;
 
-/// For text that arrives in pieces.
+/// Filter for text that arrives in pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markers {
-    /// What may become a marker.
+    /// A possible beginning of a marker.
     held: String,
 }
 
 impl Markers {
-    /// The next piece without markers; the beginning of one is held back.
+    /// Returns the next piece without markers; a possible beginning of one is held back.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let mut out = String::new();
@@ -39,13 +39,13 @@ impl Markers {
         out
     }
 
-    /// What is still held back, at the end of the text.
+    /// Returns the text still held back, at the end of the stream.
     pub(crate) fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
 
-/// A whole text without markers.
+/// Returns a whole text without markers.
 pub(crate) fn without_markers(text: &str) -> String {
     let mut markers = Markers::default();
     let mut out = markers.push(text);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markers_go_and_other_text_stays() {
+    fn only_markers_are_removed() {
         for (given, wanted) in [
             ("good <review>PASS</review>.", "good ."),
             ("a < b, <b>x</b> <rev", "a < b, <b>x</b> <rev"),

@@ -1,11 +1,12 @@
-//! How long what was seen may be believed: until somebody else has had time to act.
+//! How long cached observations of the working tree are valid: until another process or a person
+//! could have acted.
 //!
-//! A person edits files while a model answers, a command runs, a hook runs or a question waits at
-//! the terminal. Between two such pauses nothing of ours needs to look at the working tree twice,
-//! so [`crate::git::Git::status`] answers from its last look as long as the moment lasts. What ends
-//! a moment says so itself, here: every git child that writes, every write to the tree, every
-//! command, every request to a model, every question to a person; and, so that nothing can be
-//! forgotten, every pause of the run ([`watched`]).
+//! A person edits files while a model responds, a command or hook runs, or a prompt waits at the
+//! terminal. Between two such pauses git-cowork need not examine the working tree twice, so
+//! [`crate::git::Git::status`] returns its last result within the same moment. Everything that ends
+//! a moment calls this module: every git child that writes, every write to the tree, every command,
+//! every request to a model, every prompt; and, so that nothing is forgotten, every pause of the
+//! run ([`watched`]).
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,42 +15,43 @@ use std::sync::{Mutex, PoisonError};
 
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A stretch of time in which only this program acted.
+/// A period in which only git-cowork acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment(u64);
 
 impl Moment {
-    /// The present one. What is looked at for it is looked at after this call.
+    /// Returns the current moment. Call before making the observation it stands for.
     pub fn now() -> Self {
         Self(ENDED.load(Ordering::SeqCst))
     }
 
-    /// Whether it lasts still.
+    /// True if the moment has not ended.
     pub fn lasts(self) -> bool {
         self == Self::now()
     }
 }
 
-/// Writes of ours that do not end a moment, because whoever looks at the tree is told of each.
+/// Number of own writes that do not end a moment, because observers of the tree are notified of
+/// each.
 static WROTE: AtomicU64 = AtomicU64::new(0);
 
-/// A file of ours was written, and those who look at the tree in this moment were told.
+/// Records an own write that observers of the tree were notified of.
 pub fn wrote() {
     WROTE.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A stretch of time in which not even this program wrote to the tree.
+/// A period in which nothing wrote to the tree, not even git-cowork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Untouched(Moment, u64);
 
 impl Untouched {
-    /// The present one. What is read for it is read after this call.
+    /// Returns the current period. Call before reading the data it stands for.
     pub fn now() -> Self {
         Self(Moment::now(), WROTE.load(Ordering::SeqCst))
     }
 }
 
-/// What was found out last, for as long as the tree is untouched.
+/// The last result of a lookup, cached while the tree is unchanged.
 pub struct Kept<K, T>(Mutex<Option<(Untouched, K, T)>>);
 
 impl<K, T> Default for Kept<K, T> {
@@ -59,10 +61,11 @@ impl<K, T> Default for Kept<K, T> {
 }
 
 impl<K: PartialEq, T: Clone> Kept<K, T> {
-    /// What was found about `key` while the tree is untouched, else what `find` says now.
+    /// Returns the cached result for `key` if the tree is unchanged, otherwise the result of
+    /// `find`.
     ///
     /// # Errors
-    /// Those of `find`, which are not kept.
+    /// Errors of `find`, which are not cached.
     pub fn or_find<E>(&self, key: K, find: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let now = Untouched::now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,12 +80,12 @@ impl<K: PartialEq, T: Clone> Kept<K, T> {
     }
 }
 
-/// Ends the present moment: somebody else may have acted, or we have changed something.
+/// Ends the current moment: another process may have acted, or git-cowork has changed something.
 pub fn end() {
     ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A future that ends the moment whenever it has had to wait.
+/// Returns a future that ends the moment whenever it is polled again after waiting.
 pub async fn watched<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {
@@ -97,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_kept_until_something_is_written_and_for_a_key() {
+    fn results_are_cached_per_key_until_a_write() {
         let (kept, mut asked) = (Kept::default(), 0);
         let mut find = |key: &'static str, fails: bool| {
             kept.or_find(key, || {
@@ -105,7 +108,7 @@ mod tests {
                 if fails { Err(()) } else { Ok(asked) }
             })
         };
-        // Other tests of this process end moments, too.
+        // Other tests of this process end moments too.
         while find("a", false) != find("a", false) {}
         let before = find("a", false);
         end();

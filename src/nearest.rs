@@ -1,9 +1,9 @@
-//! What a mistyped word was meant to be.
+//! Suggestions for mistyped words.
 
 use strsim::osa_distance;
 
-/// The candidate a word was probably meant to be: the only one that begins with it, else the one in
-/// which the fewest letters differ, and no more than half of them.
+/// Returns the most likely intended candidate: the only one that starts with the word, or else the
+/// one with the smallest edit distance, of at most half the word's letters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let mut begun = candidates.iter().filter(|one| !word.is_empty() && one.starts_with(word));
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_found_and_another_word_is_not() {
+    fn typos_are_corrected_and_other_words_are_not() {
         let words = ["status", "show", "revert", "review", "restore"];
         let found = |word| nearest(word, words);
         assert_eq!(found("stauts"), Some("status"));

@@ -1,26 +1,26 @@
-//! The colours of what we print: six slots, which a user sets with `color.cowork.<slot>` in git's
-//! configuration, in git's own words for colours. Whether there are colours at all is asked elsewhere.
+//! The colors of the output: six slots, which a user configures with `color.cowork.<slot>` in git's
+//! configuration, in git's color syntax. Other code decides whether output is colored at all.
 
 use std::sync::OnceLock;
 
-/// What a colour is for.
+/// The purpose of a color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Headings, rules and what is stressed.
+    /// Headings, rules and emphasized text.
     Header,
-    /// What passes by: thoughts, streamed text, the live lines.
+    /// Transient text: thoughts, streamed text, the live lines.
     Dim,
-    /// What failed.
+    /// Failures.
     Error,
-    /// What is done.
+    /// Completed work.
     Success,
-    /// What a person should look at.
+    /// Text that needs a person's attention.
     Warning,
-    /// Code in a text.
+    /// Code in text.
     Code,
 }
 
-/// Each slot with its name in the configuration and its default, as SGR parameters.
+/// Each slot with its name in the configuration and its default SGR parameters.
 const SLOTS: [(Slot, &str, &str); 6] = [
     (Slot::Header, "header", "1"),
     (Slot::Dim, "dim", "2"),
@@ -30,27 +30,27 @@ const SLOTS: [(Slot, &str, &str); 6] = [
     (Slot::Code, "code", "36"),
 ];
 
-/// Where the keys begin, as git normalises them.
+/// Prefix of the configuration keys, as normalized by git.
 pub const KEYS: &str = "color.cowork.";
 
-/// Ends every colour.
+/// Resets the color.
 pub const RESET: &str = "\x1b[0m";
 
-/// SGR parameters by slot; `None` for one that is not coloured.
+/// SGR parameters by slot; `None` if a slot is not colored.
 type Codes = [Option<String>; SLOTS.len()];
 
 static CHOSEN: OnceLock<Codes> = OnceLock::new();
 
-/// Takes the user's colours from these settings, the last of a key counts; for this process, once.
-/// Answers with a line about each value that is no colour: its slot keeps the default.
+/// Sets the user's colors from these settings, once per process; the last value of a key counts.
+/// Returns a message for each invalid value; its slot keeps the default.
 pub fn choose(settings: &[(String, String)]) -> Vec<String> {
     let (codes, wrong) = read(settings);
-    // Who comes second has read the same configuration.
+    // A second call has read the same configuration.
     let _ = CHOSEN.set(codes);
     wrong
 }
 
-/// The text in the colour of a slot.
+/// Returns the text in the color of a slot.
 pub fn paint(slot: Slot, text: &str) -> String {
     match begins(slot) {
         Some(begin) => format!("{begin}{text}{RESET}"),
@@ -58,13 +58,13 @@ pub fn paint(slot: Slot, text: &str) -> String {
     }
 }
 
-/// What begins the colour of a slot; nothing where it has none.
+/// Returns the sequence that starts the color of a slot; `None` if it has no color.
 pub fn begins(slot: Slot) -> Option<String> {
     let codes = CHOSEN.get_or_init(|| read(&[]).0);
     codes[slot as usize].as_ref().map(|code| format!("\x1b[{code}m"))
 }
 
-/// Every sequence that [`paint`] writes.
+/// Returns every sequence that [`paint`] writes.
 pub fn sequences() -> Vec<String> {
     let mut all: Vec<String> = SLOTS.iter().filter_map(|(slot, ..)| begins(*slot)).collect();
     all.push(RESET.to_owned());
@@ -93,7 +93,7 @@ fn read(settings: &[(String, String)]) -> (Codes, Vec<String>) {
 
 const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/// With what switches each on and off.
+/// Attributes with the parameters that switch them on and off.
 const ATTRIBUTES: [(&str, u8, u8); 7] = [
     ("bold", 1, 22),
     ("dim", 2, 22),
@@ -104,11 +104,11 @@ const ATTRIBUTES: [(&str, u8, u8); 7] = [
     ("strike", 9, 29),
 ];
 
-/// What a value of git's configuration means (`color_parse` in git's `color.c`): `None` for no colour,
-/// else the parameters of one SGR sequence.
+/// Parses a color value of git's configuration (`color_parse` in git's `color.c`): `None` for no
+/// color, otherwise the parameters of one SGR sequence.
 ///
 /// # Errors
-/// The word that means nothing there.
+/// Returns the invalid word.
 fn parameters(value: &str) -> Result<Option<String>, String> {
     let (mut colors, mut attributes, mut resets) = (Vec::new(), Vec::new(), false);
     for word in value.split_ascii_whitespace() {
@@ -118,7 +118,7 @@ fn parameters(value: &str) -> Result<Option<String>, String> {
         } else if let Some(color) = color(&lower).filter(|_| colors.len() < 2) {
             colors.push(color);
         } else if let Some(attribute) = attribute(word) {
-            // Git takes these in lower case only.
+            // Git accepts attributes in lower case only.
             attributes.push(attribute);
         } else {
             return Err(word.to_owned());
@@ -126,7 +126,7 @@ fn parameters(value: &str) -> Result<Option<String>, String> {
     }
     attributes.sort_unstable();
     attributes.dedup();
-    // Parameters that are empty are zeros, which reset.
+    // An empty parameter counts as zero, which resets.
     let mut parts: Vec<String> = resets.then(String::new).into_iter().collect();
     parts.extend(attributes.iter().map(u8::to_string));
     for (color, ground) in colors.into_iter().zip([0, 10]) {
@@ -142,9 +142,9 @@ fn parameters(value: &str) -> Result<Option<String>, String> {
 
 #[derive(Clone, Copy)]
 enum Color {
-    /// As it is.
+    /// Unchanged.
     Normal,
-    /// The parameter for the foreground; that of the background is 10 more.
+    /// The parameter for the foreground; add 10 for the background.
     Named(u8),
     Numbered(u8),
     Mixed([u8; 3]),
@@ -174,7 +174,7 @@ fn color(word: &str) -> Option<Color> {
     })
 }
 
-/// `rrggbb`, or `rgb` for the same digits twice.
+/// Parses `rrggbb`, or `rgb` with each digit doubled.
 fn mixed(digits: &str) -> Option<[u8; 3]> {
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks git, in no repository; `None` where it refuses the value.
+    /// Returns git's result for the value, outside a repository; `None` if git rejects the value.
     fn git(folder: &std::path::Path, value: &str) -> Option<String> {
         let file = folder.join("config");
         std::fs::write(&file, format!("[c]\n\tv = \"{value}\"\n")).unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn values_mean_what_they_mean_to_git() {
+    fn values_are_parsed_as_by_git() {
         let folder = tempfile::tempdir().unwrap();
         for value in [
             "",
@@ -266,14 +266,14 @@ mod tests {
             let ours = ours.map(|code| code.map_or(String::new(), |code| format!("\x1b[{code}m")));
             assert_eq!(ours, git(folder.path(), value), "{value:?}");
         }
-        // Of newer gits.
+        // Supported only by newer versions of git.
         assert_eq!(parameters("default default").unwrap().unwrap(), "39;49");
         assert_eq!(parameters("#f80").unwrap().unwrap(), "38;2;255;136;0");
         assert_eq!(parameters("reset bold red").unwrap().unwrap(), ";1;31");
     }
 
     #[test]
-    fn the_last_value_counts_and_a_wrong_one_keeps_the_default() {
+    fn the_last_value_counts_and_an_invalid_one_keeps_the_default() {
         let set = |pairs: &[(&str, &str)]| {
             let pair =
                 |(name, value): &(&str, &str)| (format!("{KEYS}{name}"), (*value).to_owned());

@@ -1,21 +1,21 @@
-//! Files of a person's that no model, tool, command or agent gets to see, and no commit changes:
-//! `private` under `[project]`.
+//! A person's files that no model, tool, command or agent may see and no commit changes: `private`
+//! under `[project]`.
 
 use std::path::Path;
 use std::rc::Rc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Which files are private.
+/// The set of private files.
 #[derive(Clone, Debug, Default)]
 pub struct PrivateFiles(Option<Rc<Gitignore>>);
 
 impl PrivateFiles {
-    /// Those that match one of these globs, written as in `.gitignore`, but that none takes away what
-    /// another one named. Case does not count, because it does not on every disk.
+    /// Creates the set of files that match one of these globs, in the syntax of `.gitignore` but
+    /// without negation. Matching ignores case, because some file systems do.
     ///
     /// # Errors
-    /// A glob cannot be read; why, in words.
+    /// Returns why a glob is invalid.
     pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, String> {
         let mut builder = GitignoreBuilder::new("");
         let wrong = |glob: &str, why: &str| format!("has the glob {glob:?}, which {why}");
@@ -34,13 +34,13 @@ impl PrivateFiles {
         Ok(Self((!globs.is_empty()).then(|| Rc::new(all))))
     }
 
-    /// Whether there may be any.
+    /// True if any file may be private.
     pub fn is_set(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether a file or folder is private, or in a folder that is. The path is relative to the top of
-    /// the working tree; the program's own folder is never private.
+    /// True if a file or folder, or a folder above it, is private. The path is relative to the top
+    /// of the working tree; the folder `.cowork` is never private.
     pub fn has(&self, path: &str) -> bool {
         let Some(all) = &self.0 else { return false };
         let path = path.trim_end_matches('/');
@@ -49,13 +49,14 @@ impl PrivateFiles {
         is_inside && all.matched_path_or_any_parents(Path::new(path), true).is_ignore()
     }
 
-    /// Private files and folders below a directory, relative to it; of a private folder only itself.
+    /// Returns the private files and folders below a directory, relative to it; for a private
+    /// folder, only the folder itself.
     pub fn below(&self, root: &Path) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders: Vec<String> = self.is_set().then(String::new).into_iter().collect();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
-                // What is no text matches as what it looks like.
+                // A name that is not valid UTF-8 is matched in its displayed form.
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let path =
                     if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_away_and_what_cannot_be_read_is_said() {
+    fn negations_and_empty_globs_are_refused() {
         for glob in ["!x.pem", " ", "#x"] {
             assert!(PrivateFiles::new(&["*.pem", glob]).is_err(), "{glob}");
         }

@@ -1,14 +1,14 @@
-//! For tests: random cases, and texts of a corpus changed at random, as a fuzzer does it.
+//! For tests: random test cases, and randomly changed texts of a corpus, as in fuzzing.
 //!
-//! `COWORK_RANDOM_CASES` and `COWORK_RANDOM_SEED` choose how many and which. By hand, say:
-//! `COWORK_RANDOM_CASES=1000000 cargo test --locked --release --lib random`
+//! `COWORK_RANDOM_CASES` and `COWORK_RANDOM_SEED` set the number of cases and the first seed. For
+//! example: `COWORK_RANDOM_CASES=1000000 cargo test --locked --release --lib random`
 
 use std::io::Write as _;
 use std::path::Path;
 
 use fastrand::Rng;
 
-/// Calls a test with as many generators as are wanted; a failure names the seed of its case.
+/// Calls a test with the configured number of generators; a failure prints the seed of its case.
 pub(crate) fn cases(mut test: impl FnMut(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(10_000);
@@ -17,14 +17,14 @@ pub(crate) fn cases(mut test: impl FnMut(&mut Rng)) {
         let mut random = Rng::with_seed(seed);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut random)));
         if let Err(panic) = outcome {
-            let again = format!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 shows it again");
+            let again = format!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 reproduces it");
             writeln!(std::io::stderr(), "{again}").ok();
             std::panic::resume_unwind(panic);
         }
     }
 }
 
-/// The texts of a folder of `tests/corpus`, in the order of their names.
+/// Returns the texts of a folder of `tests/corpus`, sorted by file name.
 pub(crate) fn corpus(folder: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
     let files = std::fs::read_dir(folder).unwrap();
@@ -33,8 +33,8 @@ pub(crate) fn corpus(folder: &str) -> Vec<String> {
     paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
-/// One of the texts, with some pieces taken out, doubled, moved, cut, swapped for pieces of others, or
-/// replaced by characters that have a meaning somewhere.
+/// Returns one of the texts with some pieces deleted, duplicated, moved, cut off, swapped for
+/// pieces of other texts, or replaced by special characters.
 pub(crate) fn changed(random: &mut Rng, corpus: &[String]) -> String {
     const ODD: [&str; 30] = [
         "\n",
@@ -92,7 +92,7 @@ pub(crate) fn changed(random: &mut Rng, corpus: &[String]) -> String {
     text
 }
 
-/// Where a piece of the text begins and ends: often a whole line.
+/// Returns the start and end of a random piece of the text: often a whole line.
 pub(crate) fn piece(random: &mut Rng, text: &str) -> (usize, usize) {
     let near = |at: usize| (at..=text.len()).find(|at| text.is_char_boundary(*at));
     let at = near(random.usize(0..=text.len())).unwrap_or(text.len());

@@ -1,6 +1,6 @@
-//! Words as a POSIX shell takes them, for commands that people paste and for those we run.
+//! Shell quoting, for commands that people paste and for commands that git-cowork runs.
 
-/// A path as one word; as it is, where it needs no quotes.
+/// Returns a path as one word of a POSIX shell; unchanged if it needs no quotes.
 pub fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
     if !path.is_empty() && path.chars().all(plain) {
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_shell_would_read_is_quoted() {
+    fn only_words_with_special_characters_are_quoted() {
         assert_eq!(quoted("/a-b/c.d:e"), "/a-b/c.d:e");
         assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
         for odd in ["~/x", "$HOME", "a;b", ""] {

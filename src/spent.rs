@@ -1,4 +1,4 @@
-//! What models cost: one sum for the budget, trailers and everything people are shown.
+//! Token usage and cost: one sum for the budget, trailers and all displays.
 
 use std::ops::AddAssign;
 
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
 
-/// What some requests took, failed ones included.
+/// The usage of requests, including failed ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// Tokens, as the server counted them.
+    /// Tokens, as counted by the server.
     pub usage: Usage,
-    /// Requests, retries included.
+    /// Requests, including retries.
     pub requests: u64,
-    /// Requests whose tokens nobody counted and we guessed.
+    /// Requests whose tokens were not counted by the server and were estimated.
     pub guessed: u64,
-    /// Answered requests of which nobody says how many tokens they took.
+    /// Answered requests with an unknown number of tokens.
     pub uncounted: u64,
-    /// Cost in millionths of a US dollar: the server's word, else the configured price.
+    /// Cost in millionths of a US dollar: from the server, else from the configured price.
     pub micros: u64,
-    /// Answered requests whose cost is not known.
+    /// Answered requests with unknown cost.
     pub unpriced: u64,
-    /// Milliseconds the models and their tools worked; waiting for a person does not count.
+    /// Working time of the models and their tools in milliseconds, without waiting for a person.
     pub millis: u64,
 }
 
 impl Spent {
-    /// Tokens in and out.
+    /// Input and output tokens.
     pub const fn tokens(&self) -> u64 {
         self.usage.input.saturating_add(self.usage.output)
     }
 
-    /// The larger of the two in every respect: two counts of the same work.
+    /// The larger value of each field, for two counts of the same work.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Spent {
         }
     }
 
-    /// What is more than an earlier count of the same work.
+    /// The difference to an earlier count of the same work.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let of = |now: Usage, then: Usage| Usage {
@@ -69,8 +69,8 @@ impl Spent {
         }
     }
 
-    /// `182k tokens in (71% cached), 24k out`; `tokens not reported` where nobody counted any, and
-    /// `1 request unknown` beside those that were counted.
+    /// Returns `182k tokens in (71% cached), 24k out`, with `, 1 request unknown` if the tokens of
+    /// some requests are unknown; `tokens not reported` if there are no counts.
     pub fn words(&self) -> String {
         if self.tokens() == 0 {
             let unknown = if self.uncounted > 0 { "tokens unknown" } else { "tokens not reported" };
@@ -88,7 +88,8 @@ impl Spent {
         format!("{about}{input} tokens in ({share}% cached), {output} out{unknown}")
     }
 
-    /// `$0.31`, `at least $0.31` where some requests had no price, none where nothing is known.
+    /// Returns `$0.31`, or `at least $0.31` if some requests have no price; `None` if no cost is
+    /// known.
     pub fn cost(&self) -> Option<String> {
         match (self.micros, self.unpriced) {
             (0, _) => None,
@@ -110,7 +111,7 @@ impl AddAssign for Spent {
     }
 }
 
-/// `950`, `9.2k`, `182k`, `1.2M`.
+/// Formats a count: `950`, `9.2k`, `182k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -120,7 +121,7 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// All digits a sum has, at least cents: `$0.0252`.
+/// Formats all digits of a sum, at least cents: `$0.0252`.
 pub fn exact_dollars(micros: u64) -> String {
     let digits = format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000);
     let cents = digits.len() - 4;
@@ -128,7 +129,7 @@ pub fn exact_dollars(micros: u64) -> String {
     format!("{whole}{}", rest.trim_end_matches('0'))
 }
 
-/// `$0.31`; below a cent as many digits as it takes.
+/// Formats a sum: `$0.31`; below a cent, with as many digits as needed.
 pub fn dollars(micros: u64) -> String {
     if micros >= 10_000 || micros == 0 {
         let cents = micros.saturating_add(5_000) / 10_000;
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn words_say_what_is_a_guess() {
+    fn words_show_estimates_and_unknown_requests() {
         let usage = Usage { input: 182_000, output: 24_000, cached: 129_220 };
         let mut spent = Spent { usage, requests: 9, ..Spent::default() };
         assert_eq!(spent.words(), "182k tokens in (71% cached), 24k out");

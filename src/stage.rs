@@ -1,7 +1,7 @@
-//! The coordinates of all work: which [`Stage`], in which [`Role`], and at which [`Depth`].
+//! The names of [`Stage`]s, [`Role`]s and [`Depth`]s.
 //!
-//! What a stage *does* is its row in the stage table (`stages`); this module is only the names,
-//! because history, configuration, tools and requests all speak them.
+//! A stage's behaviour is its row in the stage table (`stages`). This module only defines the
+//! names, which history, configuration, tools and requests share.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ macro_rules! stages {
 }
 
 stages! {
-    /// What a change request touches and risks (patch sessions only).
+    /// The scope and risks of a change request (patch sessions only).
     Triage = "triage",
     /// The raw idea, written up.
     Idea = "idea",
@@ -45,7 +45,7 @@ stages! {
     Plan = "plan",
     /// The code, task by task.
     Coding = "coding",
-    /// What holds and what does not, mostly found mechanically.
+    /// The findings of the check, mostly found mechanically.
     Check = "check",
     /// The report a reviewer reads first.
     Delivery = "delivery",
@@ -68,8 +68,8 @@ impl FromStr for Stage {
     }
 }
 
-/// How much process a session gets, from the least to the most. What that is stands in the table of
-/// depths (`stages`).
+/// How much process a session gets, from the least to the most. The table of depths (`stages`)
+/// defines the details.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -124,7 +124,7 @@ impl FromStr for Depth {
     }
 }
 
-/// Who a model plays in one request.
+/// The role of a model in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -134,7 +134,7 @@ pub enum Role {
     Critic,
     /// A second opinion, read-only.
     Challenger,
-    /// The actor reading its own first draft once.
+    /// The actor reviewing its own first draft once.
     SelfReview,
 }
 

@@ -1,40 +1,40 @@
-//! A line while it is typed, wherever that is: what a key means to it, and what it does.
+//! A line of input while it is typed, in any prompt: the meaning of keys and their effects.
 
-/// What a key does to a line.
+/// The effect of a key on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
-    /// Puts a character where the cursor is.
+    /// Inserts a character at the cursor.
     Insert(char),
-    /// Takes the character before the cursor away.
+    /// Deletes the character before the cursor.
     Erase,
-    /// Takes the one below it away.
+    /// Deletes the character at the cursor.
     Delete,
-    /// Takes the word before the cursor away.
+    /// Deletes the word before the cursor.
     EraseWord,
-    /// Takes the whole line away.
+    /// Deletes the whole line.
     EraseLine,
-    /// Takes away what stands from the cursor on.
+    /// Deletes the text from the cursor to the end.
     EraseRest,
-    /// A character back.
+    /// Moves the cursor one character left.
     Left,
-    /// A character on.
+    /// Moves the cursor one character right.
     Right,
-    /// A word back.
+    /// Moves the cursor one word left.
     WordLeft,
-    /// A word on.
+    /// Moves the cursor one word right.
     WordRight,
-    /// To the beginning.
+    /// Moves the cursor to the beginning.
     Home,
-    /// To the end.
+    /// Moves the cursor to the end.
     End,
-    /// Shows what was typed before; only who keeps that can do it.
+    /// Shows the previous entry of the history; the caller handles it.
     Older,
-    /// Shows what was typed after it, likewise.
+    /// Shows the next entry of the history; the caller handles it.
     Newer,
 }
 
 impl Edit {
-    /// What a control character does, as in a shell.
+    /// Returns the effect of a control character, as in a shell.
     pub(crate) const fn of_control(control: u8) -> Option<Self> {
         Some(match control {
             0x01 => Self::Home,
@@ -51,9 +51,10 @@ impl Edit {
         })
     }
 
-    /// What the sequence of a function key does, without the `ESC [` or `ESC O` that begins it.
+    /// Returns the effect of a function key's sequence, given without its initial `ESC [` or `ESC
+    /// O`.
     pub(crate) fn of_sequence(sequence: &[u8]) -> Option<Self> {
-        // Ctrl and Alt with an arrow go by words.
+        // Ctrl or Alt with an arrow key moves by words.
         let by_words = sequence.starts_with(b"1;5") || sequence.starts_with(b"1;3");
         Some(match (sequence, sequence.last()) {
             (b"3~", _) => Self::Delete,
@@ -70,7 +71,7 @@ impl Edit {
     }
 }
 
-/// The characters of a line, and where its cursor is.
+/// The characters of a line, and the position of its cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypedLine {
     text: Vec<char>,
@@ -78,7 +79,7 @@ pub(crate) struct TypedLine {
 }
 
 impl TypedLine {
-    /// A line with the cursor behind so many of its characters, or at its end.
+    /// Creates a line with the cursor after `cursor` characters, at most at its end.
     pub(crate) fn new(text: &str, cursor: usize) -> Self {
         let text: Vec<char> = text.chars().collect();
         let cursor = cursor.min(text.len());
@@ -89,7 +90,7 @@ impl TypedLine {
         &self.text
     }
 
-    /// How many of the characters stand before the cursor.
+    /// Number of characters before the cursor.
     pub(crate) const fn cursor(&self) -> usize {
         self.cursor
     }
@@ -106,11 +107,12 @@ impl TypedLine {
         self.cursor == self.text.len()
     }
 
-    /// Does what a key asks for. What was typed before is not its own to show.
+    /// Applies the effect of a key. History keys have no effect: the line does not know the
+    /// history.
     pub(crate) fn apply(&mut self, edit: Edit) {
         let (at, end) = (self.cursor, self.text.len());
         let (left, right) = (at.saturating_sub(1), (at + 1).min(end));
-        // What is taken away; the cursor goes where that was.
+        // The deleted range; the cursor moves to its start.
         let (from, to) = match edit {
             Edit::Insert(c) => {
                 self.text.insert(at, c);

@@ -1,11 +1,11 @@
-//! How wide the terminal is, and lines broken at words, so that nothing runs over its edge.
+//! The width of the terminal, and line wrapping at word boundaries.
 
 use console::measure_text_width;
 
-/// Columns where the terminal does not tell them.
+/// Number of columns if the terminal does not report it.
 const USUAL: usize = 80;
 
-/// Columns of the terminal behind standard error.
+/// Returns the number of columns of the terminal behind standard error.
 pub(crate) fn stderr_columns() -> usize {
     #[cfg(unix)]
     return columns(rustix::stdio::stderr());
@@ -13,7 +13,7 @@ pub(crate) fn stderr_columns() -> usize {
     columns(&console::Term::stderr())
 }
 
-/// Rows of the terminal behind standard error; 0 where it does not tell them.
+/// Returns the number of rows of the terminal behind standard error; 0 if it does not report them.
 pub(crate) fn stderr_rows() -> usize {
     #[cfg(unix)]
     return rustix::termios::tcgetwinsize(rustix::stdio::stderr())
@@ -22,28 +22,29 @@ pub(crate) fn stderr_rows() -> usize {
     console::Term::stderr().size_checked().map_or(0, |(rows, _)| rows.into())
 }
 
-/// Columns of a terminal. `console` does not know them where the terminal does not tell its rows
-/// (`stty cols 40` in a new one).
+/// Returns the number of columns of a terminal. `console` does not return it if the terminal does
+/// not report its rows (`stty cols 40` in a new terminal).
 #[cfg(unix)]
 pub(crate) fn columns(terminal: std::os::fd::BorrowedFd<'_>) -> usize {
     let size = rustix::termios::tcgetwinsize(terminal).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL)
 }
 
-/// Columns of a terminal.
+/// Returns the number of columns of a terminal.
 #[cfg(not(unix))]
 pub(crate) fn columns(terminal: &console::Term) -> usize {
     terminal.size_checked().map_or(USUAL, |(_, columns)| columns.into())
 }
 
-/// Breaks a line at spaces into parts of at most `width` columns. A word wider than that is cut;
-/// white space at the beginning of the line stays, at a break it goes. Never empty.
+/// Breaks a line at spaces into parts of at most `width` columns. A word wider than that is split;
+/// white space is kept at the beginning of the line and removed at a break. Never returns an empty
+/// list.
 pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut parts = Vec::new();
     let mut part = String::new();
     let mut columns = 0;
-    // Where the part could end: the last space behind a word.
+    // Where the part could end: the last space after a word.
     let mut space = None;
     for c in line.chars() {
         let wide = measure_text_width(c.encode_utf8(&mut [0; 4]));
@@ -74,7 +75,7 @@ pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     parts
 }
 
-/// A line of at most `width` columns, cut between words where there is a place for it, and marked.
+/// Returns a line of at most `width` columns, truncated at a word boundary if possible, with `…`.
 pub(crate) fn shortened(line: &str, width: usize) -> String {
     if measure_text_width(line) <= width {
         return line.to_owned();
@@ -88,15 +89,15 @@ pub(crate) fn shortened(line: &str, width: usize) -> String {
     format!("{}…", kept.trim_end_matches([' ', '·', ',', ':', ';']))
 }
 
-/// As [`wrap`], for a line whose first `indent` columns are taken; further parts begin there,
-/// too. The result is one text with line feeds in it, none at its end.
+/// Like [`wrap`], for a line that starts after `indent` columns; further parts are indented to the
+/// same column. Returns one text with line feeds, none at its end.
 pub(crate) fn hanging(line: &str, width: usize, indent: usize) -> String {
     let room = width.saturating_sub(indent).max(10);
     wrap(line, room).join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// As [`hanging`], but a git command at the end of the line is never broken: one that does not fit
-/// begins a line of its own, and is what the terminal makes of it, so that it can be copied.
+/// Like [`hanging`], but never breaks a git command at the end of the line: a command that does not
+/// fit is put on a line of its own, which the terminal may wrap, so that it can be copied.
 pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String {
     let fits = measure_text_width(line) <= width.saturating_sub(indent);
     match line.rfind(": git ").filter(|_| !fits) {
@@ -109,8 +110,8 @@ pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String
     }
 }
 
-/// The lines that are wider than the screen in several, broken between words; `indent` says how far the
-/// further ones of a line are indented. A command at the end of a line stays in one piece.
+/// Wraps the lines that are wider than the screen at word boundaries; `indent` returns the
+/// indentation of a line's further parts. A command at the end of a line is not broken.
 pub(crate) fn within(text: &str, screen: Option<usize>, indent: &dyn Fn(&str) -> usize) -> String {
     let Some(screen) = screen else { return text.to_owned() };
     let mut out = String::new();
@@ -126,7 +127,7 @@ pub(crate) fn within(text: &str, screen: Option<usize>, indent: &dyn Fn(&str) ->
     out
 }
 
-/// The spaces that a line begins with, and two more.
+/// Returns the indentation of a line plus two.
 pub(crate) fn below(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len() + 2
 }
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_in_one_piece() {
+    fn a_command_is_not_broken() {
         let told = "kept: git show refs/cowork/drafts/todo/plan";
         assert_eq!(hanging_command(told, 60, 2), told);
         let whole = "kept:\n  git show refs/cowork/drafts/todo/plan";
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn further_parts_stand_below_the_first() {
+    fn further_parts_are_aligned_with_the_first() {
         assert_eq!(hanging("one two three four", 14, 4), "one two\n    three four");
     }
 }

@@ -1,9 +1,9 @@
-//! What a conversation begins with, and what came of it.
+//! The input and the result of a conversation.
 
 use crate::stage::{Role, Stage};
 use crate::tool::Outcome;
 
-/// Everything a run is given.
+/// Everything a run is given: its position, its messages, its tools and its limits.
 #[derive(Clone, Debug)]
 pub struct Brief {
     /// Session name, for the request headers.
@@ -16,36 +16,37 @@ pub struct Brief {
     pub iteration: u32,
     /// Task id, in coding.
     pub task: Option<String>,
-    /// Who the model is and the rules.
+    /// System prompt: the model's role and the rules.
     pub system: String,
     /// Documents and the stage's brief.
     pub prompt: String,
     /// Names of the tools it may call.
     pub tools: Vec<&'static str>,
-    /// Those that it is told of: more than its own where all roles of a session are told of the same.
+    /// Names of the tools in the request: more than `tools` if all roles of a session are offered
+    /// the same list.
     pub offered: Vec<&'static str>,
-    /// Those of them that are the closing act.
+    /// Names of the tools in `tools` that close the draft.
     pub closing: Vec<&'static str>,
     /// Sampling temperature.
     pub temperature: f64,
-    /// Most turns.
+    /// Maximum number of turns.
     pub max_turns: u32,
-    /// The number of its first turn, which is 1 but where a conversation about the same draft came before.
+    /// Number of its first turn: 1, unless an earlier conversation was about the same draft.
     pub first_turn: u32,
-    /// Tokens the model can hold.
+    /// The model's context window, in tokens.
     pub context_window: u64,
-    /// Calls a guard refused earlier in this stage.
+    /// Number of calls that a guard refused earlier in this stage.
     pub refusals: u32,
 }
 
-/// What came of a conversation.
+/// The result of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
-    /// What the tools were told.
+    /// The requests and verdicts from tool calls.
     pub outcome: Outcome,
     /// The closing text.
     pub text: String,
-    /// The conversation has outgrown the model's window, and what was done so far lies in the
-    /// artifacts: another one can go on from there.
+    /// True if the conversation no longer fits into the model's window. The work so far is in the
+    /// artifacts, and a new conversation can continue from there.
     pub outgrown: bool,
 }

@@ -1,4 +1,4 @@
-//! When a conversation is over: at its closing act, or at words that need no answer.
+//! Decides when a conversation is over: at its closing act, or at an answer that needs no reply.
 
 use super::brief::Brief;
 use super::verdict;
@@ -6,52 +6,52 @@ use crate::model::{BoxFuture, Reply};
 use crate::stage::Role;
 use crate::tool::Outcome;
 
-/// How often a model is told to go on when its answer leads nowhere.
+/// Maximum number of nudges to continue after answers that lead nowhere.
 const MAX_NUDGES: u32 = 2;
-/// How often a model is told what its draft lacks.
+/// Maximum number of messages about what a draft lacks.
 const MAX_TOLD: u32 = 3;
 
-/// Whether a turn with the closing act has brought a conversation to its end.
+/// Whether a turn with the closing act ends the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// There is more to come.
+    /// The conversation continues.
     Open,
-    /// It is over.
+    /// The conversation is over.
     Ends,
-    /// Something is missing: what the model is told.
+    /// Something is missing; the text to send to the model.
     Lacks(String),
 }
 
-/// Whoever knows what a conversation has to leave behind.
+/// Checks what a conversation must produce before it ends.
 pub trait Ending {
-    /// Asked after a turn of which all calls succeeded and one changed something, once the closing
-    /// act was made.
+    /// Called after the closing act, for a turn in which every call succeeded and at least one
+    /// changed something.
     fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>>;
 
-    /// Asked of an actor's words without a call, where the closing act was not made. `told` is how often
-    /// the program has said something to the model.
+    /// Called for an actor's answer without tool calls, if the closing act was not made. `told` is
+    /// the number of messages that git-cowork has added.
     fn after_words(&self, _words: &str, _told: u32) -> anyhow::Result<AfterWords> {
         Ok(AfterWords::Ends)
     }
 }
 
-/// What becomes of an answer without calls.
+/// The handling of an answer without calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterWords {
-    /// It ends the conversation.
+    /// The answer ends the conversation.
     Ends,
-    /// It holds the stage's document.
+    /// The answer contains the stage's document.
     Document {
         /// The tool that saves it.
         tool: &'static str,
         /// The document.
         text: String,
     },
-    /// Something is missing: what the model is told.
+    /// Something is missing; the text to send to the model.
     Lacks(String),
 }
 
-/// Of a conversation that ends with words or a verdict alone.
+/// The [`Ending`] of a conversation that ends with words or a verdict alone.
 #[derive(Debug)]
 pub struct WithWords;
 
@@ -61,18 +61,18 @@ impl Ending for WithWords {
     }
 }
 
-/// Whether a model that answers in words may still be told what to do.
+/// True if a model that answered in words may be nudged again.
 pub(super) const fn may_nudge(nudges: u32) -> bool {
     nudges < MAX_NUDGES
 }
 
-/// Whether what is missing may still be told, after so many words from the program.
+/// True if the model may be told again what is missing, after `nudges` messages from git-cowork.
 pub(super) const fn may_tell(nudges: u32) -> bool {
     nudges < MAX_TOLD
 }
 
-/// What to say to an answer without tool calls, after so many words from the program; `None` ends
-/// the run.
+/// Returns the reply to an answer without tool calls, after `nudges` messages from git-cowork;
+/// `None` ends the run.
 pub(super) fn nudge(brief: &Brief, reply: &Reply, nudges: u32) -> Option<&'static str> {
     if !may_nudge(nudges) {
         return None;

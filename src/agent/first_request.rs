@@ -1,5 +1,5 @@
-//! The first request: made before there is a session or a branch, so that these have names, and so
-//! that what cannot answer, stream or call tools is known before anything is created.
+//! The first request names the session and the branch. It is sent before either exists, so a model
+//! that cannot answer, stream or call tools is found before anything is created.
 
 use serde_json::{Value, json};
 
@@ -11,37 +11,37 @@ use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolSpe
 use crate::secret::Secrets;
 use crate::stage::{Depth, Role};
 
-/// The one tool on offer.
+/// Name of the only tool in the request.
 const TOOL: &str = "name_work";
-/// Most bytes of the idea that are sent: its beginning says what it is about.
+/// Maximum bytes of the idea that are sent: its beginning shows what it is about.
 const MOST: usize = 8_000;
-/// What a person does when the model can be asked again.
+/// The hint for when the model can be asked again.
 const THEN: &str = "then give the same command again; nothing was changed";
 
-/// What is asked.
+/// The input of the first request.
 #[derive(Clone, Debug)]
 pub struct FirstRequest {
-    /// Name of the session, where a person gave one; else empty.
+    /// Name of the session, if the user gave one; else empty.
     pub session: String,
-    /// What to say about the work.
+    /// System prompt: what to return about the work.
     pub prompt: String,
-    /// The idea or change as a person wrote it.
+    /// The idea or change as the user wrote it.
     pub idea: String,
 }
 
-/// What a model says of the work before it begins. What it left out, or said in a form that cannot
-/// be used, is `None`: then the idea speaks for itself.
+/// The model's description of the work. A field that is missing or not usable is `None`: the idea
+/// is used as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstAnswer {
-    /// What comes out of the work: one line, at most eight words.
+    /// Title of the result: one line, at most eight words.
     pub title: Option<String>,
-    /// What the branch is to be called: at most four words, not a valid name yet.
+    /// Proposed branch name: at most four words, not yet a valid name.
     pub name: Option<String>,
-    /// The language of the idea, by its English name.
+    /// English name of the language in which the idea is written.
     pub language: Option<String>,
-    /// How thorough the work should be: `Quick` or `Standard`, never more.
+    /// Proposed depth of the work: `Quick` or `Standard`, never more.
     pub depth: Option<Depth>,
-    /// Why that depth, in one line; empty where no reason was given.
+    /// Reason for that depth, in one line; empty if the model gave none.
     pub reason: String,
 }
 
@@ -49,8 +49,8 @@ impl FirstRequest {
     /// Asks `model`, with all its retries.
     ///
     /// # Errors
-    /// Of kind `Model`: it did not answer. A recording that was made before there was such a request
-    /// answers nothing, which is no error.
+    /// Of kind `Model` if the model did not answer. Old recordings contain no such request: then
+    /// the answer is empty, without an error.
     pub async fn ask(&self, model: &dyn Model, secrets: &Secrets) -> anyhow::Result<FirstAnswer> {
         let idea = secrets.withheld(&self.idea);
         let request = Request {
@@ -67,7 +67,7 @@ impl FirstRequest {
                 Message::User { content: excerpt::beginning(&idea, MOST).to_owned() },
             ],
             tools: vec![tool()],
-            // The same work is to get the same name.
+            // The same work should get the same name.
             temperature: 0.2,
             workplace: None,
         };
@@ -103,7 +103,7 @@ fn tool() -> ToolSpec {
 }
 
 impl FirstAnswer {
-    /// Reads a call of the tool, or the same object in the text, in a fence or not.
+    /// Reads a call of the tool, or the same object in the text, with or without a code fence.
     fn read(reply: &Reply) -> Self {
         let called = reply.tool_calls.iter().map(|call| call.arguments.as_str());
         let written = reply.content.find('{').zip(reply.content.rfind('}'));
@@ -133,7 +133,7 @@ impl FirstAnswer {
         Self {
             title: words("title", 8),
             name: words("name", 4),
-            // A sentence about the language is none.
+            // A long value is a sentence about the language, not its name.
             language: words("language", usize::MAX).filter(|name| name.chars().count() <= 30),
             depth,
             reason: line("reason", 200).unwrap_or_default(),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_left_to_the_idea() {
+    fn unusable_answers_are_ignored() {
         for text in ["", "A todo list", "}{", "{not json}", "[1]", r#"{"title": 7, "name": null}"#]
         {
             assert_eq!(said(text), FirstAnswer::default(), "{text}");

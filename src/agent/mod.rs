@@ -1,11 +1,11 @@
 //! One conversation of one role: turns, tool calls, nudges, and its transcript.
 //!
-//! A draft ends with its closing act, when nothing is missing, or at an answer without tool calls; a
-//! critic's run ends at its verdict. What a model gets wrong goes back to it as a tool result or a
-//! nudge, a bounded number of times. What a person says meanwhile comes before the actor's next request,
-//! and there is one more where it would have ended without. Every message is written to the transcript
-//! before the next one is asked for, so a run that was killed goes on where it stopped and loses at most
-//! one call.
+//! An actor's conversation ends with its closing act, if nothing is missing, or with an answer
+//! without tool calls; a critic's ends with its verdict. A model's mistakes are returned to it as a
+//! tool result or a nudge, a bounded number of times. What the user types meanwhile is sent with
+//! the actor's next request; if the conversation would have ended, there is one more request. Every
+//! message is written to the transcript before the next request, so a killed run resumes where it
+//! stopped and loses at most one call.
 
 mod brief;
 mod ending;
@@ -34,8 +34,7 @@ use talk::Talk;
 /// Runs one conversation to its end.
 ///
 /// # Errors
-/// When the model cannot be reached, refuses, or a replay has no answer: exit 4. Nothing that was
-/// done before is undone.
+/// The model cannot be reached or refuses, or a replay has no answer: exit 4. Nothing is undone.
 pub async fn run(
     model: &dyn Model,
     brief: &Brief,
@@ -49,11 +48,11 @@ pub async fn run(
     let mut talk = Talk::begin(brief, context, transcript)?;
     let mut run = Conversation::default();
     talk.hear_wishes(brief, context).await;
-    // Calls that were asked for but not answered when the last process died.
+    // Calls without an answer, because the last process died.
     let pending = talk.unanswered();
     talk.answer(&pending, brief, context, transcript, sink).await?;
     if let Some(reply) = talk.newest_answer() {
-        // The last process died after this answer.
+        // The last process died after it received this answer.
         let after = talk.after_words(brief, &reply, ending)?;
         if !go_on_after(&mut talk, brief, &reply, after, transcript)?
             && !talk.pass_on(brief, secrets, notes, transcript)?
@@ -84,7 +83,7 @@ pub async fn run(
         interrupt::check()?;
         let asked = talk.ask(model, brief, secrets, sink).await;
         if talk.refused {
-            // Another run would only repeat what was refused.
+            // Another run would send, and be refused, the same conversation.
             transcript.refused()?;
         }
         let Some(mut reply) = asked? else {
@@ -114,7 +113,8 @@ pub async fn run(
     Ok(run)
 }
 
-/// Tells the model what is missing after an answer without calls; false where nothing is.
+/// Tells the model what is missing after an answer without calls; returns false if nothing is
+/// missing.
 fn go_on_after(
     talk: &mut Talk,
     brief: &Brief,
@@ -133,7 +133,7 @@ fn go_on_after(
     Ok(goes_on)
 }
 
-/// Takes the user's keys out of what a model says, before anything is done with it.
+/// Removes the user's keys from a reply before it is used.
 fn withhold(secrets: &Secrets, reply: &mut Reply) {
     reply.content = secrets.withheld(&reply.content).into_owned();
     for call in &mut reply.tool_calls {

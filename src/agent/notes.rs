@@ -1,25 +1,25 @@
-//! What a person says to the actor while it works.
+//! Notes that the user types to the actor while it works.
 
-/// Something a person said that the actor does not know yet.
+/// A note that the actor has not yet received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// When it was said, by which whoever keeps it knows it again.
+    /// When it was typed; this time identifies the note.
     pub at: String,
-    /// The person's words.
+    /// The user's words.
     pub text: String,
-    /// What the model is told.
+    /// The text sent to the model.
     pub told: String,
 }
 
-/// Whoever keeps what a person says.
+/// The store of the user's notes.
 pub trait Notes {
-    /// What waits, the oldest first.
+    /// Returns the waiting notes, oldest first.
     ///
     /// # Errors
-    /// It cannot be put into words.
+    /// The text for the model cannot be composed.
     fn waiting(&self) -> anyhow::Result<Vec<Note>>;
 
-    /// These are in the conversation and in its transcript: they are recorded, and wait no longer.
+    /// Records that these notes are in the conversation and in its transcript; they wait no longer.
     ///
     /// # Errors
     /// They cannot be recorded.

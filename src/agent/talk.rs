@@ -22,11 +22,11 @@ use crate::stage::Role;
 use crate::tool::{self, Context, Outcome, Tool};
 use crate::workspace::Seen;
 
-/// What a person does when a model can be asked again.
+/// The hint for when a model can be asked again.
 const THEN: &str = "then: git cowork resume; the draft is kept";
 
-/// Tools that only say something: what they said before a run was cut is heard by calling them
-/// again.
+/// Tools whose only effect is a request in the outcome. A resumed run calls them again to restore
+/// it.
 const WISHES: [&str; 5] = [
     "request_replanning",
     "goto_stage",
@@ -38,37 +38,38 @@ const WISHES: [&str; 5] = [
 /// A conversation in progress.
 pub(super) struct Talk {
     messages: Vec<Message>,
-    /// Messages that were there before this part of it.
+    /// Number of messages before this part of the conversation.
     before: usize,
-    /// Messages it was opened with, up to the end of its first part's brief.
+    /// Number of opening messages, up to the end of the brief; 0 if it continues an earlier part.
     opening: usize,
-    /// What is on offer.
+    /// Tools offered to the model.
     tools: Vec<ToolSpec>,
-    /// Bytes its messages may have.
+    /// Bytes that the messages may take.
     room: usize,
     pub(super) turn: u32,
-    /// Words from the program besides the opening and the answers to calls.
+    /// Messages that git-cowork added, besides the opening and the answers to calls.
     pub(super) nudges: u32,
     /// The closing act was made.
     acted: bool,
-    /// What was said with it, where a person said something since: it still ends the conversation.
+    /// The model's words with the closing act, if the user typed something since: they still end
+    /// the conversation.
     closing_words: Option<String>,
-    /// What a person said in the run that was cut.
+    /// Notes that the user typed in the interrupted run.
     noted: Vec<String>,
     newest: NewestTurn,
-    /// The conversation as it is would be refused again.
+    /// True if the conversation would be refused again as it is.
     pub(super) refused: bool,
     watch: Watch,
-    /// Refusals by a guard in what a transcript brought back.
+    /// Number of guard refusals in the transcript.
     refused_before: u32,
 }
 
-/// How the calls of the newest turn came out.
+/// Results of the calls of the newest turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct NewestTurn {
-    /// One failed.
+    /// At least one failed.
     failed: bool,
-    /// One changed something.
+    /// At least one changed something.
     changed: bool,
 }
 
@@ -79,7 +80,7 @@ impl Talk {
         transcript: &mut Transcript,
     ) -> anyhow::Result<Self> {
         let secrets = context.workspace.secrets();
-        // Documents, conventions and files may hold a key; no model has to know it.
+        // Documents, conventions and files may contain a key; no model needs to see it.
         let asked = Message::User { content: secrets.for_models(&brief.prompt).into_owned() };
         let goes_on = transcript.goes_on();
         let opening = match goes_on {
@@ -92,7 +93,7 @@ impl Talk {
         let mut talk = Self {
             messages: Vec::new(),
             before: before.len(),
-            // One that goes on may always begin from scratch.
+            // A conversation that continues another can always restart from scratch.
             opening: if goes_on { 0 } else { opening.len() },
             room: window::room(brief.context_window, &tools),
             tools,
@@ -122,7 +123,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// Takes up a message of a run that was cut, as if it had just come.
+    /// Adds a message of an interrupted run, as if it had just arrived.
     fn remember(&mut self, brief: &Brief, message: Message, how: How) {
         match &message {
             Message::Assistant { .. } => self.begin_turn(),
@@ -143,7 +144,8 @@ impl Talk {
         self.messages.push(message);
     }
 
-    /// What the run that was cut asked for besides its effects, and whether it had gone astray.
+    /// Restores what the interrupted run requested besides its effects, and the reason why a person
+    /// should look at it.
     pub(super) async fn hear_wishes(&self, brief: &Brief, context: &mut Context<'_>) {
         context.outcome.guard_refusals += self.refused_before;
         let pending = self.unanswered();
@@ -160,7 +162,7 @@ impl Talk {
         self.newest = NewestTurn::default();
     }
 
-    /// Takes up the model's answer.
+    /// Adds the model's answer to the conversation.
     pub(super) fn hear(
         &mut self,
         reply: &mut Reply,
@@ -177,7 +179,8 @@ impl Talk {
         Ok(())
     }
 
-    /// Notes how a call of the newest turn came out. What comes back is told behind its answer.
+    /// Records the result of a call of the newest turn. Returns a note to append to its answer, if
+    /// any.
     fn note(&mut self, brief: &Brief, call: &ToolCall, how: How, answer: &str) -> Option<String> {
         let name = tool::plain_name(&call.name);
         match how {
@@ -194,7 +197,7 @@ impl Talk {
         self.watch.note(self.turn, call, how, answer)
     }
 
-    /// Where the conversation stands after a turn whose calls are all answered.
+    /// Decides whether the conversation is over, after a turn whose calls are all answered.
     pub(super) async fn standing(
         &self,
         outcome: &Outcome,
@@ -210,7 +213,8 @@ impl Talk {
         })
     }
 
-    /// What becomes of an actor's answer; with calls, or once the closing act was made, nothing.
+    /// Decides what to do with an actor's answer. An answer with calls, or after the closing act,
+    /// gets no reply.
     pub(super) fn after_words(
         &self,
         brief: &Brief,
@@ -228,7 +232,7 @@ impl Talk {
         })
     }
 
-    /// Says something to the model besides answers to its calls.
+    /// Sends the model a message that does not answer a call.
     pub(super) fn tell(
         &mut self,
         content: String,
@@ -241,12 +245,12 @@ impl Talk {
         Ok(())
     }
 
-    /// The messages of this part.
+    /// The messages of this part of the conversation.
     fn own(&self) -> &[Message] {
         &self.messages[self.before..]
     }
 
-    /// What the model said in its newest turn.
+    /// The model's text in its newest turn.
     pub(super) fn newest_words(&self) -> String {
         let newest = self.own().iter().rev().find_map(|message| match message {
             Message::Assistant { content, .. } => Some(content.trim().to_owned()),
@@ -255,7 +259,7 @@ impl Talk {
         newest.unwrap_or_default()
     }
 
-    /// The answer without calls that a run was cut behind.
+    /// The answer without calls after which a run was interrupted.
     pub(super) fn newest_answer(&self) -> Option<Reply> {
         match self.messages.last() {
             Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
@@ -287,7 +291,7 @@ impl Talk {
         calls.filter(|call| !answered.contains(&call.id.as_str())).cloned().collect()
     }
 
-    /// The next answer; none when the conversation has outgrown the model's window.
+    /// Requests the next answer; `None` if the conversation no longer fits into the model's window.
     pub(super) async fn ask(
         &mut self,
         model: &dyn Model,
@@ -363,8 +367,8 @@ impl Talk {
         }
     }
 
-    /// Some servers number calls again in every turn, or in every part of a conversation; answers must
-    /// find their call.
+    /// Gives calls unique ids. Some servers restart their numbering in every turn, or in every part
+    /// of a conversation, but each answer must match one call.
     fn unique_ids(&self, reply: &mut Reply) {
         let is_used = |id: &str| {
             self.messages.iter().any(|message| match message {

@@ -1,10 +1,10 @@
-//! The full conversation of a run, as JSON lines in J: what a person reads to see what a model
-//! really said, and what a run that was killed goes on from.
+//! The full conversation of a run, as JSON lines in the state directory: shows what a model really
+//! said, and lets a killed run resume.
 //!
-//! A file belongs to one part of a conversation (stage, role, iteration, task). Each run of it begins
-//! with a `run` line that names the tip it stood on and, where the conversation began before, the run
-//! that it goes on from. It ends with an `end` line; a run without one was cut, and is continued if
-//! the tip is still the same.
+//! A file contains one part of a conversation (stage, role, iteration, task). Each run of that part
+//! starts with a `run` line with the tip it was based on and, if the conversation began earlier,
+//! the run that it continues. It ends with an `end` line; a run without one was interrupted, and is
+//! resumed if the tip is still the same.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ enum Line {
     Run {
         at: String,
         tip: String,
-        /// Messages it was opened with.
+        /// Number of opening messages.
         #[serde(default = "two")]
         opening: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,25 +35,25 @@ enum Line {
         message: Message,
         #[serde(default, skip_serializing_if = "How::is_done")]
         how: How,
-        /// Files the model got to know by it.
+        /// Files that this message showed to the model.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<Seen>,
     },
     End {
         at: String,
     },
-    /// The server will not take the conversation as it is.
+    /// The server refuses the conversation as it is.
     Refused {
         at: String,
     },
 }
 
-/// Of older transcripts: a system message and what the model was asked.
+/// The default for older transcripts: a system message and the prompt.
 const fn two() -> usize {
     2
 }
 
-/// A run of a part of a conversation: the name of its transcript and the tip it stood on.
+/// A run of a part of a conversation: the name of its transcript and the tip it was based on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunId {
     transcript: String,
@@ -61,13 +61,13 @@ pub struct RunId {
 }
 
 impl RunId {
-    /// The commit it stood on.
+    /// The commit it was based on.
     pub fn tip(&self) -> &str {
         &self.tip
     }
 }
 
-/// What was said in a conversation that goes on.
+/// The earlier messages of a conversation that continues.
 #[derive(Debug, Default)]
 pub struct Before {
     run: Option<RunId>,
@@ -75,13 +75,14 @@ pub struct Before {
 }
 
 impl Before {
-    /// What was said up to the end of a run, its own and what it goes on from. None where that is not
-    /// to be had, or is no beginning: a call has no answer, or the server refused it.
+    /// Loads all messages up to the end of `run`, including the runs that it continues. None if a
+    /// transcript is missing, a call has no answer, or the server refused the conversation: it
+    /// cannot be continued.
     pub fn load(dir: &Path, run: &RunId) -> Option<Self> {
         let mut parts = Vec::new();
         let mut next = Some(run.clone());
         while let Some(id) = next {
-            // Each stands on a later commit than the one before.
+            // Each part is based on a later commit than the one before, so the chain must end.
             if parts.len() > MOST_PARTS {
                 return None;
             }
@@ -101,39 +102,40 @@ impl Before {
         (is_open == Some(false)).then(|| Self { run: Some(run.clone()), said })
     }
 
-    /// What a person typed meanwhile, as the model was told it.
+    /// Notes that the user typed meanwhile, as sent to the model.
     pub fn typed(&self) -> impl Iterator<Item = &str> {
         typed(&self.said)
     }
 
-    /// Files as the model has last seen them.
+    /// Files in the state in which the model last saw them.
     pub fn seen(&self) -> BTreeMap<&str, &Seen> {
         let seen = self.said.iter().flat_map(|one| &one.seen);
         seen.map(|seen| (seen.path.as_str(), seen)).collect()
     }
 
-    /// Whether so much of a window of `tokens` is left that the conversation can go on.
+    /// True if the conversation leaves enough of a window of `tokens` to continue.
     pub fn leaves_room(&self, tokens: u64) -> bool {
         let messages = self.said.iter().map(|one| &one.message);
         super::window::leaves_room(messages, tokens)
     }
 }
 
-/// Parts of one conversation that are read.
+/// Maximum number of parts that are loaded for one conversation.
 const MOST_PARTS: usize = 200;
 
-/// How a tool call came out; of other messages always [`How::Done`], unless a person said it.
+/// The result of a tool call; for other messages always [`How::Done`], or [`How::Typed`] if the
+/// user typed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum How {
-    /// It did what was asked.
+    /// The call succeeded.
     #[default]
     Done,
-    /// It could not.
+    /// The call failed.
     Failed,
-    /// A guard refused it.
+    /// A guard refused the call.
     Guarded,
-    /// No call: a person said it while the actor worked.
+    /// Not a call: the user typed it while the actor worked.
     Typed,
 }
 
@@ -152,7 +154,7 @@ pub(super) struct Earlier {
     pub seen: Vec<Seen>,
 }
 
-/// What a person typed among these messages.
+/// Notes that the user typed, among these messages.
 fn typed(said: &[Earlier]) -> impl Iterator<Item = &str> {
     said.iter().filter(|one| one.how == How::Typed).filter_map(|one| match &one.message {
         Message::User { content } => Some(content.as_str()),
@@ -167,7 +169,7 @@ struct NewestRun {
     said: Vec<Earlier>,
 }
 
-/// Where one part of a conversation is written.
+/// The transcript of one part of a conversation, open for writing.
 #[derive(Debug)]
 pub struct Transcript {
     dir: PathBuf,
@@ -178,42 +180,43 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The transcript called `name` in `dir`, for a run on top of the commit `tip`. A `resumable`
-    /// one goes on with the last run on that tip: for a run that was cut and whose files lie
-    /// there. A critic must always see the draft as if for the first time.
+    /// Opens the transcript called `name` in `dir`, for a run on top of the commit `tip`. A
+    /// `resumable` one continues the last run on that tip: for a run that was interrupted and whose
+    /// files are still in the tree. A critic is not resumable: it must always see the draft as if
+    /// for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
         let id = RunId { transcript: name.to_owned(), tip: tip.to_owned() };
         Self { dir: dir.to_owned(), id, resumable, before: Before::default(), file: None }
     }
 
-    /// The run it will be.
+    /// The id of this run.
     pub const fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Where a run was cut that it goes on with: the conversation that one went on from, if any.
+    /// If this resumes an interrupted run: the run that the interrupted one continued, if any.
     pub fn cut_run_after(&self) -> Option<Option<RunId>> {
         self.cut_run().map(|run| run.after)
     }
 
-    /// What a person typed in that run, as the model was told it.
+    /// Notes that the user typed in the interrupted run, as sent to the model.
     pub fn typed_in_cut_run(&self) -> Vec<String> {
         let run = self.cut_run();
         run.iter().flat_map(|run| typed(&run.said)).map(str::to_owned).collect()
     }
 
-    /// What was said before comes first.
+    /// Puts earlier messages before this run.
     pub fn go_on_from(&mut self, before: Before) {
         self.before = before;
     }
 
-    /// Whether something was said before.
+    /// True if there are earlier messages.
     pub(super) const fn goes_on(&self) -> bool {
         self.before.run.is_some()
     }
 
-    /// Begins the run, or goes on with the one that was cut. Answers with what was said before it, and
-    /// with its own messages after the opening ones.
+    /// Starts the run, or resumes the interrupted one. Returns the messages before it, and its own
+    /// messages after the opening ones.
     pub(super) fn begin(
         &mut self,
         opening: &[Message],
@@ -229,8 +232,8 @@ impl Transcript {
             self.raw("\n")?;
         }
         if let Some(cut) = cut {
-            // What the cut run was told first may have changed since (another release, other limits);
-            // the new opening is used, the rest of the conversation is kept.
+            // The opening may have changed since the run was interrupted (another release, other
+            // limits): use the new opening, and keep the rest of the conversation.
             return Ok((before, cut.said.into_iter().skip(cut.opening).collect()));
         }
         let (tip, after) = (self.id.tip.clone(), self.before.run.clone());
@@ -246,12 +249,12 @@ impl Transcript {
         self.answer(message, How::Done, Vec::new())
     }
 
-    /// Writes what a person said meanwhile.
+    /// Writes what the user typed meanwhile.
     pub(super) fn typed(&mut self, message: &Message) -> anyhow::Result<()> {
         self.answer(message, How::Typed, Vec::new())
     }
 
-    /// Writes the answer to a tool call, and what the model has seen by it.
+    /// Writes the answer to a tool call, and the files that it showed to the model.
     pub(super) fn answer(
         &mut self,
         message: &Message,
@@ -261,12 +264,12 @@ impl Transcript {
         self.line(&Line::Message { at: now(), message: message.clone(), how, seen })
     }
 
-    /// Writes that the run came to its end.
+    /// Writes that the run ended.
     pub(super) fn end(&mut self) -> anyhow::Result<()> {
         self.line(&Line::End { at: now() })
     }
 
-    /// Writes that the conversation was refused: nobody goes on with it.
+    /// Writes that the conversation was refused, so that no run continues it.
     pub(super) fn refused(&mut self) -> anyhow::Result<()> {
         self.line(&Line::Refused { at: now() })
     }
@@ -279,14 +282,15 @@ impl Transcript {
 
     fn raw(&mut self, text: &str) -> anyhow::Result<()> {
         if let Some(file) = &mut self.file {
-            // One write call, so that a killed process leaves whole lines or half of the last.
+            // One write call, so that a killed process leaves complete lines and at most one
+            // partial last line.
             file.write_all(text.as_bytes())
                 .with_context(|| format!("writing the transcript {}", self.id.transcript))?;
         }
         Ok(())
     }
 
-    /// The last run on this tip, whole or cut, where it may go on.
+    /// The last run on this tip, finished or interrupted, if it may be resumed.
     fn cut_run(&self) -> Option<NewestRun> {
         let run = newest_run(&self.dir, &self.id).filter(|_| self.resumable);
         run.filter(|run| !run.said.is_empty())
@@ -297,12 +301,12 @@ fn file_of(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.jsonl"))
 }
 
-/// The last run in a file, if it stood on that tip and was not refused.
+/// The last run in a file, if it was based on that tip and was not refused.
 fn newest_run(dir: &Path, id: &RunId) -> Option<NewestRun> {
     let text = std::fs::read_to_string(file_of(dir, &id.transcript)).ok()?;
     let mut newest = None;
     for line in text.lines() {
-        // A half-written last line is what a killed process leaves; it was not acted on.
+        // A killed process can leave a half-written last line; that message had no effect yet.
         match serde_json::from_str(line) {
             Ok(Line::Run { tip, opening, after, .. }) => {
                 newest = (tip == id.tip).then(|| NewestRun { opening, after, said: Vec::new() });
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_was_refused_is_not_gone_on_with() {
+    fn a_refused_conversation_is_not_resumed() {
         let dir = tempfile::tempdir().unwrap();
         let open = [user("open")];
         let new = || Transcript::new(dir.path(), "prd.1.actor", "a", true);
@@ -356,13 +360,13 @@ mod tests {
         assert_eq!(new().cut_run().unwrap().said.len(), 2);
         first.refused().unwrap();
         assert!(new().cut_run().is_none());
-        // The next run is one of its own.
+        // The next run starts from scratch.
         assert!(new().begin(&open).unwrap().1.is_empty());
         assert_eq!(new().cut_run().unwrap().said.len(), 1);
     }
 
     #[test]
-    fn a_run_goes_on_only_on_its_tip_and_only_where_asked() {
+    fn a_run_is_resumed_only_on_its_tip_and_if_resumable() {
         let dir = tempfile::tempdir().unwrap();
         let open = [user("open")];
         let new = |tip: &str| Transcript::new(dir.path(), "prd.1.actor", tip, true);
@@ -402,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_goes_on_from_part_to_part_and_is_read_whole() {
+    fn a_conversation_is_loaded_across_all_its_parts() {
         let dir = tempfile::tempdir().unwrap();
         let mut first = Transcript::new(dir.path(), "coding.1.actor.TASK-001", "a", false);
         let open = [Message::System { content: "who".to_owned() }, user("one")];
@@ -420,7 +424,7 @@ mod tests {
         second.message(&said("done, too", &[])).unwrap();
         drop(second);
 
-        // The second was cut: it knows what it went on from.
+        // The second run was interrupted: its transcript names the run that it continued.
         let again = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
         assert_eq!(again.cut_run_after().unwrap().as_ref(), Some(first.id()));
         let whole = Before::load(dir.path(), again.id()).unwrap();

@@ -1,10 +1,10 @@
-//! Whoever judges and has not said how: what it is told.
+//! The reply to a critic or challenger that has not given a verdict.
 
 use super::brief::Brief;
 use crate::model::prose::{challenge_marker, verdict_marker};
 use crate::stage::Role;
 
-/// What to say to a judge whose closing words hold no verdict.
+/// Returns what to tell a critic or challenger whose closing words contain no verdict.
 pub(super) fn missing(brief: &Brief, words: &str) -> Option<&'static str> {
     match brief.role {
         Role::Challenger if challenge_marker(words).is_none() => Some(

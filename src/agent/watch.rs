@@ -1,8 +1,8 @@
-//! Whether a run gets anywhere: calls that fail or repeat again and again are noticed, answered
-//! with a nudge first, and end the run when that does not help.
+//! Detects runs without progress: calls that fail or repeat get a nudge first, and end the run if
+//! that does not help.
 //!
-//! What is counted can be read from a transcript, so a run that was killed is watched as if it had
-//! not been.
+//! All counts can be rebuilt from a transcript, so a resumed run has the same counts as an
+//! uninterrupted one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,67 +12,70 @@ use super::transcript::How;
 use crate::model::ToolCall;
 use crate::tool::{self, CommandTool, Tool as _};
 
-/// Refusals by a guard in one stage before a person should look.
+/// Refusals by a guard in one stage after which a person should look.
 const REFUSALS: u32 = 3;
-/// Failures of the very same call before a person should look.
+/// Failures of the same call after which a person should look.
 const SAME_FAILURES: u32 = 3;
-/// Turns in a row in which a tool that changes something failed, whatever the arguments.
+/// Turns in a row in which a tool that changes something failed, with any arguments.
 const FAILING_TURNS: u32 = 3;
 /// Turns in a row in which nothing succeeded.
 const BARREN_TURNS: u32 = 5;
-/// The same call without anything having changed: from here on the model is told …
+/// Identical calls, without a change in between, after which the model is told …
 const REPEATS_TOLD: u32 = 3;
-/// … and here the run ends.
+/// … and after which the run ends.
 const REPEATS_END: u32 = 5;
 
-/// What was seen of a run so far.
+/// The counts of a run so far.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Refusals by a guard, those of the stage's earlier runs included.
+    /// Refusals by a guard, including the stage's earlier runs.
     refusals: u32,
-    /// Names of the tools of the user's own: each may change something.
+    /// Names of the user's own tools: each may change something.
     own: BTreeSet<String>,
-    /// By call: how often since something changed last, and in which turn the model was told.
+    /// By call: how often it was made since the last change, and the turn in which the model was
+    /// told.
     repeats: BTreeMap<String, (u32, Option<u32>)>,
-    /// Calls that changed something; doing the same once more changes nothing.
+    /// Calls that changed something; an identical call again does not count as a change.
     changes: BTreeSet<String>,
-    /// By call: in how many turns it failed, and the newest of them.
+    /// By call: the number of turns in which it failed, and the newest of these turns.
     failures: BTreeMap<String, (u32, u32)>,
-    /// By tool that changes something: turns in a row it failed in, and the newest of them.
+    /// By tool that changes something: the number of turns in a row in which it failed, and the
+    /// newest.
     failing: BTreeMap<String, (u32, u32)>,
-    /// The newest turn, whether anything succeeded in it, and the barren turns before it.
+    /// The newest turn, whether anything succeeded in it, and the turns in a row before it without
+    /// a success.
     turn: u32,
     fruitful: bool,
     barren: u32,
-    /// What the newest call that failed was told.
+    /// The answer to the newest call that failed.
     last_failure: String,
-    /// Why a person should look.
+    /// Reason why a person should look.
     astray: Option<String>,
 }
 
 impl Watch {
-    /// Begins with the refusals of the stage's earlier runs.
+    /// Starts with the number of refusals in the stage's earlier runs.
     pub(super) fn new(refusals: u32, own: &[CommandTool]) -> Self {
         let own = own.iter().map(|tool| tool.name().to_owned()).collect();
         Self { refusals, own, ..Self::default() }
     }
 
-    /// True for a tool that does more than look.
+    /// True for a tool that does more than read.
     pub(super) fn changes_something(&self, name: &str) -> bool {
         self.own.contains(tool::plain_name(name)) || tool::changes_something(name)
     }
 
-    /// Why a person should look, if that is so; to be asked when all calls of a turn are answered.
+    /// The reason why a person should look, if any. Call it after all calls of a turn are answered.
     pub(super) fn astray(&self) -> Option<String> {
         let barren = self.barren + u32::from(!self.fruitful && self.turn > 0);
         let nothing = (barren >= BARREN_TURNS).then(|| {
-            format!("no call succeeded in {barren} turns, the last: {}", self.last_failure)
+            format!("no call succeeded in {barren} turns; last failure: {}", self.last_failure)
         });
         self.astray.clone().or(nothing)
     }
 
-    /// Notes a call of a turn and how it was answered. What comes back is to be told to the model
-    /// behind the answer.
+    /// Records a call of a turn and its result. Returns a note to append to the answer for the
+    /// model, if any.
     pub(super) fn note(
         &mut self,
         turn: u32,
@@ -94,7 +97,7 @@ impl Watch {
                 self.refusals += 1;
                 if self.refusals >= REFUSALS {
                     self.stop(format!(
-                        "{} calls were refused by a guard, the last: {answer}",
+                        "{} calls were refused by a guard; last refusal: {answer}",
                         self.refusals
                     ));
                 }
@@ -133,7 +136,7 @@ impl Watch {
     fn failed(&mut self, turn: u32, call: &ToolCall, key: String, answer: &str) -> Option<String> {
         let times = count_turn(&mut self.failures, key, turn);
         if times >= SAME_FAILURES {
-            self.stop(format!("the same call of {} failed {times} times: {answer}", call.name));
+            self.stop(format!("the same call to {} failed {times} times: {answer}", call.name));
         }
         if self.changes_something(&call.name) {
             let turns = count_turn(&mut self.failing, call.name.clone(), turn);
@@ -153,7 +156,7 @@ impl Watch {
     }
 }
 
-/// Counts the turns something happened in, each once.
+/// Counts the turns in which something happened, each turn once.
 fn count_turn(counts: &mut BTreeMap<String, (u32, u32)>, key: String, turn: u32) -> u32 {
     let (count, newest) = counts.entry(key).or_default();
     if *newest != turn {
@@ -162,7 +165,7 @@ fn count_turn(counts: &mut BTreeMap<String, (u32, u32)>, key: String, turn: u32)
     *count
 }
 
-/// Arguments without the differences that mean nothing in JSON.
+/// Returns arguments without differences that mean nothing in JSON.
 fn canonical(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(value) => value.to_string(),
@@ -178,7 +181,7 @@ mod tests {
         ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() }
     }
 
-    /// Notes calls, one a turn, and answers with the turn that ended the run.
+    /// Records calls, one a turn, and returns the turn that ended the run.
     fn ends(watch: &mut Watch, calls: &[(&str, &str, How)]) -> Option<u32> {
         (1..).zip(calls).find_map(|(turn, (name, arguments, how))| {
             watch.note(turn, &call(name, arguments), *how, "because");
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_is_told_and_then_ends_the_run() {
+    fn a_repeated_call_gets_a_nudge_and_then_ends_the_run() {
         let mut watch = Watch::default();
         let read = call("read_file", r#"{"path": "a"}"#);
         let told: Vec<bool> =
@@ -195,14 +198,14 @@ mod tests {
         assert_eq!(told, [false, false, true, true, true]);
         let why = watch.astray().unwrap();
         assert!(why.contains("read_file was called 5 times"), "{why}");
-        // Told in one turn, it must have had a chance to do something else.
+        // The model was told in this turn: it must have a chance to do something else first.
         let mut watch = Watch::default();
         (0..9).for_each(|_| drop(watch.note(1, &read, How::Done, "text")));
         assert_eq!(watch.astray(), None);
     }
 
     #[test]
-    fn testing_after_every_change_is_no_repetition() {
+    fn testing_after_every_change_is_not_a_repetition() {
         let mut watch = Watch::default();
         for n in 0..10 {
             let write = call("write_file", &format!(r#"{{"path":"a","content":"{n}"}}"#));
@@ -210,7 +213,7 @@ mod tests {
             let test = call("check_tests", "{}");
             assert_eq!(watch.note(2 * n + 2, &test, How::Done, "failed: exit 1"), None);
         }
-        // The same change again is none.
+        // An identical change again does not count as a change.
         let again =
             [("write_file", r#"{"path":"a","content":"0"}"#, How::Done), ("x", "", How::Done)];
         let calls: Vec<_> = again.into_iter().cycle().take(20).collect();

@@ -1,18 +1,18 @@
-//! Keeping a conversation inside the model's window: old tool output is masked before anything
-//! else is touched, in one big step, so that the cached prefix stays warm in between. When that is
-//! not enough the run begins from scratch, from the artifacts.
+//! Keeps a conversation inside the model's window. Old tool output is masked first, in one big
+//! step, so that the cached prefix stays valid in between. If that is not enough, the run starts
+//! from scratch, from the artifacts.
 
 use crate::excerpt;
 use crate::model::{Message, ToolSpec};
 
-/// Tool answers shorter than this are not worth masking, in bytes.
+/// Tool answers shorter than this, in bytes, are not worth masking.
 const WORTH: usize = 400;
-/// Least bytes of a tool answer, however small the window.
+/// Minimum bytes of a tool answer, however small the window.
 const LEAST: usize = 2_000;
 const MASK: &str = "[output of an earlier call, left out to save space; call again if needed]";
 
-/// Bytes a conversation may have: four fifths of a window of `tokens` (a token is taken as four
-/// bytes), less what the offered tools take.
+/// Bytes that a conversation may take: four fifths of a window of `tokens` (at four bytes a token),
+/// less the size of the offered tools.
 pub(super) fn room(tokens: u64, tools: &[ToolSpec]) -> usize {
     let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(4) / 5 * 4;
     let offered: usize = tools
@@ -22,23 +22,24 @@ pub(super) fn room(tokens: u64, tools: &[ToolSpec]) -> usize {
     bytes.saturating_sub(offered)
 }
 
-/// Makes a conversation fit into `room` bytes by masking. False when it does not.
+/// Makes a conversation fit into `room` bytes by masking. False if it still does not fit.
 pub(super) fn fit(messages: &mut [Message], room: usize) -> bool {
     if total(messages) > room {
-        // Down to the half, so that the next turns leave the beginning as it is.
+        // Mask down to half, so that the next turns do not change the beginning again.
         mask(messages, room / 2);
     }
     total(messages) <= room
 }
 
-/// Whether beginning from scratch with this opening would win room: one that fills it alone does not get
-/// shorter, and a server may hold more than it was said to.
+/// True if a restart with this opening would free space. If the opening alone fills the room, it
+/// does not get shorter; it is sent anyway, since the server's window may be larger than
+/// configured.
 pub(super) fn restart_helps(opening: &[Message], room: usize) -> bool {
     total(opening) <= room / 4 * 3
 }
 
-/// Masks tool answers, the oldest first, until no more than `target` bytes are left. Those to the
-/// newest turn stay: the model has not read them. True when that won anything.
+/// Masks tool answers, oldest first, until at most `target` bytes remain. Answers to the newest
+/// turn stay: the model has not read them. True if that saved anything.
 pub(super) fn mask(messages: &mut [Message], target: usize) -> bool {
     let newest = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
     let mut left = total(messages);
@@ -57,8 +58,8 @@ pub(super) fn mask(messages: &mut [Message], target: usize) -> bool {
     won
 }
 
-/// A tool's answer as a window of `room` bytes can hold it beside `used` bytes of other answers to
-/// the same turn: all of a turn's answers together stay below half of the room.
+/// Cuts a tool's answer to fit into a window of `room` bytes beside `used` bytes of other answers
+/// to the same turn: all answers of a turn together stay below half of the room.
 pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     let most = ((room / 2).saturating_sub(used) / 2).max(LEAST);
     if text.len() <= most {
@@ -73,7 +74,8 @@ pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     )
 }
 
-/// Whether a conversation of these messages leaves enough of a window of `tokens` to go on: a quarter.
+/// True if these messages leave a quarter of a window of `tokens` free, which is enough to
+/// continue.
 pub(super) fn leaves_room<'m>(messages: impl Iterator<Item = &'m Message>, tokens: u64) -> bool {
     messages.map(size).sum::<usize>() <= room(tokens, &[]) / 4 * 3
 }
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_long_answers_are_masked_down_to_the_half() {
+    fn old_and_long_answers_are_masked_down_to_half() {
         let mut messages = conversation(&[1000, 10, 1000, 1000, 1000]);
         assert!(fit(&mut messages, 5_000));
         assert_eq!(sizes(&messages), [1000, 10, 1000, 1000, 1000]);
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_that_fills_the_room_is_sent_again_and_again() {
+    fn a_restart_helps_only_if_the_opening_leaves_room() {
         let opening = [Message::User { content: "x".repeat(100) }];
         assert!(restart_helps(&opening, 200) && !restart_helps(&opening, 120));
     }

@@ -1,11 +1,11 @@
-//! `change_request.json`: what a change touches and risks (patch sessions).
+//! `change_request.json`: what a change affects, and its risk (patch sessions).
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Which stages a change needs.
+/// The stages that a change needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// Requirements or features change.
@@ -36,7 +36,7 @@ impl Scope {
     }
 }
 
-/// How much can go wrong.
+/// How much can go wrong with a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
@@ -52,31 +52,31 @@ pub enum Risk {
 /// The result of triage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChangeRequest {
-    /// What is to change, in a sentence.
+    /// What should change, in a sentence.
     pub summary: String,
-    /// Which stages it needs.
+    /// The stages that the change needs.
     #[serde(default)]
     pub scope: Scope,
     /// How much can go wrong.
     #[serde(default)]
     pub risk: Risk,
-    /// Component ids.
+    /// Ids of affected components.
     #[serde(default)]
     pub affected_components: Vec<String>,
-    /// Feature ids. Left out of the file when there are none, as is an effort nobody named, so that
-    /// requests of earlier versions keep their bytes.
+    /// Ids of affected features. Empty lists and efforts are not written, so that requests of
+    /// earlier versions keep their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected_features: Vec<String>,
-    /// Paths.
+    /// Paths of affected files.
     #[serde(default)]
     pub affected_files: Vec<String>,
-    /// How much work it is, in words.
+    /// How much work the change is, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub effort: String,
     /// What must not change.
     #[serde(default)]
     pub constraints: Vec<String>,
-    /// How one sees that it is done.
+    /// How to see that the change is done.
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
     /// Fields of other versions.
@@ -85,7 +85,7 @@ pub struct ChangeRequest {
 }
 
 impl ChangeRequest {
-    /// `low risk; prd, plan and code`
+    /// Returns a short description: `low risk; prd, plan and code`.
     pub fn headline(&self) -> String {
         let risk = match self.risk {
             Risk::Low => "low",
@@ -95,7 +95,7 @@ impl ChangeRequest {
         format!("{risk} risk; {}", self.scope.describe())
     }
 
-    /// All of it in a few lines, for commits and gates.
+    /// Returns the whole request in a few lines, for commits and gates.
     pub fn describe(&self) -> String {
         let mut out = format!("{}\n", self.summary.trim());
         if !self.effort.trim().is_empty() {

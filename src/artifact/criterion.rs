@@ -1,15 +1,15 @@
-//! How one sees that a requirement is met, and which test shows it.
+//! An acceptance criterion of a requirement, and the test for it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A criterion of a requirement. In JSON a plain string, unless it names a test.
+/// A criterion of a requirement. In JSON, a criterion without a test is a plain string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Criterion {
-    /// What must hold.
+    /// The condition.
     pub text: String,
-    /// `file::name` of the test that shows it.
+    /// `file::name` of the test for the condition.
     pub test: Option<String>,
-    /// The test must fail on the base.
+    /// The test must fail on the base commit.
     pub fails_before: bool,
 }
 

@@ -1,5 +1,4 @@
-//! What the documents of a session say beside its JSON: where the two differ, and the JSON written
-//! again from the documents.
+//! Compares a session's documents with its JSON, and writes the JSON again from the documents.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +11,7 @@ use super::sections::{
 };
 use super::{Artifact, Files, IdFloors, IdKind, read_json, render_json, unreadable};
 
-/// The files that hold records.
+/// The files that contain records.
 pub const RECORDS: [Artifact; 4] = [
     Artifact::Requirements,
     Artifact::Features,
@@ -20,16 +19,16 @@ pub const RECORDS: [Artifact; 4] = [
     Artifact::ImplementationPlan,
 ];
 
-/// Something in a file of a session, with its place: `prd.md:12: …`.
+/// A problem in a session's file, with its place: `prd.md:12: …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The file.
     pub artifact: Artifact,
-    /// From 1; 0 where the whole file is meant.
+    /// Line number from 1; 0 for the whole file.
     pub line: usize,
-    /// The record, where it is about one.
+    /// Id of the record, if the problem is in one.
     pub id: Option<String>,
-    /// A sentence.
+    /// The problem, as a sentence.
     pub text: String,
 }
 
@@ -43,36 +42,36 @@ impl fmt::Display for Found {
     }
 }
 
-/// What comparing both sides has come to.
+/// The result of comparing documents with JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// What cannot be read in the documents.
+    /// Parts of documents that cannot be read.
     pub unreadable: Vec<Found>,
-    /// Where the JSON is not what follows from the documents.
+    /// Differences between the JSON and the documents.
     pub different: Vec<Found>,
-    /// JSON that cannot be read at all, beside documents that can.
+    /// JSON files that cannot be read at all, while their documents can.
     pub broken: Vec<Artifact>,
 }
 
 impl Compared {
-    /// Whether both sides say the same.
+    /// True if documents and JSON agree.
     pub fn is_same(&self) -> bool {
         self.unreadable.is_empty() && self.different.is_empty()
     }
 }
 
-/// A version of a session's files, and what is known of the versions before it.
+/// A version of a session's files, with the versions before it.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// The files that are looked at.
+    /// The files to compare.
     pub files: &'a dyn Files,
-    /// The files as they were recorded last.
+    /// The files in the last recorded version.
     pub recorded: &'a dyn Files,
-    /// What history knows.
+    /// The history of the session's records.
     pub history: &'a dyn History,
 }
 
-/// One document as it is read.
+/// A document that was read.
 struct Read {
     document: Document,
     text: String,
@@ -81,10 +80,11 @@ struct Read {
 }
 
 impl Known<'_> {
-    /// Compares every document of these, older ones aside, with the JSON beside it.
+    /// Compares each of these documents with its JSON; documents of older sessions are skipped.
     ///
     /// # Errors
-    /// A file cannot be read at all.
+    ///
+    /// If a file cannot be read at all.
     pub fn compare(&self, looked_at: &[Document]) -> anyhow::Result<Compared> {
         let (json, broken) = readable_json(self.files, self.recorded)?;
         let known = json.records();
@@ -113,18 +113,19 @@ impl Known<'_> {
             compared.different.extend(told.filter(|f| f.line > 0));
         }
         let broken = compared.broken.clone();
-        // Said once, as what cannot be read.
+        // Reported once, as unreadable.
         compared.different.retain(|found| {
             found.line == 0 || !found.id.as_deref().is_some_and(|id| is_in(&broken, id))
         });
         Ok(compared)
     }
 
-    /// Writes the JSON of these documents again as it follows from them, with the further status of
-    /// these sides. Which files were written.
+    /// Writes the JSON of these documents again. Each record gets the more advanced status of this
+    /// version and of `sides`. Returns the files that were written.
     ///
     /// # Errors
-    /// A document cannot be read, a file cannot be written.
+    ///
+    /// If a document cannot be read, or a file cannot be written.
     pub fn derive(
         &self,
         looked_at: &[Document],
@@ -155,7 +156,8 @@ impl Known<'_> {
         Ok(written)
     }
 
-    /// Reads these documents, older ones aside; and all records then.
+    /// Reads these documents, except those of older sessions, and returns them with all resulting
+    /// records.
     fn read(
         &self,
         looked_at: &[Document],
@@ -182,7 +184,7 @@ impl Known<'_> {
         Ok((found, records))
     }
 
-    /// References to records that there are not.
+    /// Returns references to records that do not exist.
     fn dangling(&self, read: &[Read], records: &Records) -> anyhow::Result<Vec<Found>> {
         let readings: Vec<(Document, &str, &Reading)> =
             read.iter().map(|one| (one.document, one.text.as_str(), &one.reading)).collect();
@@ -196,7 +198,7 @@ impl Known<'_> {
             .collect())
     }
 
-    /// Where the JSON of one document is something else.
+    /// Returns the differences between a document and its JSON.
     fn differences(&self, one: &Read, known: &Records) -> anyhow::Result<Vec<Found>> {
         let artifact = one.document.artifact();
         let mut found = Vec::new();
@@ -210,7 +212,7 @@ impl Known<'_> {
                     if fields.is_empty() {
                         continue;
                     }
-                    format!("{id}: {} is something else in {file}", fields.join(", "))
+                    format!("{id}: different in {file}: {}", fields.join(", "))
                 }
             };
             found.push(Found { artifact, line: section.line, id: Some(id.to_owned()), text });
@@ -222,7 +224,7 @@ impl Known<'_> {
             let ids = known.ids().filter(|id| IdKind::of(id) == Some(*kind));
             for id in ids {
                 let said = if !seen.insert(id) {
-                    format!("{id} is there twice")
+                    format!("{id} appears twice")
                 } else if one.reading.section(id).is_none() {
                     format!("{id} has no section in {}", artifact.file_name())
                 } else {
@@ -236,7 +238,7 @@ impl Known<'_> {
     }
 }
 
-/// True where every document gives the JSON beside it and names records that there are.
+/// True if every document agrees with its JSON and refers only to existing records.
 pub fn is_plainly_same(files: &dyn Files) -> bool {
     let files = &ReadOnce::of(files);
     let gives = |document| matches!(is_older(files, document), Ok(false));
@@ -246,7 +248,7 @@ pub fn is_plainly_same(files: &dyn Files) -> bool {
         && records.iter().all(|record| record.references().iter().all(|id| ids.contains(id)))
 }
 
-/// The file that holds a kind of record.
+/// Returns the file that contains a kind of record.
 pub(super) const fn file_of(kind: IdKind) -> Artifact {
     match kind {
         IdKind::Requirement => Artifact::Requirements,
@@ -260,7 +262,7 @@ fn is_in(files: &[Artifact], id: &str) -> bool {
     IdKind::of(id).is_some_and(|kind| files.contains(&file_of(kind)))
 }
 
-/// The line of a record in JSON, from 1; the last one where there are two.
+/// Returns the line of a record in JSON, from 1; the last one if the id occurs twice.
 fn line_of_id(text: &str, id: &str) -> usize {
     let value = format!("\"{id}\"");
     let is_it = |line: &&str| line.trim_start().starts_with("\"id\"") && line.contains(&value);
@@ -269,8 +271,8 @@ fn line_of_id(text: &str, id: &str) -> usize {
     from_below.map_or(1, |below| count - below)
 }
 
-/// True for a document whose sections are the source: as it was recorded last, or as it is, they
-/// give the JSON. After a merge neither need hold; then some sections still do.
+/// True if a document's sections are the source of the JSON: the recorded version or this version
+/// agrees with its JSON. After a merge neither may agree; then at least half of the records must.
 pub(super) fn is_source(
     files: &dyn Files,
     recorded: &dyn Files,
@@ -299,15 +301,15 @@ pub(super) fn is_source(
     Ok(same > 0 && same * 2 >= all)
 }
 
-/// What a document says, with nothing known of its history.
+/// Reads a document without knowledge of its history.
 pub(super) fn plainly_read(text: &str, kinds: &[IdKind], present: &Records) -> Reading {
     let used = std::collections::BTreeMap::new();
     let (floors, by) = (IdFloors::default(), Writer::Person);
     sections::read(text, &Context { kinds, used: &used, floors, present, in_base: &|_| true, by })
 }
 
-/// The JSON, as far as it can be read, in place of the rest that of `recorded`; and why the rest
-/// cannot.
+/// Reads the JSON. For a file that cannot be read, uses the version in `recorded` and returns the
+/// reason.
 pub(super) fn readable_json(
     files: &dyn Files,
     recorded: &dyn Files,
@@ -335,7 +337,7 @@ pub(super) fn readable_json(
     Ok((found, broken))
 }
 
-/// Puts records into the files that hold them.
+/// Replaces the records in their files.
 pub(super) fn set(files: &mut RecordFiles, records: Records) {
     files.requirements.requirements = records.requirements;
     files.features.features = records.features;
@@ -343,7 +345,7 @@ pub(super) fn set(files: &mut RecordFiles, records: Records) {
     files.plan.tasks = records.tasks;
 }
 
-/// The files as bytes, each with whether it is as it was.
+/// Returns the files as text, each with whether it is unchanged.
 pub(super) fn rendered(
     old: &RecordFiles,
     new: &RecordFiles,
@@ -360,7 +362,8 @@ pub(super) fn rendered(
     ])
 }
 
-/// Those of a side that are the same thing here: an id may mean another one there.
+/// Returns the records of a side that have the same title here: there, the same id may be another
+/// record.
 fn called_the_same(side: Records, here: &Records) -> Records {
     let same =
         side.iter().filter(|one| here.get(one.id()).is_some_and(|r| r.title() == one.title()));

@@ -1,24 +1,24 @@
-//! Feedback of every origin: one type, one file, and it reaches the next draft.
+//! Feedback of every origin: one type and one file; the next draft gets all of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::stage::Stage;
 
-/// The extra field of an entry that tells what a person edited by hand: the files.
+/// The extra field of an entry about manual edits: the edited files.
 pub const BY_HAND: &str = "edited";
 
-/// The extra field of an entry that tells why a stage is done again: the number of the attempt that
-/// holds the draft that was dropped.
+/// The extra field of an entry about why a stage is repeated: the number of the attempt with the
+/// discarded draft.
 pub const DROPPED: &str = "dropped";
-/// The extra field of an entry that asks to go back: the stage that is to be done again.
+/// The extra field of an entry that requests to go back: the stage to repeat.
 const GOTO_STAGE: &str = "goto_stage";
-/// The extra field of an entry with which a draft was rejected for good.
+/// The extra field of an entry that rejects a draft for good.
 const REJECTED: &str = "rejected";
-/// The extra field of an entry that is the reason for a change of a record: its id.
+/// The extra field of an entry that explains a record's change: the id of the record.
 const RECORD: &str = "record";
 
-/// Who gave it.
+/// Who gave the feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -26,20 +26,20 @@ pub enum Origin {
     Critic,
     /// A person.
     Human,
-    /// Our own mechanical checks.
+    /// Git-cowork's own mechanical checks.
     Validator,
     /// A git hook of the repository.
     Hook,
-    /// The actor, reading its first draft again: what it could not fix.
+    /// The actor, reviewing its own first draft: problems that it could not fix.
     SelfReview,
-    /// The actor, asking to go back to an earlier stage, or saying why it changed a record.
+    /// The actor, requesting to go back to an earlier stage, or explaining why it changed a record.
     Actor,
-    /// The second opinion.
+    /// The challenger, who gives a second opinion.
     Challenger,
 }
 
 impl Origin {
-    /// The value in `feedback_history.json` and in events.
+    /// Returns the name in `feedback_history.json` and in events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Critic => "critic",
@@ -52,42 +52,42 @@ impl Origin {
         }
     }
 
-    /// The origin of this name.
+    /// Returns the origin with this name.
     pub fn named(name: &str) -> Option<Self> {
         serde_json::from_value(name.into()).ok()
     }
 }
 
-/// What is wrong.
+/// The kind of problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackType {
-    /// It does not build or its tests fail.
+    /// It does not build, or its tests fail.
     BuildError,
-    /// It is there, but not good.
+    /// It exists, but is not good enough.
     #[default]
     QualityIssue,
-    /// Something asked for is not there.
+    /// Something required is missing.
     MissingRequirement,
     /// It could be better.
     Suggestion,
 }
 
-/// How bad it is.
+/// How serious the feedback is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// A taste.
+    /// A matter of taste.
     Minor,
     /// Must be fixed.
     #[default]
     Major,
-    /// Nothing else matters before this.
+    /// Must be fixed before anything else.
     Critical,
 }
 
 impl Severity {
-    /// The value in `feedback_history.json` and in events.
+    /// Returns the name in `feedback_history.json` and in events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Minor => "minor",
@@ -98,33 +98,33 @@ impl Severity {
 }
 
 impl Feedback {
-    /// True for the entry that tells why a stage is done again: nobody refused the new draft by it.
+    /// True for an entry about why a stage is repeated: it does not reject the new draft.
     pub fn is_of_dropped_draft(&self) -> bool {
         self.extra.contains_key(DROPPED)
     }
 }
 
-/// One entry of `feedback_history.json`, which is an array of these.
+/// One entry of `feedback_history.json`, which is an array of entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Feedback {
-    /// When, RFC 3339 in UTC.
+    /// Time, RFC 3339 in UTC.
     pub at: String,
-    /// The stage it is for.
+    /// The stage that the feedback is for.
     pub stage: Stage,
-    /// The draft it is about, from 1.
+    /// The draft that the feedback is about, from 1.
     pub iteration: u32,
-    /// Who gave it.
+    /// Who gave the feedback.
     pub from: Origin,
     /// What is wrong.
     #[serde(default)]
     pub feedback_type: FeedbackType,
-    /// How bad it is.
+    /// How serious it is.
     #[serde(default)]
     pub severity: Severity,
-    /// In words.
+    /// The feedback's text.
     #[serde(default)]
     pub details: String,
-    /// How it might be fixed.
+    /// A suggested fix.
     #[serde(default)]
     pub suggested_fix: Option<String>,
     /// Fields of other versions.
@@ -133,59 +133,62 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// The earlier stage this entry asks to go back to. Such an entry is about that stage, and names
-    /// the stage and the draft of whoever asked.
+    /// Returns the earlier stage that this entry requests to go back to. The entry is about that
+    /// stage, but contains the stage and the draft of the actor that requested it.
     pub fn goto_stage(&self) -> Option<Stage> {
         self.extra.get(GOTO_STAGE)?.as_str()?.parse().ok()
     }
 
-    /// The same entry as a wish to go back to this stage.
+    /// Turns the entry into a request to go back to this stage.
     #[must_use]
     pub fn to_go_back(mut self, stage: Stage) -> Self {
         self.extra.insert(GOTO_STAGE.to_owned(), stage.name().into());
         self
     }
 
-    /// Why the actor changed or deleted a record: it refuses nothing and asks for nothing.
+    /// True if the actor explains why it changed or deleted a record: this neither rejects a draft
+    /// nor requests anything.
     pub fn is_reason(&self) -> bool {
         self.extra.contains_key(RECORD)
     }
 
-    /// A line that a person typed for the actor while it worked: it refuses no draft and decides nothing.
+    /// True for a note that a person typed for the actor while it worked: it neither rejects a
+    /// draft nor decides on one.
     pub fn is_note(&self) -> bool {
         self.from == Origin::Human && self.severity == Severity::Minor
     }
 
-    /// What a person said about a draft, to decide on it: a note does not.
+    /// True if a person decided on a draft; a note is not a decision.
     pub fn is_persons_word(&self) -> bool {
         self.from == Origin::Human && !self.is_note()
     }
 
-    /// What it did, for the log: `edited`, `changed`, `feedback` or `rejected`.
+    /// Returns the effect of the entry, for the log: `edited`, `changed`, `feedback` or `rejected`.
     pub fn decision(&self) -> &'static str {
         match self.from {
             _ if self.extra.contains_key(BY_HAND) => "edited",
             _ if self.is_reason() => "changed",
-            // A self-review and a wish to go back refuse no draft.
+            // A self-review and a request to go back do not reject a draft.
             Origin::Human | Origin::SelfReview => "feedback",
             _ if self.goto_stage().is_some() => "feedback",
             _ => "rejected",
         }
     }
 
-    /// True where the challenger will have no other draft of this: a person decides.
+    /// True if the challenger rejects the draft for good: no further draft follows, and a person
+    /// decides.
     pub fn is_rejection(&self) -> bool {
         self.extra.contains_key(REJECTED)
     }
 
-    /// The same entry as a rejection.
+    /// Turns the entry into a rejection for good.
     #[must_use]
     pub fn as_rejection(mut self) -> Self {
         self.extra.insert(REJECTED.to_owned(), true.into());
         self
     }
 
-    /// The same entry as a reason for a change of this record.
+    /// Turns the entry into the reason for a change of this record.
     #[must_use]
     pub fn as_reason(mut self, record: &str) -> Self {
         self.extra.insert(RECORD.to_owned(), record.into());

@@ -1,5 +1,4 @@
-//! Where artifacts live and how they are written: names, the [`Files`] they are read through, and
-//! the typed [`Store`] on top.
+//! Names of artifacts, the [`Files`] trait that reads and writes them, and the typed [`Store`].
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -62,7 +61,7 @@ impl Artifact {
         Self::ChangeRequest,
     ];
 
-    /// File name inside the session's directory.
+    /// Returns the file's name inside the session's directory.
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Session => "session.json",
@@ -81,12 +80,12 @@ impl Artifact {
         }
     }
 
-    /// The artifact with this file name.
+    /// Returns the artifact with this file name.
     pub fn named(file_name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|artifact| artifact.file_name() == file_name)
     }
 
-    /// The document whose sections these records are, in a session that has it.
+    /// Returns the document whose sections contain these records, in a session that has it.
     pub const fn document(self) -> Option<Self> {
         match self {
             Self::Requirements | Self::Features => Some(Self::Prd),
@@ -101,15 +100,15 @@ impl Artifact {
         self.file_name().ends_with(".json")
     }
 
-    /// Its path, in a session whose artifacts and whose own records lie in these directories: one
-    /// and the same, but for a change request.
+    /// Returns the path of the artifact. A session's artifacts and its own records are in the same
+    /// directory, except in a change request.
     pub fn path_in(self, artifact_dir: &str, record_dir: &str) -> String {
         let dir = if self.is_own_record() { record_dir } else { artifact_dir };
         format!("{dir}/{}", self.file_name())
     }
 
-    /// In a patch session these records are the change's own; all others are the parent's, edited
-    /// in place (contract, section 3).
+    /// In a patch session, these records belong to the change itself; all others belong to the
+    /// parent and are edited in place (contract, section 3).
     const fn is_own_record(self) -> bool {
         matches!(
             self,
@@ -122,26 +121,26 @@ impl Artifact {
     }
 }
 
-/// Artifacts of one session, wherever they are kept.
+/// The artifacts of one session, in a working tree, a commit or memory.
 pub trait Files {
-    /// The text of an artifact, `None` when there is none.
+    /// Returns the text of an artifact, or `None` if it does not exist.
     fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>>;
 
-    /// Replaces an artifact's text, whole or not at all.
+    /// Replaces the text of an artifact atomically.
     fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()>;
 }
 
-/// JSON as this program writes it: pretty, in field order, with a final newline.
+/// Formats JSON as git-cowork writes it: indented, in field order, with a final newline.
 pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
     let mut text = serde_json::to_string_pretty(value).context("writing JSON")?;
     text.push('\n');
     Ok(text)
 }
 
-/// Bytes of a record file that are read; the longest sessions have some hundred kilobytes.
+/// Most bytes of a record file; the longest sessions have some hundred kilobytes.
 pub(super) const LARGEST: usize = 16 * 1024 * 1024;
 
-/// Parses an artifact's JSON; the error names the file and the place.
+/// Parses an artifact's JSON; the error names the file and the position.
 pub fn read_json<T: DeserializeOwned>(artifact: Artifact, text: &str) -> anyhow::Result<T> {
     if text.len() > LARGEST {
         let (name, limit) = (artifact.file_name(), LARGEST / 1024 / 1024);
@@ -163,17 +162,17 @@ pub struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// A store over these files.
+    /// Returns a store for these files.
     pub fn new(files: &'a dyn Files) -> Self {
         Self { files }
     }
 
-    /// The text of any artifact.
+    /// Returns the text of any artifact.
     pub fn text(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
         self.files.read(artifact)
     }
 
-    /// Replaces a document. True when it changed.
+    /// Replaces a document. Returns true if it changed.
     pub fn save_text(&self, artifact: Artifact, text: &str) -> anyhow::Result<bool> {
         let mut text = text.to_owned();
         if !text.ends_with('\n') {
@@ -193,21 +192,21 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// True where the sections of a document do not give the records beside it: one of an older
-    /// session.
+    /// True if a document's sections do not agree with its records: it belongs to an older session.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
         is_older(self.files, document)
     }
 
-    /// Writes a record file. True when its bytes changed.
+    /// Writes a record file. Returns true if its bytes changed.
     pub fn save<T: Serialize>(&self, artifact: Artifact, value: &T) -> anyhow::Result<bool> {
         self.save_text(artifact, &render_json(value)?)
     }
 
-    /// `session.json`, if it is there.
+    /// Reads `session.json`, if it exists.
     pub fn session(&self) -> anyhow::Result<Option<SessionFile>> {
         match self.files.read(Artifact::Session)? {
             Some(text) => read_json(Artifact::Session, &text).map(Some),
@@ -215,27 +214,27 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// `requirements.json`, empty when missing.
+    /// Reads `requirements.json`; empty if missing.
     pub fn requirements(&self) -> anyhow::Result<Requirements> {
         self.load(Artifact::Requirements)
     }
 
-    /// `feature_list.json`, empty when missing.
+    /// Reads `feature_list.json`; empty if missing.
     pub fn features(&self) -> anyhow::Result<FeatureList> {
         self.load(Artifact::Features)
     }
 
-    /// `design_spec.json`, empty when missing.
+    /// Reads `design_spec.json`; empty if missing.
     pub fn design(&self) -> anyhow::Result<DesignSpec> {
         self.load(Artifact::DesignSpec)
     }
 
-    /// `implementation_plan.json`, empty when missing.
+    /// Reads `implementation_plan.json`; empty if missing.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         self.load(Artifact::ImplementationPlan)
     }
 
-    /// `feedback_history.json`, empty when missing.
+    /// Reads `feedback_history.json`; empty if missing.
     pub fn feedback(&self) -> anyhow::Result<Vec<Feedback>> {
         self.load(Artifact::Feedback)
     }
@@ -250,7 +249,7 @@ impl<'a> Store<'a> {
         self.save(Artifact::Feedback, &all).map(|_| ())
     }
 
-    /// `change_request.json`, if it is there.
+    /// Reads `change_request.json`, if it exists.
     pub fn change_request(&self) -> anyhow::Result<Option<ChangeRequest>> {
         match self.files.read(Artifact::ChangeRequest)? {
             Some(text) => read_json(Artifact::ChangeRequest, &text).map(Some),
@@ -258,7 +257,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Notes every id in these files.
+    /// Raises `floors` to the ids in these files.
     pub fn see_ids(&self, floors: &mut IdFloors) -> anyhow::Result<()> {
         for Requirement { id, .. } in &self.requirements()?.requirements {
             floors.see(IdKind::Requirement, id);
@@ -282,7 +281,7 @@ mod tests {
     use crate::artifact::check::testing::Memory;
 
     #[test]
-    fn unknown_fields_survive_and_stand_last() {
+    fn unknown_fields_survive_and_come_last() {
         let files = Memory::default();
         let store = Store::new(&files);
         files
@@ -301,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_names_the_file() {
+    fn an_error_in_json_names_the_file() {
         let files = Memory::default();
         files.write(Artifact::Features, "{").unwrap();
         let error = Store::new(&files).features().unwrap_err();

@@ -1,7 +1,8 @@
-//! The format of `session.json`, and how one that an older program wrote becomes ours.
+//! The format of `session.json`, and the migration of older formats.
 //!
-//! Within a major version a newer program reads what older ones wrote, and raises it. Across a major
-//! version only what stands in [`MIGRATIONS`] is raised; anything else is left alone and said.
+//! Within a major version, a newer program reads and upgrades older formats. Across major versions,
+//! only the formats in [`MIGRATIONS`] are upgraded; any other format is reported and left
+//! unchanged.
 
 use serde_json::{Map, Value};
 
@@ -10,30 +11,30 @@ use super::SCHEMA_VERSION;
 /// A format's number, major and minor.
 type Version = (u32, u32);
 
-/// What a file without a number was written in: the format from before there was one.
+/// The format of a file without a number: the one from before formats had numbers.
 const UNNUMBERED: Version = (0, 9);
 
-/// One step from a format to a later one.
+/// A migration from one format to a later one.
 struct Migration {
     from: Version,
     to: Version,
-    /// Changes what has another form there; the number is set by whoever goes the steps.
+    /// Converts the fields that changed; the caller sets the format's number.
     apply: fn(&mut Map<String, Value>),
 }
 
-/// Every step that something has to be done for, in order.
+/// All migrations that change fields, in order.
 const MIGRATIONS: [Migration; 2] = [
     Migration { from: UNNUMBERED, to: (1, 0), apply: name_idea },
     Migration { from: (1, 0), to: (1, 1), apply: note_depth },
 ];
 
-/// Before 1.1, where records are sections of the documents, every session had all stages, gates and
-/// critics, whatever its `depth` said.
+/// Before 1.1, when records became sections of the documents, every session had all stages, gates
+/// and critics, whatever its `depth` said.
 fn note_depth(file: &mut Map<String, Value>) {
     file.insert("depth".to_owned(), Value::from("thorough"));
 }
 
-/// 0.9 need not have had a title of its own: the idea's first line was shown for one.
+/// In 0.9, a session could lack a title: the first line of the idea was shown instead.
 fn name_idea(file: &mut Map<String, Value>) {
     let text = |file: &Map<String, Value>, key: &str| {
         file.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
@@ -45,21 +46,21 @@ fn name_idea(file: &mut Map<String, Value>) {
     }
 }
 
-/// How a `session.json` relates to the format of this program.
+/// How a `session.json` relates to the current format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// It is ours.
+    /// It has the current format.
     Present,
-    /// It was older, and has been brought to ours in memory: the number it had.
+    /// It had an older format, this number, and was upgraded in memory.
     Raised(String),
-    /// It is older than what this program can raise.
+    /// Its format is too old to upgrade.
     TooOld(String),
-    /// It is newer, or of a kind this program does not know.
+    /// Its format is newer or unknown.
     Unknown(String),
 }
 
-/// Brings the content of a `session.json` to the format of this program, as far as that is known.
-/// Fields nobody knows stay.
+/// Upgrades the content of a `session.json` to the current format if possible. Unknown fields are
+/// kept.
 pub fn raise(file: &mut Map<String, Value>) -> Format {
     match parse(SCHEMA_VERSION) {
         Some(ours) => raise_by(&MIGRATIONS, ours, file),
@@ -85,8 +86,8 @@ fn raise_by(steps: &[Migration], ours: Version, file: &mut Map<String, Value>) -
     let mut at = written;
     let mut raised = file.clone();
     for step in steps {
-        // A minor version that needs nothing done has no step of its own; before 1.0 each was as
-        // good as a major one.
+        // A minor version that changes no field has no migration, so this one may start at a later
+        // minor version; before 1.0, every minor version counts as a major one.
         let same_major = at.0 > 0 && step.from.0 == at.0 && at < step.from;
         if step.from == at || same_major {
             (step.apply)(&mut raised);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_number_is_of_the_format_before_there_was_one() {
+    fn a_file_without_a_number_has_format_0_9() {
         for old in [json!({"idea": "\n A list\nof todos"}), json!({"schema_version": "0.9"})] {
             let mut raised = file(old.clone());
             raised.insert("theirs".to_owned(), json!([1]));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_alone() {
+    fn unknown_formats_are_left_unchanged() {
         for (version, expected) in [
             (json!("1.1"), Format::Present),
             (json!("1.2"), Format::Unknown("1.2".to_owned())),
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_taken_in_order_from_where_the_file_stands() {
+    fn migrations_are_applied_in_order_from_the_files_format() {
         fn note(file: &mut Map<String, Value>, step: &str) {
             let so_far = file.get("steps").and_then(Value::as_str).unwrap_or_default();
             file.insert("steps".to_owned(), Value::from(format!("{so_far}{step}")));

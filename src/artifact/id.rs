@@ -1,10 +1,9 @@
 //! Ids: `REQ-001`, `FEAT-001`, `COMP-001`, `TASK-001`, and sub-tasks `TASK-001.1`.
 //!
-//! A new id is the highest one in the session's history and the present draft, plus one; numbers
-//! are never used again (contract, section 3). History is read by whoever knows git and arrives
-//! here as [`IdFloors`].
+//! A new id is one above the highest in the session's history and the current draft; numbers are
+//! never reused (contract, section 3). The caller reads history and passes it as [`IdFloors`].
 
-/// What an id names.
+/// The kind of record that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdKind {
     /// `REQ-`
@@ -18,10 +17,10 @@ pub enum IdKind {
 }
 
 impl IdKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Requirement, Self::Feature, Self::Component, Self::Task];
 
-    /// What stands before the number.
+    /// Returns the part before the number.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Requirement => "REQ-",
@@ -31,7 +30,7 @@ impl IdKind {
         }
     }
 
-    /// The prefix without its hyphen.
+    /// Returns the prefix without its hyphen.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Requirement => "REQ",
@@ -41,7 +40,7 @@ impl IdKind {
         }
     }
 
-    /// What people call it.
+    /// Returns the name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requirement => "requirement",
@@ -51,21 +50,22 @@ impl IdKind {
         }
     }
 
-    /// The kind that an id is of, by its prefix.
+    /// Returns the kind of an id, by its prefix.
     pub fn of(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| id.starts_with(kind.prefix()))
     }
 
-    /// `REQ-007` for 7.
+    /// Formats an id: `REQ-007` for 7.
     pub fn format(self, number: u32) -> String {
         format!("{}{number:03}", self.prefix())
     }
 }
 
-/// More than any session counts to: the next number must fit, whatever a file claims.
+/// More than any session needs. Larger numbers in a file are ignored, so that the next number
+/// always fits.
 const HIGHEST: u32 = 999_999;
 
-/// The number of an id of this kind: 7 for `REQ-007`, also 7 for the sub-task `TASK-007.2`.
+/// Returns the number of an id of this kind: 7 for `REQ-007`, also 7 for the sub-task `TASK-007.2`;
 /// `None` for anything else.
 pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
     let rest = id.strip_prefix(kind.prefix())?;
@@ -76,7 +76,7 @@ pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
     digits.parse().ok().filter(|number| *number <= HIGHEST)
 }
 
-/// The highest number of each kind ever seen in a session's history.
+/// The highest number of each kind that a session's history has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdFloors {
     /// Highest `REQ-`.
@@ -99,7 +99,7 @@ impl IdFloors {
         }
     }
 
-    /// Notes that this id has been used.
+    /// Records that this id has been used.
     pub fn see(&mut self, kind: IdKind, id: &str) {
         if let Some(number) = number_of(kind, id) {
             let slot = self.slot(kind);
@@ -107,21 +107,21 @@ impl IdFloors {
         }
     }
 
-    /// Notes the ids in a text, separated by white space.
+    /// Records the ids in a text, separated by white space.
     pub fn see_all(&mut self, ids: &str) {
         for id in ids.split_whitespace() {
             IdKind::ALL.into_iter().for_each(|kind| self.see(kind, id));
         }
     }
 
-    /// The highest id of each kind that has one.
+    /// Returns the highest id of each kind that has one.
     pub fn ids(mut self) -> Vec<String> {
         let numbers = IdKind::ALL.map(|kind| (kind, *self.slot(kind)));
         let used = numbers.into_iter().filter(|(_, number)| *number > 0);
         used.map(|(kind, number)| kind.format(number)).collect()
     }
 
-    /// Takes the next id of a kind.
+    /// Returns the next id of a kind, and records it.
     pub fn next(&mut self, kind: IdKind) -> String {
         let slot = self.slot(kind);
         *slot = slot.saturating_add(1);

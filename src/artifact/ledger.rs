@@ -1,8 +1,8 @@
-//! Documents whose sections are records, and the JSON that is derived from them, kept the same.
+//! Keeps documents whose sections are records in sync with the JSON that is derived from them.
 //!
-//! The Markdown is what people and models write; the JSON is read from it. A document of an older
-//! session, which has no such sections, is left alone until a draft changes it: its JSON is the source
-//! (contract, section 3).
+//! People and models write the Markdown, and the JSON is derived from it. A document of an older
+//! session has no such sections: its JSON is the source (contract, section 3), and the document
+//! stays unchanged until a draft edits it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,86 +13,89 @@ use super::sections::{
 };
 use super::{Artifact, Files, IdFloors, IdKind, Store};
 
-/// What history knows of a session's records.
+/// The history of a session's records.
 pub trait History {
-    /// What each id that a commit holds was called last.
+    /// Returns the last title of each id that a commit contains.
     fn titles(&self) -> &BTreeMap<String, String>;
-    /// The highest number of each kind that was ever used.
+    /// Returns the highest number of each kind that was ever used.
     fn floors(&self) -> IdFloors;
-    /// Whether the commit that the session began with holds a file.
+    /// True if the session's base commit contains a file.
     fn in_base(&self, path: &str) -> bool;
-    /// The session's files in the newest commit of ours, where there is one.
+    /// Returns the session's files in git-cowork's newest commit, if there is one.
     fn committed(&self) -> Option<&dyn Files>;
 }
 
-/// The records of a session and the documents that hold them.
+/// The records of a session and the documents that contain them.
 #[derive(Clone, Copy)]
 pub struct Ledger<'a> {
-    /// The session's files as they are.
+    /// The session's current files.
     pub files: &'a dyn Files,
-    /// The same files as they were recorded last with documents that had been read.
+    /// The files when they were last recorded with documents that had been read.
     pub recorded: &'a dyn Files,
-    /// The same files as the newest completed stage left them.
+    /// The files as the newest completed stage left them.
     pub completed: &'a dyn Files,
-    /// What history knows.
+    /// The history of the session's records.
     pub history: &'a dyn History,
 }
 
-/// What reading the documents has come to.
+/// The result of reading the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
     /// The files that were written.
     pub changed: Vec<Artifact>,
-    /// What a person is told: `prd.md:12: …`.
+    /// Notes for a person: `prd.md:12: …`.
     pub notes: Vec<String>,
-    /// What cannot be read: `prd.md:12: …`; nothing was written then.
+    /// Parts that cannot be read: `prd.md:12: …`. If there are any, nothing was written.
     pub refusals: Vec<String>,
 }
 
-/// What was read of all documents, before anything of it is written.
+/// The result of reading all documents, before anything is written.
 struct Read {
     settled: Settled,
     texts: Vec<(Document, String)>,
     records: Records,
 }
 
-/// A document with notes on it, or why it cannot be taken.
+/// A document with notes on it, or the reasons why its edits cannot be accepted.
 type Edited = Result<(String, Vec<String>), Vec<String>>;
 
-/// A document that a model saved.
+/// The result of a model saving a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// False where it was so already.
+    /// False if the document already had this content.
     pub changed: bool,
-    /// Records that it has no longer.
+    /// Records that the document no longer contains.
     pub deleted: Vec<String>,
     /// `prd.md:12: …`
     pub notes: Vec<String>,
 }
 
 impl Ledger<'_> {
-    /// The records, as the JSON has them.
+    /// Returns the records in the JSON.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn records(&self) -> anyhow::Result<Records> {
         records_of(self.files)
     }
 
-    /// True for a document whose JSON is the source: neither as its stage left it nor as it is does
-    /// it hold the records as sections.
+    /// True if the document's JSON is the source: neither the current version nor the one that its
+    /// stage left contains the records as sections.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
         Ok(is_older(self.completed, document)? && is_older(self.files, document)?)
     }
 
-    /// Reads every document, takes over what was edited in the JSON, numbers new records, and writes
-    /// the JSON again where it says something else. Nothing is written while anything cannot be read.
+    /// Reads every document, applies edits of the JSON to it, numbers new records, and writes the
+    /// JSON again if it differs. If anything cannot be read, nothing is written.
     ///
     /// # Errors
-    /// A file cannot be read or written.
+    ///
+    /// If a file cannot be read or written.
     pub fn settle(&self, by: Writer) -> anyhow::Result<Settled> {
         let Read { mut settled, texts, records } = self.read(by)?;
         if !settled.refusals.is_empty() {
@@ -108,16 +111,17 @@ impl Ledger<'_> {
         Ok(settled)
     }
 
-    /// What a person has written that cannot be read: `prd.md:12: …`.
+    /// Returns the parts of documents that cannot be read: `prd.md:12: …`.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn unreadable(&self) -> anyhow::Result<Vec<String>> {
         Ok(self.read(Writer::Person)?.settled.refusals)
     }
 
-    /// Reads every document that is not of an older session: its text with what was edited in the
-    /// JSON and with new numbers, and all records then.
+    /// Reads every document except those of older sessions: returns their texts, with edits of the
+    /// JSON applied and new numbers, and all resulting records.
     fn read(&self, by: Writer) -> anyhow::Result<Read> {
         let mut settled = Settled::default();
         if is_settled(self.files, self.completed)? {
@@ -162,10 +166,11 @@ impl Ledger<'_> {
         Ok(Read { settled, texts, records })
     }
 
-    /// How many records of each kind a document holds.
+    /// Returns how many records of each kind a document contains.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn held(&self, document: Document) -> anyhow::Result<Vec<(IdKind, usize)>> {
         let records = self.records()?;
         let count = |kind: &IdKind| records.iter().filter(|one| one.kind() == *kind).count();
@@ -173,19 +178,21 @@ impl Ledger<'_> {
         Ok(kinds.iter().map(|kind| (*kind, count(kind))).collect())
     }
 
-    /// Saves what a model sends: a whole document, or sections of it.
+    /// Saves what a model sends: a whole document, or some of its sections.
     ///
     /// # Errors
-    /// It cannot be taken as it is; the message says where and why, and nothing is written. A file
-    /// cannot be read or written.
+    ///
+    /// If the content cannot be accepted: the message names the place and the reason, and nothing
+    /// is written. Also if a file cannot be read or written.
     pub fn save(&self, document: Document, sent: &str) -> anyhow::Result<Saved> {
         self.save_by(document, sent, sections::save)
     }
 
-    /// Takes a whole document, as [`Ledger::save`] does with one that is no part.
+    /// Saves a whole document, even if it starts with a record's heading.
     ///
     /// # Errors
-    /// As with [`Ledger::save`].
+    ///
+    /// As [`Ledger::save`].
     pub fn save_whole(&self, document: Document, text: &str) -> anyhow::Result<Saved> {
         self.save_by(document, text, sections::save_whole)
     }
@@ -221,11 +228,12 @@ impl Ledger<'_> {
         Ok(Saved { changed, deleted: saved.deleted, notes: told(document, &saved.reading.notes) })
     }
 
-    /// Adds, replaces and deletes records: in their documents, and in the JSON.
+    /// Adds, replaces and deletes records in their documents and in the JSON.
     ///
     /// # Errors
-    /// A document cannot hold the record as it is; nothing is written then. A file cannot be read or
-    /// written.
+    ///
+    /// If a document cannot contain the record as it is; nothing is written then. Also if a file
+    /// cannot be read or written.
     pub fn change(&self, changes: &[Change]) -> anyhow::Result<()> {
         let mut records = self.records()?;
         let documents = Documents::of(self.files)?;
@@ -266,13 +274,14 @@ impl Ledger<'_> {
         Ok(())
     }
 
-    /// The document that a change is made in; that of a new kind of record is begun.
+    /// Returns the document that contains the changed record; for a new kind of record, the
+    /// document to create.
     fn home(documents: Documents, change: &Change) -> Option<Document> {
         let kind = match change {
             Change::Put(record) => record.kind(),
             Change::Delete(id) => IdKind::of(id)?,
         };
-        // Without any document the plan is not begun with requirements: prd.md is.
+        // If no document exists, requirements create prd.md, not the plan.
         let there = documents.holding(kind).filter(|one| *one != Document::Plan || documents.plan);
         Some(there.unwrap_or(match kind {
             IdKind::Requirement | IdKind::Feature => Document::Prd,
@@ -281,7 +290,7 @@ impl Ledger<'_> {
         }))
     }
 
-    /// The highest numbers of history and of these records.
+    /// Returns the highest numbers of history and of these records.
     fn floors(&self, present: &Records) -> IdFloors {
         let mut floors = self.history.floors();
         present.iter().for_each(|record| floors.see(record.kind(), record.id()));
@@ -305,7 +314,8 @@ impl Ledger<'_> {
         }
     }
 
-    /// A document as a change of it begins: one of an older session with its records as sections.
+    /// Returns a document as the starting point of a change: a document of an older session gets
+    /// its records as sections.
     fn present(&self, document: Document) -> anyhow::Result<Option<String>> {
         let Some(text) = self.files.read(document.artifact())? else { return Ok(None) };
         if !self.is_older(document)? {
@@ -315,18 +325,19 @@ impl Ledger<'_> {
         Ok(Some(sections::convert(&text, &self.records()?, kinds)))
     }
 
-    /// The records that no commit and no earlier draft holds.
+    /// Returns the records that are neither in a commit nor in an earlier draft.
     fn made_in_this_draft(&self, present: &Records) -> anyhow::Result<BTreeSet<String>> {
         let recorded = records_of(self.recorded)?;
         let new = present.iter().filter(|record| !recorded.has(record.id()));
         Ok(new.map(|record| record.id().to_owned()).collect())
     }
 
-    /// A document with what was edited in the JSON, and notes; or what cannot be taken.
+    /// Returns a document with the edits of the JSON applied, and notes; or the edits that cannot
+    /// be applied.
     fn with_json_edits(&self, text: &str, context: &Context<'_>) -> anyhow::Result<Edited> {
-        // Statuses are not the document's: tools set them, and they follow the commits.
+        // Statuses are not in the document: tools set them, and they follow the commits.
         let (edited, recorded) = (context.present.written(), records_of(self.recorded)?.written());
-        // What git put back to our newest commit nobody has edited.
+        // If git restored the newest commit's version, nobody edited the JSON.
         let committed = self.history.committed().map(records_of).transpose()?;
         if edited == recorded || committed.is_some_and(|records| records.written() == edited) {
             return Ok(Ok((text.to_owned(), Vec::new())));
@@ -341,7 +352,7 @@ impl Ledger<'_> {
         Ok(text.map(|text| (text, taken.notes)))
     }
 
-    /// Writes the JSON files that say something else; which.
+    /// Writes the JSON files that differ, and returns them.
     fn write_json(&self, records: &Records) -> anyhow::Result<Vec<Artifact>> {
         let store = Store::new(self.files);
         let old = files_of(self.files)?;
@@ -367,7 +378,7 @@ impl Ledger<'_> {
     }
 }
 
-/// The files that hold records.
+/// Reads the files that contain records.
 fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
     let store = Store::new(files);
     Ok(RecordFiles {
@@ -378,16 +389,17 @@ fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
     })
 }
 
-/// All records, as the JSON has them.
+/// Returns all records in the JSON.
 pub(super) fn records_of(files: &dyn Files) -> anyhow::Result<Records> {
     Ok(files_of(files)?.records())
 }
 
 impl Documents {
-    /// Those that there are.
+    /// Returns the documents that exist.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn of(files: &dyn Files) -> anyhow::Result<Self> {
         let mut documents = Self::default();
         for document in Document::ALL {
@@ -398,10 +410,11 @@ impl Documents {
         Ok(documents)
     }
 
-    /// Those that there are when this one is written.
+    /// Returns the documents that exist, and the given one.
     ///
     /// # Errors
-    /// A file cannot be read.
+    ///
+    /// If a file cannot be read.
     pub fn with(files: &dyn Files, document: Document) -> anyhow::Result<Self> {
         let mut documents = Self::of(files)?;
         documents.add(document);
@@ -409,14 +422,14 @@ impl Documents {
     }
 }
 
-/// Puts what was read of a document in the place of its records.
+/// Replaces the records of these kinds by those of a document.
 pub(super) fn replace(records: &mut Records, kinds: &[IdKind], reading: &Reading) {
     let others = records.iter().filter(|record| !kinds.contains(&record.kind()));
     let own = reading.sections.iter().map(|section| section.record.clone());
     *records = others.chain(own).collect::<Vec<Record>>().into_iter().collect();
 }
 
-/// Remarks with the file they are about.
+/// Formats remarks with the name of their file.
 fn told(document: Document, remarks: &[Remark]) -> Vec<String> {
     let name = document.artifact().file_name();
     remarks.iter().map(|one| format!("{name}:{}: {}", one.line, one.text)).collect()

@@ -1,5 +1,5 @@
-//! The documents and the JSON of a session, merged: documents by their sections, JSON derived from
-//! what comes out.
+//! Merges the documents and the JSON of a session: documents by section, JSON derived from the
+//! merged documents.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use super::sections::{
 };
 use super::{Artifact, Files, IdFloors, IdKind, Renumbered, renumber_text};
 
-/// What a merge comes to.
+/// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MergedFiles {
-    /// The documents and records, whole.
+    /// The merged documents and record files.
     pub files: Vec<(Artifact, String)>,
-    /// Records of theirs that got another id.
+    /// Records of their side that got new ids.
     pub renumbered: Vec<Renumbered>,
 }
 
-/// Files of one side with its ids renumbered.
+/// The files of one side with its ids renumbered.
 pub struct RenumberedFiles<'a> {
-    /// As they are.
+    /// The files before renumbering.
     pub files: &'a dyn Files,
-    /// The ids of side 1 that others have now.
+    /// The new ids of records of side 1.
     pub done: &'a [Renumbered],
 }
 
@@ -37,11 +37,13 @@ impl Files for RenumberedFiles<'_> {
     }
 }
 
-/// Merges what two sides made of a session. `resolved` are documents that a person has put together.
-/// Nothing where a document is of an older session: its JSON is the source.
+/// Merges two versions of a session's files. `resolved` are documents that a person has merged.
+/// Returns `None` if a document belongs to an older session, whose JSON is the source.
 ///
 /// # Errors
-/// A file cannot be read. The inner error names what only a person can decide: `prd.md: …`.
+///
+/// If a file cannot be read. The inner error lists conflicts that only a person can resolve:
+/// `prd.md: …`.
 pub fn merge_files(
     [base, ours, theirs]: [&dyn Files; 3],
     resolved: &BTreeMap<Document, String>,
@@ -67,8 +69,8 @@ pub fn merge_files(
     Ok(Some(Ok(MergedFiles { files, renumbered: merged.renumbered })))
 }
 
-/// The documents of three versions, with the records of older ones as sections; nothing where none
-/// of them has a document's records so.
+/// Returns the documents of three versions, with the records of older documents as sections; `None`
+/// if a document has its records as sections in none of them.
 fn texts_of(
     versions: [&dyn Files; 3],
     resolved: &BTreeMap<Document, String>,
@@ -103,7 +105,8 @@ fn converted(files: &dyn Files, document: Document, text: &str) -> anyhow::Resul
     Ok(sections::convert(text, &records, Documents::of(files)?.kinds(document)))
 }
 
-/// The JSON of merged documents: what only JSON has is of both sides, the further status counts.
+/// Returns the JSON of merged documents: fields that only JSON has come from both sides, and the
+/// more advanced status counts.
 fn json_of(
     texts: &Texts,
     base: &dyn Files,

@@ -1,8 +1,8 @@
-//! The documents and records a session leaves under `.cowork/sessions/S/`: their types, how they
-//! are written to disk, and what must hold of them (contract, section 3).
+//! The documents and records of a session under `.cowork/sessions/S/`: their types, their files,
+//! and their checks (contract, section 3).
 //!
-//! This room knows no git, no model and no terminal. It reads and writes through [`Files`], so the
-//! same code serves the working tree, a commit and a test.
+//! This module does not use git, models or the terminal. It reads and writes through [`Files`], so
+//! the same code works for the working tree, a commit and a test.
 
 mod change;
 mod criterion;

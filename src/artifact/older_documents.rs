@@ -1,5 +1,6 @@
-//! Documents of older sessions: those whose sections do not hold the records, so that the JSON beside
-//! them is the source (contract, section 3). A run asks for it at every step, of the same bytes.
+//! Documents of older sessions: their sections do not contain the records, so the JSON is the
+//! source (contract, section 3). A run checks this at every step for the same bytes, so results are
+//! cached.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,20 +11,21 @@ use super::ledger::records_of;
 use super::sections::{self, Document, Documents};
 use super::{Artifact, Files, RECORDS};
 
-/// Answers that are kept: those of three documents as they are, as a stage left them, and as they were
-/// recorded, and of some drafts.
+/// Most cached results: enough for three documents in the current, the completed and the recorded
+/// version, and for some drafts.
 const KEPT: usize = 32;
 
-/// Hashes texts with a key of this process's own.
+/// Hashes texts with a random key of this process.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// What was answered of the texts with this hash, the newest last.
+/// Cached results by the hash of the texts, the newest last.
 static ANSWERS: Mutex<VecDeque<(u64, bool)>> = Mutex::new(VecDeque::new());
 
-/// True where the sections of a document, read, do not give the records of the JSON beside it.
+/// True if the records in a document's sections differ from those in its JSON.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
     let files = &ReadOnce::of(files);
     let Some(text) = files.read(document.artifact())? else { return Ok(false) };
@@ -48,11 +50,12 @@ pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<
     Ok(answer)
 }
 
-/// True where every document, read, gives the records of the JSON beside it; those of an older session
-/// aside, as `completed` has them.
+/// True if every document agrees with its JSON, except documents of an older session as they are in
+/// `completed`.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bool> {
     let (files, completed) = (&ReadOnce::of(files), &ReadOnce::of(completed));
     for document in Document::ALL {
@@ -63,14 +66,14 @@ pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bo
     Ok(true)
 }
 
-/// The same files, each of which is read once: for one question that asks for them many times.
+/// The same files, with each file read only once: for a check that reads them many times.
 pub struct ReadOnce<'a> {
     files: &'a dyn Files,
     read: RefCell<BTreeMap<Artifact, Option<String>>>,
 }
 
 impl<'a> ReadOnce<'a> {
-    /// None of them is read yet.
+    /// Wraps `files`; nothing has been read yet.
     pub fn of(files: &'a dyn Files) -> Self {
         Self { files, read: RefCell::default() }
     }
@@ -98,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_answered_is_asked_again_when_a_file_is_another() {
+    fn a_cached_result_is_not_used_for_changed_files() {
         let files = Memory::default();
         files.write(Artifact::Prd, "# P\n").unwrap();
         assert!(!is_older(&files, Document::Prd).unwrap());

@@ -1,5 +1,5 @@
-//! What a file of a session holds, piece by piece: its records, and the lines of prose between them.
-//! Two versions are compared so where their order may differ and ids may have changed.
+//! Splits a session's file into its records and the lines of prose between them. This allows
+//! comparing two versions whose order or ids may differ.
 
 use serde_json::Value;
 
@@ -9,11 +9,13 @@ use super::{
     Artifact, DesignSpec, FeatureList, Files, Plan, Renumbered, Requirements, renumber_text,
 };
 
-/// The pieces of a version of a file, with these ids of side 0 renumbered; nothing for a file that holds no
-/// records, or cannot be read. `files` say which documents there are.
+/// Returns the records and lines of a version of a file, with these ids of side 0 renumbered;
+/// `None` for a file that contains no records or cannot be read. `files` determines which documents
+/// exist.
 ///
 /// # Errors
-/// A file of `files` cannot be read.
+///
+/// If a file of `files` cannot be read.
 pub fn pieces(
     files: &dyn Files,
     artifact: Artifact,
@@ -44,7 +46,7 @@ fn of_records(records: Records) -> Vec<String> {
     records.iter().map(|record: Record| format!("{:?}", record.written())).collect()
 }
 
-/// The records of a JSON file.
+/// Returns the records of a JSON file.
 fn records(artifact: Artifact, value: Value) -> Option<Records> {
     let mut found = Records::default();
     match artifact {
@@ -65,7 +67,7 @@ fn records(artifact: Artifact, value: Value) -> Option<Records> {
     Some(found)
 }
 
-/// A value whose texts name the new ids.
+/// Replaces ids in the texts of a value.
 fn renumbered(value: Value, done: &[Renumbered]) -> Value {
     match value {
         Value::String(text) => Value::String(renumber_text(&text, 0, done)),

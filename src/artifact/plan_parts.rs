@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::sections::{self, Context, Document, Documents, Records, Writer};
 use super::{IdFloors, IdKind};
 
-/// The sections of requirements and features, as they are written.
+/// Returns the sections of requirements and features as they are written.
 pub fn requirement_sections(plan: &str) -> String {
     let wanted = [IdKind::Requirement, IdKind::Feature];
     let reading = read(plan);
@@ -14,7 +14,7 @@ pub fn requirement_sections(plan: &str) -> String {
     texts.join("\n\n")
 }
 
-/// What stands outside of all records.
+/// Returns the text outside all records.
 pub fn prose(plan: &str) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for section in read(plan).sections {
@@ -25,7 +25,7 @@ pub fn prose(plan: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The plan without its sections of requirements and features.
+/// Returns the plan without its sections of requirements and features.
 pub fn without_requirements(plan: &str) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for section in read(plan).sections {
@@ -60,7 +60,7 @@ mod tests {
         ### TASK-001 Add\n\n`FEAT-001` `REQ-001` `a.rs`\n\nWrite it.\n\n- it adds\n\n## Later\n\nNothing.\n";
 
     #[test]
-    fn a_plan_is_taken_apart() {
+    fn a_plan_is_split_into_parts() {
         let sections = requirement_sections(PLAN);
         assert!(sections.starts_with("### REQ-001 Add\n\n`high`"), "{sections}");
         assert!(sections.ends_with("### FEAT-001 Adding\n\n`REQ-001`\n\nAdds."), "{sections}");

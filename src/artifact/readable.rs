@@ -1,5 +1,5 @@
-//! Whether the bytes of an artifact can be read at all: text, whole, and of its schema. What is said
-//! in them is for the checks.
+//! Whether an artifact's bytes can be read at all: complete text that fits its schema. The contents
+//! are checked elsewhere.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::{
     SCHEMA_VERSION, SessionFile, raise,
 };
 
-/// Why these bytes are no artifact of this kind; `None` where they are.
+/// Returns why these bytes are not an artifact of this kind; `None` if they are.
 pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<String> {
     if bytes.len() > LARGEST {
         return Some(format!("is larger than {} MiB", LARGEST / 1024 / 1024));
@@ -24,7 +24,7 @@ pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<String> {
         return Some("is empty".to_owned());
     }
     if text.contains('\0') {
-        return Some("holds NUL bytes".to_owned());
+        return Some("contains NUL bytes".to_owned());
     }
     if let Some(conflict) = conflict(text, !artifact.is_json()) {
         let (from, to) = (conflict.start + 1, conflict.end);
@@ -36,8 +36,8 @@ pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<String> {
     schema(artifact, text).err()
 }
 
-/// The lines, from 0, of the first conflict that git has left in a text; in Markdown not those in a
-/// code fence, where a document may show what a conflict looks like.
+/// Returns the lines, from 0, of the first conflict that git left in a text. In Markdown, conflicts
+/// in code fences do not count, because a document may show what a conflict looks like.
 fn conflict(text: &str, fences: bool) -> Option<Range<usize>> {
     let mut fence: Option<&str> = None;
     let mut begin = None;
@@ -80,7 +80,7 @@ fn schema(artifact: Artifact, text: &str) -> Result<(), String> {
 fn session(text: &str) -> Result<(), String> {
     let mut raw: Map<String, Value> = read(text)?;
     if let Format::Unknown(written) | Format::TooOld(written) = raise(&mut raw) {
-        return Err(format!("has format {written}, this program knows {SCHEMA_VERSION}"));
+        return Err(format!("has format {written}, but this git-cowork supports {SCHEMA_VERSION}"));
     }
     let file: SessionFile = serde_json::from_value(Value::Object(raw)).map_err(cannot)?;
     match file.problem() {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_artifact_says_why() {
+    fn invalid_artifacts_are_reported_with_a_reason() {
         use Artifact::{Features, Feedback, ImplementationPlan, Prd, Requirements, Session};
         let session = r#"{"schema_version":"9.9","id":"a","name":"todo"}"#;
         for (artifact, bytes, why) in [
@@ -119,7 +119,7 @@ mod tests {
             (Prd, b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", "merge, lines 2 to 6"),
             (Requirements, b"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "merge, lines 2 to 4"),
             (Session, session.as_bytes(), "has format 9.9"),
-            (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is no UUID"),
+            (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is not a UUID"),
         ] {
             let found = unreadable(artifact, bytes).unwrap_or_default();
             assert!(found.contains(why), "{why}: {found}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_one_passes() {
+    fn valid_artifacts_pass() {
         let fence = "# PRD\n```\n<<<<<<< HEAD\n=======\n>>>>>>> x\n```\n";
         for (artifact, text) in [
             (Artifact::Requirements, r#"{"requirements": [], "owner": "ana"}"#),

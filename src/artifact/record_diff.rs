@@ -1,5 +1,6 @@
-//! What became of the records between two looks: which requirement, feature, component or task
-//! came, went or changed. Told to people, so it is read from the bytes, not from a model's words.
+//! The difference between two versions of the records: which requirement, feature, component or
+//! task was added, removed or changed. It is shown to people, so it is computed from the files, not
+//! from a model's output.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use super::{Artifact, Files};
 
-/// What became of a record.
+/// How a record changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Became {
     Removed,
@@ -33,7 +34,7 @@ impl Became {
     }
 }
 
-/// One record that is not what it was.
+/// A record that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     /// `COMP-003`
@@ -41,13 +42,13 @@ pub(crate) struct Change {
     /// `component`
     pub kind: &'static str,
     pub became: Became,
-    /// Its title or name, the newer one.
+    /// The title or name, from the newer version.
     pub title: String,
-    /// Of a changed record: the fields that differ.
+    /// The fields that differ, for a changed record.
     pub fields: Vec<Field>,
 }
 
-/// A field of a record, before and after, in words.
+/// A field of a record before and after the change, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub name: String,
@@ -55,8 +56,8 @@ pub(crate) struct Field {
     pub after: String,
 }
 
-/// The records of these artifacts that differ, `status` aside. A file that cannot be read has none:
-/// the checks say what is wrong with it.
+/// Returns the records of these artifacts that differ, ignoring `status`. A file that cannot be
+/// read counts as empty: the checks report what is wrong with it.
 pub(crate) fn changes(
     before: &dyn Files,
     now: &dyn Files,
@@ -88,17 +89,17 @@ pub(crate) fn changes(
     Ok(found)
 }
 
-/// `1 component removed, 2 tasks changed`; empty when nothing differs.
+/// Formats the changes: `1 component removed, 2 tasks changed`; empty without changes.
 pub(crate) fn summary(changes: &[Change]) -> String {
     joined(changes, |became, what| format!("{what} {}", became.name()))
 }
 
-/// `+1 requirement, ~1 component, -2 tasks`; empty when nothing differs.
+/// Formats the changes: `+1 requirement, ~1 component, -2 tasks`; empty without changes.
 pub(crate) fn signs(changes: &[Change]) -> String {
     joined(changes, |became, what| format!("{}{what}", became.sign()))
 }
 
-/// How many records of each kind became what, in the order they come.
+/// Counts the changes of each kind, in order of appearance.
 fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String {
     let mut counts: Vec<((Became, &str), usize)> = Vec::new();
     for change in changes {
@@ -112,7 +113,7 @@ fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// `COMP-003 removed, COMP-002 changed`, at most `most` of them.
+/// Formats at most `most` changes: `COMP-003 removed, COMP-002 changed`.
 pub(crate) fn names(changes: &[&Change], most: usize) -> String {
     let name = |change: &&Change| format!("{} {}", change.id, change.became.name());
     let mut names: Vec<String> = changes.iter().take(most).map(name).collect();
@@ -122,7 +123,7 @@ pub(crate) fn names(changes: &[&Change], most: usize) -> String {
     names.join(", ")
 }
 
-/// The fields that two versions of a record do not have in common.
+/// Returns the fields in which two versions of a record differ.
 fn fields(before: &Value, now: &Value) -> Vec<Field> {
     let (Some(old), Some(new)) = (before.as_object(), now.as_object()) else { return Vec::new() };
     let gone = old.keys().filter(|name| !new.contains_key(*name));
@@ -135,8 +136,8 @@ fn fields(before: &Value, now: &Value) -> Vec<Field> {
         .collect()
 }
 
-/// Two values in words; of two lists only what one has and the other has not, unless that is only
-/// their order.
+/// Formats two values as text. Of two lists, only the items that the other one lacks, unless only
+/// their order differs.
 fn apart(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
     if let (Some(Value::Array(old)), Some(Value::Array(new))) = (before, after) {
         let only = |these: &[Value], others: &[Value]| -> Vec<String> {
@@ -159,7 +160,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// The list in an artifact, and what one of its records is called.
+/// Returns the name of the list in an artifact, and the noun for one of its records.
 const fn records_of(artifact: Artifact) -> Option<(&'static str, &'static str)> {
     match artifact {
         Artifact::Requirements => Some(("requirements", "requirement")),
@@ -181,7 +182,7 @@ fn by_id(text: Option<&str>, list: &str) -> BTreeMap<String, Value> {
     records.into_iter().filter_map(with_id).collect()
 }
 
-/// `1 task`, `3 tasks`.
+/// Formats a count: `1 task`, `3 tasks`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
@@ -192,7 +193,7 @@ mod tests {
     use crate::artifact::check::testing::Memory;
 
     #[test]
-    fn records_that_came_went_and_changed() {
+    fn added_removed_and_changed_records_are_found() {
         let (before, now) = (Memory::default(), Memory::default());
         let design = |text: &str| format!("{{\"components\":[{text}]}}");
         before
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_changed_record_the_fields_are_told_before_and_after() {
+    fn fields_of_a_changed_record_are_shown_before_and_after() {
         let before = serde_json::json!({"title": "List", "criteria": ["a", "b"], "order": [1, 2]});
         let now = serde_json::json!({"title": "Sort", "criteria": ["b", "c"], "order": [2, 1]});
         let told = fields(&before, &now).into_iter().map(|f| (f.name, f.before, f.after));

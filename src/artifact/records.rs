@@ -1,14 +1,14 @@
 //! Requirements, features, components and tasks: the JSON records of contract 3.
 //!
-//! Field order is the contract's. Fields this version does not know are kept and written after
-//! the known ones, so a newer or foreign writer loses nothing.
+//! Field order follows the contract. Unknown fields are kept and written after the known ones, so
+//! that data of newer versions and other tools is not lost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Criterion;
 
-/// How much a requirement matters.
+/// How important a requirement is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
@@ -21,14 +21,14 @@ pub enum Priority {
     Low,
 }
 
-/// What sort of requirement it is.
+/// The kind of requirement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// Something the product does.
     #[default]
     Functional,
-    /// A quality it has.
+    /// A quality of the product.
     NonFunctional,
 }
 
@@ -39,16 +39,16 @@ pub struct Requirement {
     pub id: String,
     /// A short name.
     pub title: String,
-    /// What is wanted.
+    /// The requirement in words.
     #[serde(default)]
     pub description: String,
-    /// How much it matters.
+    /// How important it is.
     #[serde(default)]
     pub priority: Priority,
-    /// What sort it is.
+    /// The kind of requirement.
     #[serde(default)]
     pub category: Category,
-    /// How one sees that it is met.
+    /// How to see that it is met.
     #[serde(default)]
     pub acceptance_criteria: Vec<Criterion>,
     /// Fields of other versions.
@@ -59,7 +59,7 @@ pub struct Requirement {
 /// `requirements.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requirements {
-    /// In the order they were made.
+    /// The requirements, in the order they were created.
     #[serde(default)]
     pub requirements: Vec<Requirement>,
     /// Fields of other versions.
@@ -67,40 +67,40 @@ pub struct Requirements {
     pub extra: Map<String, Value>,
 }
 
-/// How far a feature is.
+/// The progress of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureStatus {
     /// Nothing is written yet.
     #[default]
     Planned,
-    /// A task of it is begun.
+    /// One of its tasks was started.
     InProgress,
     /// All its tasks are completed.
     Implemented,
-    /// The check stage found nothing against it.
+    /// The check stage found no problem with it.
     Verified,
     /// Delivered.
     Delivered,
 }
 
-/// Something a user gets, made of requirements.
+/// Something that the product offers to a user; it serves requirements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Feature {
     /// `FEAT-001`.
     pub id: String,
     /// A short name.
     pub name: String,
-    /// What it is.
+    /// The feature in words.
     #[serde(default)]
     pub description: String,
-    /// The requirements it serves.
+    /// The requirements that it serves.
     #[serde(default)]
     pub requirement_ids: Vec<String>,
-    /// How far it is.
+    /// The progress.
     #[serde(default)]
     pub status: FeatureStatus,
-    /// When it is done.
+    /// Criteria for its completion.
     #[serde(default)]
     pub completion_criteria: Vec<String>,
     /// Fields of other versions.
@@ -111,7 +111,7 @@ pub struct Feature {
 /// `feature_list.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureList {
-    /// In the order they were made.
+    /// The features, in the order they were created.
     #[serde(default)]
     pub features: Vec<Feature>,
     /// Fields of other versions.
@@ -126,23 +126,23 @@ pub struct Component {
     pub id: String,
     /// A short name.
     pub name: String,
-    /// What it is. Left out of the file when empty, so that designs of earlier versions keep their
+    /// The component in words. Not written if empty, so that designs of earlier versions keep their
     /// bytes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// `module`, `service`, `ui`, … in the model's words.
+    /// `module`, `service`, `ui`, … as the model calls it.
     #[serde(default)]
     pub component_type: String,
-    /// What it is there for.
+    /// Its responsibilities.
     #[serde(default)]
     pub responsibilities: Vec<String>,
-    /// What it is made with.
+    /// The technology it uses.
     #[serde(default)]
     pub technology: String,
-    /// How others use it.
+    /// How other components use it.
     #[serde(default)]
     pub interfaces: Vec<String>,
-    /// The features it carries.
+    /// The features that it implements.
     #[serde(default)]
     pub related_features: Vec<String>,
     /// Fields of other versions.
@@ -153,7 +153,7 @@ pub struct Component {
 /// `design_spec.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DesignSpec {
-    /// In the order they were made.
+    /// The components, in the order they were created.
     #[serde(default)]
     pub components: Vec<Component>,
     /// Fields of other versions: earlier ones had `architecture`.
@@ -161,11 +161,11 @@ pub struct DesignSpec {
     pub extra: Map<String, Value>,
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
     /// Being worked on.
@@ -179,37 +179,37 @@ pub enum TaskStatus {
 /// A piece of work small enough for one commit. A sub-task has an id like `TASK-001.1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// `TASK-001`; a sub-task is `TASK-001.1`, at most three levels.
+    /// `TASK-001`; a sub-task has an id like `TASK-001.1`, with at most three levels.
     pub id: String,
     /// A short name.
     pub title: String,
-    /// What is to be done.
+    /// What to do.
     #[serde(default)]
     pub description: String,
-    /// The feature it belongs to.
+    /// The feature that it works on.
     #[serde(default)]
     pub feature_id: String,
-    /// The component it is done in.
+    /// The component that it changes.
     #[serde(default)]
     pub component_id: String,
-    /// The requirements it works on. Left out of the file when there are none, so that plans of
-    /// earlier versions keep their bytes.
+    /// The requirements that it works on. Not written if empty, so that plans of earlier versions
+    /// keep their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirement_ids: Vec<String>,
-    /// Tasks that come first.
+    /// Tasks that must be done before it.
     #[serde(default)]
     pub dependencies: Vec<String>,
-    /// Paths that exist when it is done.
+    /// Paths that it creates.
     #[serde(default)]
     pub files_to_create: Vec<String>,
-    /// Paths that exist before it and that it changes. Left out of the file when there are none, so
-    /// that plans of earlier versions keep their bytes.
+    /// Existing paths that it changes. Not written if empty, so that plans of earlier versions keep
+    /// their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_to_change: Vec<String>,
-    /// How one sees that it is done.
+    /// How to see that it is done.
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
-    /// How far it is.
+    /// The progress.
     #[serde(default)]
     pub status: TaskStatus,
     /// Fields of other versions.
@@ -217,9 +217,9 @@ pub struct Task {
     pub extra: Map<String, Value>,
 }
 
-/// A field of our own on tasks: where one comes from, when not from the plan's actor.
+/// The extra field with the source of a task that the plan's actor did not create.
 const SOURCE: &str = "source";
-/// Its value for reviewers' comments.
+/// The value of that field for reviewers' comments.
 const REVIEW: &str = "review";
 
 impl Task {
@@ -228,28 +228,28 @@ impl Task {
         !self.id.contains('.')
     }
 
-    /// The files it is to create, as git writes paths.
+    /// Returns the files to create, normalized as git writes paths.
     pub fn creates(&self) -> impl Iterator<Item = &str> {
         cleaned(&self.files_to_create)
     }
 
-    /// The files it is to change, as git writes paths.
+    /// Returns the files to change, normalized as git writes paths.
     pub fn changes(&self) -> impl Iterator<Item = &str> {
         cleaned(&self.files_to_change)
     }
 
-    /// All files it names.
+    /// Returns all files that the task names.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.creates().chain(self.changes())
     }
 
-    /// True for a task that stands for reviewers' comments on delivered work. Nobody planned it, so
-    /// no limit on plans counts it.
+    /// True for a task made from reviewers' comments on delivered work. Nobody planned it, so it
+    /// does not count for limits of plans.
     pub fn is_from_review(&self) -> bool {
         self.extra.get(SOURCE).and_then(Value::as_str) == Some(REVIEW)
     }
 
-    /// Marks it as [`Self::is_from_review`].
+    /// Marks the task as made from reviewers' comments; see [`Self::is_from_review`].
     #[must_use]
     pub fn from_review(mut self) -> Self {
         self.extra.insert(SOURCE.to_owned(), REVIEW.into());
@@ -257,7 +257,8 @@ impl Task {
     }
 }
 
-/// Paths without blanks, a leading `./` or a final `/`; those that are empty then are left out.
+/// Normalizes paths: removes white space around them, a leading `./` and a final `/`; leaves out
+/// empty paths.
 fn cleaned(paths: &[String]) -> impl Iterator<Item = &str> {
     let clean = paths.iter().map(|path| path.trim().trim_start_matches("./").trim_end_matches('/'));
     clean.filter(|path| !path.is_empty())
@@ -266,7 +267,7 @@ fn cleaned(paths: &[String]) -> impl Iterator<Item = &str> {
 /// `implementation_plan.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In the order they were made; sub-tasks stand beside their parents.
+    /// The tasks, in the order they were created; sub-tasks are next to their parents.
     #[serde(default)]
     pub tasks: Vec<Task>,
     /// Fields of other versions: earlier ones had `milestones`.
@@ -275,7 +276,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A task and its sub-tasks, of all levels.
+    /// Returns a task and its sub-tasks of all levels.
     pub fn with_sub_tasks<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Task> {
         let below = format!("{id}.");
         let id = id.to_owned();
@@ -283,12 +284,12 @@ impl Plan {
         all.filter(move |task| task.id == id || task.id.starts_with(&below))
     }
 
-    /// The files a task and its sub-tasks name.
+    /// Returns the files that a task and its sub-tasks name.
     pub fn files_of<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a str> {
         self.with_sub_tasks(id).flat_map(Task::files)
     }
 
-    /// The features a task and its sub-tasks work on, each once, the task's own first.
+    /// Returns the features that a task and its sub-tasks work on, each once, the task's own first.
     pub fn features_of(&self, id: &str) -> Vec<&str> {
         let mut features: Vec<&str> = Vec::new();
         for task in self.with_sub_tasks(id) {
@@ -304,7 +305,7 @@ impl Plan {
         features
     }
 
-    /// The top-level tasks that work on a feature, themselves or in a sub-task.
+    /// Returns the top-level tasks that work on a feature, themselves or in a sub-task.
     pub fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
         let top = self.tasks.iter().filter(|task| task.is_top_level());
         top.filter(move |task| self.with_sub_tasks(&task.id).any(|t| t.feature_id == feature))

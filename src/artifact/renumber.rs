@@ -1,8 +1,8 @@
-//! Ids that two branches gave to different things, and a merge brought together: one of the two gets
-//! a new id, and so does everything that meant it.
+//! Resolves id collisions after a merge: if two branches gave one id to different records, one of
+//! the records gets a new id, and all references to it are updated.
 //!
-//! Whose a record is, is read from the *sides* that were merged: the artifacts as each change left
-//! them. Works on JSON values, so that fields of other versions survive.
+//! The author of a record is determined from the *sides* of the merge: the artifacts as each change
+//! left them. Works on JSON values, so that fields of other versions survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,35 +17,36 @@ use version::{LISTS, List, REFERENCES, Version, id_of, name_of, same, targets};
 
 const DOCUMENTS: [Artifact; 3] = [Artifact::Prd, Artifact::Design, Artifact::Plan];
 
-/// A record that got another id.
+/// A record that got a new id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renumbered {
-    /// The id two records had.
+    /// The id that two records had.
     pub from: String,
-    /// What one of them has now.
+    /// The new id of one of them.
     pub to: String,
-    /// Which of the sides it came from.
+    /// The side that the record came from.
     pub side: usize,
 }
 
-/// Whose a record is.
+/// The author of a record.
 struct Author {
-    /// The id it had.
+    /// The original id.
     id: String,
-    /// Another record has it, too.
+    /// True if another record has the same id.
     collided: bool,
-    /// The sides that hold it just so, or before a person edited it.
+    /// The sides that contain the record as it is, or as it was before a person edited it.
     sides: BTreeSet<usize>,
 }
 
-/// The ids two records have that [`renumber`] can tell apart by the sides.
+/// Returns the duplicate ids whose records [`renumber`] can attribute to different sides.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTreeSet<String>> {
     let mut version = Version::read(merged)?;
     if !version.repeats_ids() {
-        // To say whose each record is takes long where there are many.
+        // Without duplicate ids, skip the search for authors: it is slow with many records.
         return Ok(BTreeSet::new());
     }
     let sides = sides.iter().map(|side| Version::read(*side));
@@ -56,7 +57,7 @@ pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTre
         new_ids(&mut version, list, &written, None, &mut IdFloors::default(), &mut done);
     }
     let mut ids: BTreeSet<String> = done.iter().map(|one| one.from.clone()).collect();
-    // Sub-tasks go with their task.
+    // Sub-tasks move with their task.
     for author in written.values() {
         let task = author.id.split_once('.').map(|(task, _)| task);
         if task.is_some_and(|task| ids.contains(task)) && author.sides.len() == 1 {
@@ -66,7 +67,7 @@ pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTre
     Ok(ids)
 }
 
-/// A record, as people tell it from others.
+/// A record with its name, by which people identify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedRecord {
     /// The file it is in.
@@ -78,16 +79,17 @@ pub struct NamedRecord {
 }
 
 impl NamedRecord {
-    /// The same kind of record with the same name, whatever its id.
+    /// True for the same kind of record with the same name, whatever its id.
     pub fn is_called_as(&self, other: &Self) -> bool {
         self.artifact == other.artifact && self.name == other.name
     }
 }
 
-/// All records that have ids.
+/// Returns all records.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
     let version = Version::read(files)?;
     let mut found = Vec::new();
@@ -100,12 +102,13 @@ pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
     Ok(found)
 }
 
-/// Gives one of every two records with the same id a new one, with all references, and writes what
-/// changed. Ids whose records cannot be told apart by the sides are left as they are; those of the
-/// side that `keeps` its ids, too.
+/// Gives one of every two records with the same id a new id, updates all references, and writes the
+/// changed files. If the records cannot be attributed to different sides, they keep their ids;
+/// records of the side `keeps` keep their ids, too.
 ///
 /// # Errors
-/// A file cannot be read or written.
+///
+/// If a file cannot be read or written.
 pub fn renumber(
     merged: &dyn Files,
     sides: &[&dyn Files],
@@ -115,7 +118,7 @@ pub fn renumber(
     let mut version = Version::read(merged)?;
     let sides_read = sides.iter().map(|side| Version::read(*side));
     let versions: Vec<Version> = sides_read.collect::<anyhow::Result<_>>()?;
-    // Before any id changes.
+    // Must run before any id changes.
     let written = authors(&version, &versions);
     let mut done = Vec::new();
     for list in LISTS {
@@ -148,7 +151,7 @@ fn write(files: &dyn Files, artifact: Artifact, text: &str) -> anyhow::Result<()
     files.write(artifact, text)
 }
 
-/// Whose each record of a version is, by list and place.
+/// Returns the author of each record, by list and index.
 fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Author> {
     let mut authors = BTreeMap::new();
     for list in LISTS {
@@ -167,8 +170,9 @@ fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Auth
     authors
 }
 
-/// The sides that wrote each of the records that have one id. A record a person has edited since is
-/// known by its name; else, where the others are known, it is of the side that is left.
+/// Returns the sides that wrote each of the records with one id. A record that a person has edited
+/// since is identified by its name; otherwise, if the other records are attributed, it belongs to
+/// the remaining side.
 fn writers(
     id: &str,
     list: &List,
@@ -200,7 +204,7 @@ fn writers(
     wrote
 }
 
-/// Gives new ids where two records of a list have the same.
+/// Gives new ids if two records of a list have the same id.
 fn new_ids(
     version: &mut Version,
     list: List,
@@ -216,17 +220,17 @@ fn new_ids(
             first.insert(&author.id, at);
             continue;
         };
-        // A sub-task goes where its parent goes.
+        // A sub-task moves with its parent.
         let Some(other) = written.get(&(list, before)).filter(|_| !author.id.contains('.')) else {
             continue;
         };
-        // What nobody can say the author of may be meant by anything.
+        // If the author is unknown, any reference could mean this record.
         if author.sides.is_empty() || other.sides.is_empty() {
             continue;
         }
         let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
-        // The later one moves, unless only the earlier one can be told to be somebody's, or the side
-        // that keeps its ids made the later one.
+        // The later record moves, unless only the earlier one can be attributed to a side, or the
+        // later one belongs to the side that keeps its ids.
         let (moves, side) = match (only(author, other), only(other, author)) {
             (Some(later), Some(earlier)) if Some(later) == keeps => (before, earlier),
             (Some(side), _) => (at, side),
@@ -244,7 +248,7 @@ fn new_ids(
     }
 }
 
-/// Lets a record follow the new ids of what it names, as whoever wrote it meant them.
+/// Updates a record's references to the new ids, as its author meant them.
 fn follow(
     record: &mut Value,
     list: &List,
@@ -277,20 +281,20 @@ fn follow(
     }
 }
 
-/// What a side's id is now, if it moved; a sub-task's moves with its task.
+/// Returns the new id of a side's record, if it moved; a sub-task moves with its task.
 fn moved(done: &[Renumbered], id: &str, side: usize) -> Option<String> {
     let top = id.split('.').next().unwrap_or(id);
     let one = done.iter().find(|one| one.from == top && one.side == side)?;
     Some(format!("{}{}", one.to, &id[top.len()..]))
 }
 
-/// A text in which everything is one side's: all its ids that moved are replaced.
+/// Replaces all ids that moved in a text that belongs to one side.
 pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
     let ours = done.iter().filter(|one| one.side == side);
     ours.fold(text.to_owned(), |text, one| replace_word(&text, &one.from, &one.to))
 }
 
-/// Lines that only one side wrote name what that side meant.
+/// Updates ids in the lines of a document that only one side wrote.
 pub(super) fn document(text: &str, sides: &[String], done: &[Renumbered]) -> String {
     let wrote = |side: usize, line: &str| sides[side].lines().any(|other| other == line);
     let mut out = String::new();
@@ -308,7 +312,7 @@ pub(super) fn document(text: &str, sides: &[String], done: &[Renumbered]) -> Str
     out
 }
 
-/// Replaces an id where it stands alone: `TASK-001`, also in `TASK-001.2`, not in `TASK-0011`.
+/// Replaces an id that is a whole word: `TASK-001`, also in `TASK-001.2`, but not in `TASK-0011`.
 fn replace_word(text: &str, from: &str, to: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -323,7 +327,7 @@ fn replace_word(text: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-/// Puts `to` in the place of `from`; where `from` is meant as well, beside it.
+/// Replaces `from` by `to`; if `from` is still meant as well, adds `to`.
 fn replace(field: &mut Value, from: &str, to: &str, keeps: bool) {
     match field {
         Value::String(one) if !keeps => to.clone_into(one),

@@ -1,6 +1,5 @@
-//! Ids that two branches gave to different things, in documents whose sections are the records: who
-//! wrote which is found out as for JSON, which is derived for that; what comes out is written into
-//! headings and fields lines.
+//! Resolves id collisions in documents whose sections are the records: derives their JSON to find
+//! the author of each record, as for JSON, and writes the new ids into headings and fields lines.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +10,11 @@ use super::renumber as values;
 use super::sections::{self, Document, Documents, Record, Records};
 use super::{Artifact, Files, IdFloors, IdKind, Renumbered};
 
-/// The files of one version, the JSON of documents that are the source derived from them.
+/// The files of one version. For documents whose sections are the source, the JSON is derived from
+/// them.
 struct View {
     files: RefCell<BTreeMap<Artifact, String>>,
-    /// The documents whose sections are the records.
+    /// The documents whose sections are the source.
     sources: Vec<Document>,
 }
 
@@ -67,22 +67,22 @@ impl View {
     }
 }
 
-/// Who gave ids: what is new in one version, or all of it.
+/// A side that assigned ids: a whole version, or the additions of one commit.
 #[derive(Clone, Copy)]
 pub enum Side<'a> {
-    /// A version of its own.
+    /// A complete version.
     Whole(&'a dyn Files),
-    /// What one commit has added to another version.
+    /// The records that one commit added.
     Added {
-        /// The version.
+        /// The version before the commit.
         before: &'a dyn Files,
-        /// What it became.
+        /// The version after the commit.
         after: &'a dyn Files,
     },
 }
 
 impl Side<'_> {
-    /// The lines it wrote.
+    /// Returns the lines that the side wrote.
     fn text(&self, artifact: Artifact) -> anyhow::Result<String> {
         let read =
             |files: &dyn Files| Ok::<_, anyhow::Error>(files.read(artifact)?.unwrap_or_default());
@@ -98,10 +98,11 @@ impl Side<'_> {
     }
 }
 
-/// Whether two records of a kind have one id.
+/// True if two records of a kind have the same id.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub fn repeats_ids(files: &dyn Files) -> anyhow::Result<bool> {
     values::repeats_ids(&View::of(files)?)
 }
@@ -117,7 +118,7 @@ impl Files for View {
     }
 }
 
-/// A record with what only JSON has, of the one that is called the same.
+/// Adds the fields that only JSON has, from the record with the same id and title.
 fn as_known(mut record: Record, known: &Records) -> Record {
     let is_it = |other: &Record| other.id() == record.id() && other.title() == record.title();
     if let Some(other) = known.iter().find(is_it) {
@@ -127,22 +128,24 @@ fn as_known(mut record: Record, known: &Records) -> Record {
     record
 }
 
-/// The ids two records have that [`renumber`] can tell apart by the sides.
+/// Returns the duplicate ids whose records [`renumber`] can attribute to different sides.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub fn collided(merged: &dyn Files, sides: &[Side<'_>]) -> anyhow::Result<BTreeSet<String>> {
     let views = View::views(sides)?;
     let views: Vec<&dyn Files> = views.iter().map(|view| view as &dyn Files).collect();
     values::collided(&View::of(merged)?, &views)
 }
 
-/// Gives one of every two records with the same id a new one, with all references, and writes what
-/// changed. Ids whose records cannot be told apart by the sides are left as they are; those of the
-/// side that `keeps` its ids, too.
+/// Gives one of every two records with the same id a new id, updates all references, and writes the
+/// changed files. If the records cannot be attributed to different sides, they keep their ids;
+/// records of the side `keeps` keep their ids, too.
 ///
 /// # Errors
-/// A file cannot be read or written.
+///
+/// If a file cannot be read or written.
 pub fn renumber(
     merged: &dyn Files,
     sides: &[Side<'_>],

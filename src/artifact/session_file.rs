@@ -1,26 +1,27 @@
-//! `session.json`: what a session was started with. Written by the start commit, and once more when
-//! its format is raised; there is no status in it, because status is read from history.
+//! `session.json`: the parameters with which a session was started. The start commit writes it, and
+//! an upgrade of its format writes it once more. It has no status, because status is read from
+//! history.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::stage::Depth;
 
-/// The version this program writes.
+/// The format that this version writes.
 pub const SCHEMA_VERSION: &str = "1.1";
 
-/// Where a session comes from.
+/// The type of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionKind {
-    /// An idea.
+    /// A session for an idea.
     #[default]
     New,
-    /// A change request on another session.
+    /// A change request for another session.
     Patch,
 }
 
-/// What the session's branch was started from.
+/// The commit that the session's branch was started from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
     /// Short branch name; empty when HEAD was detached.
@@ -29,80 +30,80 @@ pub struct Base {
     pub commit: String,
 }
 
-/// The session a change request belongs to.
+/// The session that a change request belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     /// Session name.
     pub session: String,
-    /// Full commit id of its tip.
+    /// Full commit id of the session's tip.
     pub commit: String,
 }
 
-/// What a session was made from, where that is more than an idea.
+/// The source of a session that was not started from an idea alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOrigin {
     /// `spec-kit`, `OpenSpec` or `branch`.
     pub kind: String,
-    /// The folder or the branch.
+    /// Name of the folder or branch.
     pub name: String,
-    /// The requirements it brought: they are not too many, whatever the limits.
+    /// Number of imported requirements; they do not exceed a limit.
     #[serde(default)]
     pub requirements: u32,
-    /// The features.
+    /// Number of imported features.
     #[serde(default)]
     pub features: u32,
-    /// The tasks.
+    /// Number of imported tasks.
     #[serde(default)]
     pub tasks: u32,
-    /// Of a branch: the commits below the session's own that its tasks stand for.
+    /// For a branch: the adopted commits that the tasks stand for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<AdoptedTask>,
 }
 
-/// A task that was done before the session began.
+/// A task that was done before the session started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdoptedTask {
-    /// Its id.
+    /// Id of the task.
     pub task: String,
-    /// The commits, oldest first, by their full ids.
+    /// Full ids of the commits, oldest first.
     pub commits: Vec<String>,
 }
 
 /// The content of `session.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionFile {
-    /// [`SCHEMA_VERSION`] when it was written.
+    /// The value of [`SCHEMA_VERSION`] when the file was written.
     #[serde(default)]
     pub schema_version: String,
-    /// UUID, also in every commit's `Cowork-Session-Id`.
+    /// UUID, also in the `Cowork-Session-Id` of every commit.
     pub id: String,
     /// Session name.
     pub name: String,
-    /// New or patch.
+    /// Whether the session is new or a patch.
     #[serde(default)]
     pub kind: SessionKind,
-    /// The idea in a line.
+    /// The idea in one line.
     #[serde(default)]
     pub title: String,
-    /// The idea as it was given.
+    /// The idea as the user wrote it.
     #[serde(default)]
     pub idea: String,
-    /// How much process it gets; the newest `Cowork-Depth` counts before this.
+    /// How much process the session has; the newest `Cowork-Depth` trailer overrides this.
     #[serde(default)]
     pub depth: Depth,
-    /// Where it began.
+    /// Branch and commit that the session was started from.
     #[serde(default)]
     pub base: Base,
-    /// The session it changes, in a patch session.
+    /// The session that a patch session changes.
     #[serde(default)]
     pub parent: Option<Parent>,
     /// RFC 3339 in UTC.
     #[serde(default)]
     pub created_at: String,
-    /// The language of the idea, by its English name, where the model has said it.
+    /// English name of the idea's language, if the model named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// What it was made from, where that is more than an idea.
+    /// The source of the session, if it was not started from an idea alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
     /// Fields of other versions.
@@ -111,19 +112,19 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// Whether it began with commits that somebody else had made.
+    /// True if the session was started from commits that already existed.
     pub fn is_adopted(&self) -> bool {
         self.adopted().next().is_some()
     }
 
-    /// The commits that were adopted, each with its task, oldest first.
+    /// Returns the adopted commits, each with its task, oldest first.
     pub fn adopted(&self) -> impl Iterator<Item = (&str, &str)> {
         let tasks = self.origin.iter().flat_map(|origin| &origin.adopted);
         tasks.flat_map(|one| one.commits.iter().map(|id| (one.task.as_str(), id.as_str())))
     }
 
-    /// What in it no program of ours has written. It came with a clone, and its values become part
-    /// of paths, refs and commands.
+    /// Describes a value that git-cowork cannot have written. The file came with a clone, and its
+    /// values become parts of paths, refs and commands.
     pub fn problem(&self) -> Option<&'static str> {
         const LONGEST: usize = 64;
         let word = |text: &str| {
@@ -137,15 +138,15 @@ impl SessionFile {
             !text.starts_with(['-', '/']) && !text.contains("..") && !text.contains(odd)
         };
         if !word(&self.id) {
-            Some("its id is no UUID")
+            Some("its id is not a UUID")
         } else if !branch(&self.base.branch) {
-            Some("its base is no branch name")
+            Some("its base is not a branch name")
         } else if !commit(&self.base.commit) {
-            Some("its base is no commit id")
+            Some("its base is not a commit id")
         } else if self.parent.as_ref().is_some_and(|p| !word(&p.session) || !commit(&p.commit)) {
-            Some("its parent is no session")
+            Some("its parent is not a session")
         } else if !self.adopted().all(|(task, id)| word(task) && word(id) && commit(id)) {
-            Some("what it adopted is no commit")
+            Some("an adopted commit is not a commit id")
         } else {
             None
         }
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_leave_its_place_is_a_problem() {
+    fn values_that_git_cowork_cannot_have_written_are_reported() {
         let id = "0191e7a2-0000-7000-8000-0123456789ab";
         let hash = "0123456789abcdef0123456789abcdef01234567";
         for (branch, commit, parent) in [

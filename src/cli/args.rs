@@ -1,4 +1,4 @@
-//! Arguments that several commands take, and what a command answers with.
+//! Arguments that several commands share, and the type that a command returns.
 
 use std::path::PathBuf;
 
@@ -31,10 +31,11 @@ pub(crate) struct Global {
     /// Never ask a question
     #[arg(long, global = true)]
     pub no_interactive: bool,
-    /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
+    /// How drafts are reviewed: ask (on a terminal), wait (commit the draft and exit with 3), auto
+    /// (pass every draft without asking)
     #[arg(long, global = true, value_name = "MODE", value_parser = parse_mode())]
     pub review: Option<Mode>,
-    /// Write events or answers to standard output as JSON lines
+    /// Write events or results to standard output as JSON lines
     #[arg(long, global = true)]
     pub json: bool,
     /// Model to use in this run
@@ -69,7 +70,7 @@ pub(crate) struct Global {
     pub color: Color,
 }
 
-/// A session by position; `--session` means the same.
+/// A session as a positional argument; `--session` does the same.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SessionArg {
     /// Session name [default: the branch you are on]

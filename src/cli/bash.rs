@@ -1,5 +1,5 @@
-//! Bash's side of completion. The library's own script leaves `--to=pl` in three words and lists
-//! values without what they mean.
+//! Completion for bash. The script of clap_complete leaves `--to=pl` split into three words and
+//! lists values without their descriptions.
 
 use std::ffi::OsString;
 use std::io::{Error, Write};
@@ -11,19 +11,19 @@ use clap_complete::env::EnvCompleter;
 
 use crate::ui::one_line;
 
-/// Variables in which the script says where the cursor is and why bash asks.
+/// Variables in which the script passes the index of the word to complete and bash's `COMP_TYPE`.
 const PLACE: &str = "_COWORK_PLACE";
 const TYPE: &str = "_COWORK_TYPE";
 
-/// Columns of a terminal that does not say how wide it is.
+/// Columns if the width of the terminal is unknown.
 const COLUMNS: usize = 80;
 
-/// Bash, from 3.2 on.
+/// Completion for bash 3.2 and newer.
 pub(crate) struct Bash;
 
-/// `__cowork_offer PLACE WORD…` answers for the word at that place. Bash takes a word to begin
-/// behind the last `=` or `:`, and wants no more than what follows. A version without `compopt` gets
-/// the space behind a single answer from us. `__cowork_complete` puts together what bash split there.
+/// `__cowork_offer PLACE WORD…` completes the word at index PLACE. To bash, a word begins after the
+/// last `=` or `:`, so the script removes the text before it. If bash has no `compopt`, the script
+/// adds the space after a single candidate. `__cowork_complete` joins words that bash split.
 const SCRIPT: &str = r#"
 __cowork_offer() {
     local place=$1 breaks= before= one
@@ -56,7 +56,7 @@ __cowork_complete() {
         fi
         ((i == COMP_CWORD)) && place=$last
     done
-    # What stands behind the cursor is not typed yet.
+    # Ignore the text after the cursor.
     while [[ -n ${parts[place]} && $line != *"${parts[place]}" ]]; do
         parts[place]=${parts[place]%?}
     done
@@ -97,7 +97,7 @@ impl EnvCompleter for Bash {
         let said = |name: &str| std::env::var(name).ok();
         let place = said(PLACE).and_then(|place| place.parse().ok()).unwrap_or_default();
         let offered = complete(command, args, place, current_dir)?;
-        // `?`, `!` and `@`: bash lists what there is, and puts into the line only what all begin with.
+        // `?`, `!` and `@`: bash lists the candidates and inserts only their common prefix.
         let listed = matches!(said(TYPE).as_deref(), Some("63" | "33" | "64"));
         let columns = said("COLUMNS").and_then(|columns| columns.parse().ok()).unwrap_or(COLUMNS);
         for line in lines(&offered, listed && offered.len() > 1, columns) {
@@ -107,7 +107,7 @@ impl EnvCompleter for Bash {
     }
 }
 
-/// A line for each value, with what it means where they are listed in so many columns.
+/// One line for each value. If they are `listed`, the description follows, cut to `columns`.
 fn lines(offered: &[CompletionCandidate], listed: bool, columns: usize) -> Vec<String> {
     let value = |one: &CompletionCandidate| one.get_value().to_string_lossy().into_owned();
     let width = offered.iter().map(|one| value(one).chars().count()).max().unwrap_or_default();
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_values_mean_is_told_where_they_are_listed() {
+    fn values_have_descriptions_if_they_are_listed() {
         let offered = [
             CompletionCandidate::new("prd").help(Some("prd.md".into())),
             CompletionCandidate::new("design").help(Some("a very long description".into())),

@@ -1,7 +1,7 @@
-//! What a shell offers for an argument: the sessions, stages, artifacts, attempts and modes there
-//! are. What an argument takes is told by the name of its value, so that a new option needs nothing.
+//! Candidates that a shell offers for an argument: sessions, stages, artifacts, attempts, modes and
+//! so on. The value name of an argument selects them, so a new option needs no code here.
 //!
-//! A shell shows nothing but what fits, so whatever fails here offers nothing.
+//! A shell cannot show errors during completion, so an error here means no candidates.
 
 use std::ffi::OsStr;
 
@@ -23,7 +23,7 @@ use crate::ui::one_line;
 /// Longest description of a candidate.
 const ABOUT: usize = 60;
 
-/// The command line with what fits each argument.
+/// Adds the candidates of each argument to the command line.
 pub(super) fn completed(command: Command) -> Command {
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
     let about = |command: &Command| command.get_about().map(ToString::to_string);
@@ -64,7 +64,7 @@ fn with_candidates(arg: Arg) -> Arg {
     }
 }
 
-/// Two words, of which the first may be left out.
+/// Completes two words, the first of which is optional.
 struct Words {
     first: fn() -> Vec<CompletionCandidate>,
     last: fn() -> Vec<CompletionCandidate>,
@@ -100,7 +100,7 @@ fn sessions() -> Vec<CompletionCandidate> {
     heads.iter().map(|head| candidate(head.name().as_str(), &head.file().title)).collect()
 }
 
-/// Branches that are no session's.
+/// Branches that do not belong to a session.
 fn branches() -> Vec<CompletionCandidate> {
     let context = context();
     let (Ok(git), Ok(refs)) = (context.git(), context.refs()) else { return Vec::new() };
@@ -139,7 +139,7 @@ fn keys() -> Vec<CompletionCandidate> {
     key_names().iter().map(|key| candidate(key, "")).collect()
 }
 
-/// Attempts of the session the command line names, else of the one a command would mean.
+/// Attempts of the session that the command line names, or of the default session.
 fn numbers() -> Vec<CompletionCandidate> {
     let context = context();
     let session = named().map_or_else(|| find::session_name(&context, None), Ok).ok();
@@ -154,8 +154,8 @@ fn named() -> Option<SessionName> {
     names.find(|name| name.as_str().parse::<u32>().is_err())
 }
 
-/// Requirements, features, components and tasks of the session the command line names, else of the one
-/// a command would mean.
+/// Requirements, features, components and tasks of the session that the command line names, or of
+/// the default session.
 fn ids() -> Vec<CompletionCandidate> {
     let context = context();
     let Ok(git) = context.git() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What every command starts from: the environment, the terminal, the repository, configuration.
+//! The context of a command: environment, terminal, repository and configuration.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -27,35 +27,36 @@ use crate::ui::{
 };
 use crate::wrap::stderr_columns;
 
-/// See the module.
+/// Environment, terminal, repository and configuration of a command.
 pub(crate) struct Context {
     /// Global options.
     pub global: Global,
     /// The environment, as far as it is Unicode.
     pub env: BTreeMap<String, String>,
-    /// Who shows what happens.
+    /// Shows events to the user.
     pub ui: Rc<Ui>,
-    /// A person sits at a terminal and may be asked.
+    /// True if a person at a terminal can answer questions.
     pub attended: bool,
     /// Colours on stderr.
     pub color: bool,
-    /// Where the command was given.
+    /// The directory in which the command was started.
     pub cwd: PathBuf,
-    /// A recording that comes with the program, instead of a model.
+    /// A recording built into the program, which replaces the model.
     pub embedded: Option<(&'static str, &'static str)>,
-    /// The project's commands are not run: there is nothing to run them with.
+    /// The project's commands are not run, because the programs they need are missing.
     pub without_commands: bool,
-    /// The command only reads history: it works in a bare repository, too.
+    /// The command only reads history, so it also works in a bare repository.
     pub reads_history: bool,
-    /// What this process has said and asked about commands.
+    /// The warnings about commands that this process has printed, and the questions it has asked.
     pub said: Rc<Said>,
     git: OnceCell<Git>,
     loaded: OnceCell<Loaded>,
 }
 
 impl Context {
-    /// The same process, but in the repository at `path`, with no configuration but the defaults
-    /// and with a recording for a model: the demo. Without one it is kept in that repository.
+    /// Returns the context of the demo: in repository `git`, with the default configuration and
+    /// with `recording` as the model. If it is `None`, the recording is in the repository's state
+    /// directory.
     pub(crate) fn demo(
         global: &Global,
         git: Git,
@@ -64,13 +65,13 @@ impl Context {
         let mut context = Self::new(global);
         git.top().clone_into(&mut context.cwd);
         context.embedded = recording;
-        // A cell that was just made is empty.
+        // Both cells are new and empty, so `set` succeeds.
         let _ = context.loaded.set(Loaded::default());
         let _ = context.git.set(git);
         context
     }
 
-    /// Looks at the process it runs in.
+    /// Reads the environment and the terminal of this process.
     pub(crate) fn new(global: &Global) -> Self {
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -133,7 +134,7 @@ impl Context {
         }
     }
 
-    /// The repository we stand in.
+    /// The repository that contains the current directory.
     pub(crate) fn git(&self) -> anyhow::Result<&Git> {
         if let Some(git) = self.git.get() {
             return Ok(git);
@@ -145,7 +146,7 @@ impl Context {
         Ok(self.git.get_or_init(|| git))
     }
 
-    /// The resolved configuration; its warnings are said once.
+    /// The resolved configuration; its warnings are printed once.
     pub(crate) fn loaded(&self) -> anyhow::Result<&Loaded> {
         if let Some(loaded) = self.loaded.get() {
             return Ok(loaded);
@@ -158,14 +159,14 @@ impl Context {
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    /// The same without its warnings and without what is wrong in it, for who tells all that in another
-    /// way.
+    /// [`Self::loaded`] that skips invalid settings and prints no warnings: for commands that
+    /// report both themselves.
     pub(crate) fn loaded_tolerantly(&self) -> anyhow::Result<&Loaded> {
         let loaded = config::load(&self.tolerant_sources(Some(self.git()?))?)?;
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    /// Whether the project's commands are not run: there is nothing to run them with.
+    /// True if the project's commands are not run, because the programs they need are missing.
     pub(crate) fn is_without_commands(&self) -> bool {
         let demo = || demo_recording::kept(self.git().ok()?);
         self.without_commands || demo().is_some_and(|demo| !demo.builds)
@@ -176,7 +177,7 @@ impl Context {
         Ok(&self.loaded()?.config)
     }
 
-    /// Reads the configuration; its warnings are said.
+    /// Reads the configuration and prints its warnings.
     fn load(&self, git: &Git) -> anyhow::Result<Loaded> {
         let loaded = config::load(&self.sources(Some(git))?)?;
         for text in &loaded.warnings {
@@ -185,7 +186,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// What the configuration would be with this text as the project's file; says nothing.
+    /// Reads the configuration with `project` as the text of the project's file; prints no
+    /// warnings.
     pub(crate) fn load_with(
         &self,
         git: &Git,
@@ -195,7 +197,7 @@ impl Context {
         config::load(&self.sources_with(Some(git), Some(project), trust)?)
     }
 
-    /// All that is configured, with or without a repository.
+    /// The sources of the configuration, with or without a repository.
     pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
         let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
         let trust = match (git, &project) {
@@ -205,7 +207,7 @@ impl Context {
         self.sources_with(git, project, trust)
     }
 
-    /// The same, to be read as far as it can be.
+    /// [`Self::sources`], read in a way that skips invalid settings.
     pub(crate) fn tolerant_sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
         Ok(Sources { tolerant: true, ..self.sources(git)? })
     }
@@ -235,10 +237,11 @@ impl Context {
         })
     }
 
-    /// The user's keys: those of every model, and those the environment holds for other programs.
+    /// The user's secrets: the keys of all models, and those of other programs in the environment
+    /// and in git's configuration.
     pub(crate) fn secrets(&self) -> anyhow::Result<Secrets> {
         const NAMES: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY"];
-        /// Tokens of servers are longer than what people set to try something out.
+        /// Shorter values are not tokens from a server, but values that people set for a trial.
         const SHORTEST: usize = 16;
         let config = self.config()?;
         let models = std::iter::once(&config.llm).chain(config.models.values());
@@ -275,7 +278,8 @@ impl Context {
         file.parent().map(|folder| folder.join("prompts"))
     }
 
-    /// Whether data on standard output is coloured: the option, `NO_COLOR`, then git's `color.ui`.
+    /// True if data on standard output is coloured, by the option, `NO_COLOR`, then git's
+    /// `color.ui`.
     pub(crate) fn color_stdout(&self) -> bool {
         match self.global.color {
             Color::Always => self.env.get("NO_COLOR").is_none_or(String::is_empty),
@@ -289,13 +293,13 @@ impl Context {
         }
     }
 
-    /// Columns of the terminal behind standard output, where there is one.
+    /// Columns of the terminal, if standard output is one.
     pub(crate) fn width(&self) -> Option<usize> {
         std::io::stdout().is_terminal().then(stdout_columns)
     }
 
-    /// Takes the user's colours from git's configuration, where any are shown; what is no colour there
-    /// is said. A configuration that cannot be read is told by whoever needs it.
+    /// Reads the user's colours from git's configuration if any are shown, and warns about invalid
+    /// ones. An unreadable configuration is reported by the code that needs it.
     pub(crate) fn choose_colors(&self) {
         let shows = match self.global.color {
             Color::Always => true,
@@ -314,7 +318,7 @@ impl Context {
         }
     }
 
-    /// Prints data to standard output, where a terminal may be: nothing in it is obeyed.
+    /// Prints data to standard output, without the control sequences a terminal would obey.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         self.print_bytes(&match self.global.json {
             true => escaped_json(text),
@@ -322,7 +326,7 @@ impl Context {
         })
     }
 
-    /// Prints what may be long as [`Self::print`], on a terminal through the user's pager.
+    /// Prints text as [`Self::print`] does, on a terminal through the user's pager.
     pub(crate) fn page(&self, text: &str) -> anyhow::Result<()> {
         if self.global.json || !std::io::stdout().is_terminal() {
             return self.print(text);
@@ -331,7 +335,7 @@ impl Context {
         self.page_with(&git::settings::own_pager(self.git()?)?, &text)
     }
 
-    /// Prints what was cleaned, on a terminal through this pager.
+    /// Prints text that is already free of control sequences, on a terminal through `pager`.
     pub(crate) fn page_with(&self, pager: &str, text: &str) -> anyhow::Result<()> {
         if gate::is_pager(pager) && std::io::stdout().is_terminal() {
             let text = ascii::on_terminal(text);
@@ -343,8 +347,7 @@ impl Context {
         self.print_bytes(text)
     }
 
-    /// Prints the content of a file: to a terminal laid out and as [`Self::page`], to anything else
-    /// as it is.
+    /// Prints the content of a file: formatted and paged on a terminal, otherwise unchanged.
     pub(crate) fn print_file(&self, text: &str, is_markdown: bool) -> anyhow::Result<()> {
         if !std::io::stdout().is_terminal() {
             return self.print_bytes(text);
@@ -356,7 +359,8 @@ impl Context {
         }
     }
 
-    /// Prints what was cleaned, or what no terminal shows, byte for byte.
+    /// Prints text unchanged: it is free of control sequences, or standard output is not a
+    /// terminal.
     pub(crate) fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let text = match std::io::stdout().is_terminal() {
             true => ascii::on_terminal(text),

@@ -1,4 +1,4 @@
-//! What `--help` shows beside clap's own: the commands in groups, and examples of each.
+//! Additions to clap's `--help`: the commands in groups, and examples of each command.
 
 use std::fmt::Write as _;
 
@@ -80,10 +80,10 @@ const EXAMPLES: [(&str, &[&str]); 31] = [
     ("man", &["git cowork man --install", "git cowork man merge"]),
 ];
 
-/// Where what a command is about begins.
+/// Column at which a command's description begins.
 const ABOUT: usize = 15;
 
-/// What each exit code says.
+/// Meaning of each exit code.
 pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (0, "done, or nothing to do"),
     (1, "the session failed: draft limit reached, stuck in a loop, checks fail, aborted"),
@@ -99,8 +99,8 @@ pub(crate) fn examples(name: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(command, _)| *command == name).map_or(&[], |(_, lines)| lines)
 }
 
-/// The command line with the commands in groups, and examples in each command's long help; and what
-/// to do where git would find no manual.
+/// Adds the groups of commands, the examples in each command's long help, and a hint about the
+/// manual, which git cannot find unless it is installed.
 pub(crate) fn explained(command: Command, has_manual: bool, screen: Option<usize>) -> Command {
     let style = *command.get_styles().get_header();
     let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());

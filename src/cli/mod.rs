@@ -1,7 +1,7 @@
-//! The command line: the commands and where each of them is run; `commands/X.rs` is `git cowork X`.
+//! The command line: parses it and runs the command; `commands/X.rs` is `git cowork X`.
 //!
-//! Everything that reads the environment or knows about terminals happens in this room; below it
-//! only resolved values go down.
+//! Only this module reads the environment and uses terminals; it passes resolved values to the
+//! other modules.
 
 mod args;
 mod bash;
@@ -54,13 +54,14 @@ enum Command {
     New(new::NewArgs),
     /// Start a change request for a delivered session, on its own branch
     Modify(modify::ModifyArgs),
-    /// Make a session of a branch that was written by hand: review, check and deliver it
+    /// Turn a branch written by hand into a session: review, check and deliver it
     ///
-    /// The branch stays where it is, and its commits stay as they are: the session's own commits come on
-    /// top of them, on a branch of the session. The plan is drafted from the commits, a task each, by the
-    /// program and without a model; fixup! commits go with the commit they fix, merges stand for no task.
-    /// A person decides on that plan as on any other. Then the code is checked, judged and delivered as
-    /// if the session had written it. Work that the plan names beyond the commits is done by the model.
+    /// The branch and its commits are not changed: the session's commits go on top of them, on the
+    /// session's own branch. git-cowork drafts the plan from the commits, without a model: each
+    /// commit becomes a task, fixup! commits belong to the commit they fix, merges are left out.
+    /// You review that plan like any other. Then the code is checked, reviewed and delivered as if
+    /// the session had written it. The model only does tasks of the plan that the commits do not
+    /// contain.
     Adopt(adopt::AdoptArgs),
     /// Address reviewers' comments on a delivered session
     Feedback(feedback::FeedbackArgs),
@@ -69,7 +70,9 @@ enum Command {
     Resume(resume::ResumeArgs),
     /// Rewind to before a stage; the abandoned work is kept as an attempt
     Revert(revert::RevertArgs),
-    /// Restore an attempt or an archived session
+    /// Restore an attempt or an archived session  An attempt is a tip that a session left when
+    /// revert, --goto-stage, restore, abort or delete moved or removed its branch. git cowork log
+    /// lists the attempts of a session with their numbers.
     Restore(restore::RestoreArgs),
     /// Undo the last revert, goto, restore, abort or delete
     Undo(undo::UndoArgs),
@@ -105,42 +108,46 @@ enum Command {
     Log(log::LogArgs),
     /// Follow a run from another terminal
     ///
-    /// Prints the last steps, then each new one, and where the run is, until it ends. On a terminal it
-    /// shows the draft at each gate, too, where you may pass it or give feedback, the menu of a stage that
-    /// cannot continue, questions about your files and proposed facts: the first answer counts, here or at
-    /// the run's own terminal.
+    /// Prints the last steps, then each new step and the progress of the run, until the run ends.
+    /// On a terminal you can also answer here: pass the draft at a gate or give feedback, choose
+    /// from the menu of a stage that cannot continue, answer questions about your files and
+    /// proposed facts. The first answer counts, whether given here or at the run's own terminal.
     Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
-    /// Tell why a line is there: its commit, task, feature, requirement and idea, and who passed it
+    /// Explain why a line exists: its commit, task, feature, requirement and idea, and who passed
+    /// it
     ///
-    /// Lines are followed as git blame -w -C does it: over moves, copies and changes of white space, into
-    /// the commits that a squash was made of where those are still here. Where only the session can be
-    /// known, and where a person or a hook wrote a line, or somebody before any session, it says so.
+    /// Follows lines like git blame -w -C: over moves, copies and changes of white space, and into
+    /// the commits of a squash merge if they still exist. Also shows if only the session is known,
+    /// if a person or a hook wrote the line, or if the line is older than all sessions.
     ///
-    /// Without LINE the file is told by ranges of lines, then how many lines each requirement has. With
-    /// --session the file is meant as that session has it, else as it is in the working tree.
+    /// Without LINE, explains the file by ranges of lines, then counts the lines of each
+    /// requirement. With --session, reads the file at that session's tip, otherwise in the working
+    /// tree.
     Why(why::WhyArgs),
-    /// Trace requirements to the features, tasks, commits and lines that came of them
+    /// Trace requirements to the features, tasks, commits and lines that implement them
     ///
-    /// The lines are those that still stand in what is checked out, where that has the session, else at
-    /// the session's tip. A requirement without a line is named with the reason. With ID it is about one
-    /// requirement, feature, component or task.
+    /// Shows the lines that still exist in the checked-out commit if it contains the session,
+    /// otherwise at the session's tip. A requirement without lines is listed with the reason. With
+    /// ID, traces one requirement, feature, component or task.
     Trace(trace::TraceArgs),
     /// List the models that the configured servers offer, and those that run on this machine
     Models,
     /// List all settings with their values and where they come from
     ///
-    /// Keys to model servers are shown as "(set)". What the project's file sets and nobody has accepted
-    /// with git cowork trust is listed as ignored. Outside of a repository your own settings are listed.
+    /// API keys are shown as "(set)". Settings in the project's file that you have not accepted
+    /// with git cowork trust are listed as ignored. Outside a repository, only settings that apply
+    /// to all repositories are listed.
     Config(config::ConfigArgs),
     /// Check everything sessions need, and say how to fix what is missing
     ///
-    /// Each model server is asked one small question, the forge whether you are signed in, each for at
-    /// most 10 s. Nothing is changed. On a terminal you are asked whether to compare the project's
-    /// tests in the sandbox and outside of it; without one only --compare does that.
+    /// Sends one small request to each model server and checks that you are signed in to the forge;
+    /// waits at most 10 s for each. Changes nothing. On a terminal, offers to run the project's
+    /// tests inside and outside the sandbox and to compare the results; without a terminal, use
+    /// --compare.
     ///
-    /// Exits with 0 where there is no problem, also with warnings, and with 4 where there is one.
+    /// Exits with 4 if there is a problem, otherwise with 0, even if there are warnings.
     Doctor(commands::doctor::DoctorArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),
@@ -158,7 +165,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it tells what history says, and nothing of a working tree.
+    /// True if the command reads only history, not the working tree.
     fn reads_history(&self) -> bool {
         use Command::{Diff, List, Log, Show, Status, Trace, Why};
         matches!(self, Diff(_) | List(_) | Log(_) | Show(_) | Status(_) | Trace(_) | Why(_))
@@ -171,7 +178,8 @@ pub fn main() -> ExitCode {
         return code;
     }
     terminal::sudden_end::watch_panics();
-    // A shell that completes calls us back, and gets its answer here.
+    // A shell's completion script runs this program again; that run prints candidates and exits
+    // here.
     let completed = || complete::completed(Cli::command());
     let completion = clap_complete::CompleteEnv::with_factory(completed);
     completion.var(completions::VARIABLE).shells(completions::SHELLS).complete();
@@ -206,7 +214,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Help says `git cowork`; the command itself keeps its name, which completions are made from.
+/// The command line whose help shows `git cowork`; completions need the name `git-cowork`.
 fn command() -> clap::Command {
     let screen = std::io::stdout().is_terminal().then(stdout_columns);
     help::explained(Cli::command().bin_name("git cowork"), man::is_installed(), screen)
@@ -252,7 +260,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
     }
 }
 
-/// Somebody closed our standard output (`git cowork list | head`): a quiet end.
+/// True if the reader closed standard output (`git cowork list | head`), which is not an error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,18 +1,18 @@
-//! This program as the helper that confines a command.
+//! Runs this program as the helper that confines a command.
 
 use std::process::ExitCode;
 
 use crate::workspace::HELPER_WORD;
 
-/// Runs as the helper, when that is what this process is. To be called before anything else, while
-/// there is one thread.
+/// Runs the helper if this process was started as one. Must be called before anything else, while
+/// there is only one thread.
 pub(crate) fn run() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     args.next().filter(|word| word == HELPER_WORD)?;
     Some(help(&args.collect::<Vec<_>>()))
 }
 
-/// As a shell says that a command could not be run.
+/// The exit code with which a shell reports that a command could not be run.
 const NOT_RUN: u8 = 126;
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What a word of the command line that means nothing was probably meant to be.
+//! Suggests a valid word for a wrong one on the command line.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::nearest::nearest;
 use crate::shell_quote::quoted;
 
-/// The error with a way on: the command line with the candidate nearest to the wrong word in its
-/// place, or, where nothing is near, what else says which words there are.
+/// Adds a hint to the error: the command line with the nearest candidate instead of the wrong word,
+/// or `otherwise` if no candidate is near.
 pub(crate) fn hinted<'a>(
     error: Error,
     wrong: &str,
@@ -21,7 +21,7 @@ pub(crate) fn hinted<'a>(
     }
 }
 
-/// The command line that was given, with one word put right.
+/// The command line of this process, with one word corrected.
 pub(crate) fn corrected(wrong: &str, right: &str) -> String {
     corrected_in(std::env::args_os().skip(1), wrong, right)
 }
@@ -39,7 +39,7 @@ fn corrected_in(args: impl Iterator<Item = OsString>, wrong: &str, right: &str) 
     line
 }
 
-/// `wrong`, `wrong=value`, `--option=wrong` and `wrong@stage` put right.
+/// Corrects `wrong`, `wrong=value`, `--option=wrong` and `wrong@stage`.
 fn replaced(arg: &str, wrong: &str, right: &str) -> Option<String> {
     let rest =
         arg.strip_prefix(wrong).filter(|rest| rest.is_empty() || rest.starts_with(['=', '@']));

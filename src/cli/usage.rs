@@ -1,4 +1,4 @@
-//! What is wrong with a command line, said as every other error is: what, and one way on.
+//! Reports a wrong command line like every other error: what is wrong, and one hint.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::suggest::{corrected, hinted};
 use crate::error::{Error, Kind};
 
-/// Help and version are answers, the rest is exit 2. Who asked for JSON gets the error as an
-/// event, though the option could not be parsed.
+/// Prints help or the version, or reports an error and returns 2. With `--json` the error is an
+/// event, even though the options could not be parsed.
 pub(super) fn answer(command: &clap::Command, error: &clap::Error, args: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print();
@@ -46,7 +46,7 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
             }
         }
         ErrorKind::UnknownArgument => {
-            Error::usage(format!("'{wrong}' is one word too many")).hint(help)
+            Error::usage(format!("unexpected argument '{wrong}'")).hint(help)
         }
         ErrorKind::InvalidValue => {
             let value = text(error, ContextKind::InvalidValue);
@@ -77,15 +77,15 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
         }
         ErrorKind::TooManyValues => {
             let value = text(error, ContextKind::InvalidValue);
-            Error::usage(format!("'{value}' is one word too many")).hint(help)
+            Error::usage(format!("unexpected argument '{value}'")).hint(help)
         }
         _ => Error::usage(first_lines(error)).hint(help),
     }
 }
 
-/// What people may type for a command.
+/// Names and aliases of all commands but `hook`.
 fn names(command: &clap::Command) -> Vec<&str> {
-    // Git's words for what has another name here are not listed, but typed.
+    // Includes the hidden aliases `approve` and `abort`, which users may type.
     let typed = command.get_subcommands().filter(|command| command.get_name() != "hook");
     typed
         .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()))
@@ -96,7 +96,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
     error.get(kind).map(ToString::to_string).unwrap_or_default()
 }
 
-/// Clap's own sentence, on one line.
+/// Clap's own message, on one line.
 fn first_lines(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines: Vec<&str> =
@@ -105,7 +105,7 @@ fn first_lines(error: &clap::Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
-/// How the command is written.
+/// The usage line of the command.
 fn usage(error: &clap::Error) -> Option<String> {
     let text = error.render().to_string();
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "))?;

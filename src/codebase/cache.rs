@@ -1,13 +1,13 @@
-//! What files were found to hold, kept by the name of their content: only what is new is taken apart,
-//! and of a repository too large for one look the next ones go on where the last one ended.
+//! Caches the symbols of files by the name of their content: only new content is parsed, and in a
+//! repository too large for one look, the next looks continue where the last one stopped.
 //!
-//! One file of JSON lines, replaced as a whole, what was used last first. It is a help and nothing
-//! else: where it is missing, broken or of another release, everything is read again; of two
-//! processes at once the last one's stays. Lines are read one at a time, and what a look needs of
-//! them again is read again.
+//! One file of JSON lines, always replaced as a whole, with the lines used last first. It only
+//! saves time: if it is missing, broken or from another release, everything is parsed again; if two
+//! processes write it, the last one wins. Lines are read one at a time, and read again when a look
+//! needs them again.
 //!
-//! Without a file, what this process has found of a few files stays in memory: a session looks at the
-//! same ones before every task.
+//! Without a file, the symbols of a few files stay in memory for this process: a session looks at
+//! the same files before every task.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -22,13 +22,13 @@ use serde::{Deserialize, Serialize};
 use super::parse::Symbols;
 use crate::languages::syntaxes;
 
-/// Raised when [`Symbols`] or how they are found changes.
+/// Increased when [`Symbols`] changes, or how they are found.
 const FORMAT: u32 = 2;
-/// Bytes of the largest file that is read, and written.
+/// Maximum bytes of the file, when read and when written.
 const SIZE_MAX: u64 = 32 * 1024 * 1024;
-/// Bytes that are kept in memory where there is no file.
+/// Maximum bytes kept in memory if there is no file.
 const MEMORY_MAX: usize = 4 * 1024 * 1024;
-/// Bytes of the longest line: the most symbols of a file, and some more.
+/// Maximum bytes of a line: enough for the most symbols of a file.
 const LINE_MAX: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -43,16 +43,16 @@ struct Line {
 /// Lines by blob and language.
 type Lines = HashMap<(String, &'static str), Vec<u8>>;
 
-/// What was found without a file to keep it in.
+/// Symbols found without a file to store them in.
 static IN_MEMORY: LazyLock<Mutex<Lines>> = LazyLock::new(Mutex::default);
 
-/// Where a line is.
+/// Location of a line.
 enum Place {
-    /// In the file as it was.
+    /// In the existing file.
     Kept { at: u64, length: u64 },
-    /// In the file of this look.
+    /// In the file with this look's additions.
     New { at: u64, length: u64 },
-    /// In memory: it could not be written.
+    /// In memory, because it could not be written.
     Here(Vec<u8>),
 }
 
@@ -60,15 +60,16 @@ enum Place {
 pub(super) struct Cache<'a> {
     path: Option<&'a Path>,
     kept: Option<File>,
-    /// What this look adds, until it is over. It has no name, so that nothing is left of it.
+    /// The lines added by this look. An unnamed temporary file, so that nothing remains of it.
     new: Option<File>,
-    /// Bytes in there.
+    /// Bytes in `new`.
     written: u64,
     places: HashMap<(String, &'static str), Place>,
 }
 
 impl<'a> Cache<'a> {
-    /// Tells what it has of these contents (by blob and language); what cannot be read is not there.
+    /// Opens the cache and visits the symbols it has for these contents (by blob and language). An
+    /// unreadable cache counts as empty.
     pub(super) fn open(
         path: Option<&'a Path>,
         wanted: &HashSet<(&str, &'static str)>,
@@ -107,7 +108,7 @@ impl<'a> Cache<'a> {
         Self { path, kept, new: None, written: 0, places }
     }
 
-    /// Adds what a content was found to hold.
+    /// Adds the symbols of a content.
     pub(super) fn add(&mut self, blob: &str, language: &'static str, symbols: Symbols) {
         let line =
             Line { format: FORMAT, blob: blob.to_owned(), language: language.to_owned(), symbols };
@@ -130,7 +131,7 @@ impl<'a> Cache<'a> {
         self.places.insert((line.blob, language), place);
     }
 
-    /// What a content was found to hold in this look or before; nothing when it is not there any more.
+    /// The symbols of a content, from this look or an earlier one; empty if they are gone.
     pub(super) fn get(&self, blob: &str, language: &'static str) -> Symbols {
         let part = |file: &Option<File>, at: u64, length: u64| {
             let mut file = file.as_ref()?;
@@ -148,7 +149,8 @@ impl<'a> Cache<'a> {
         line.map(|line| line.symbols).unwrap_or_default()
     }
 
-    /// Replaces the file by what this look added, what it used and, as far as there is room, the rest.
+    /// Replaces the file with the lines that this look added, those it used and, if there is room,
+    /// the others.
     pub(super) fn save(self) {
         if self.path.is_none() {
             self.keep_in_memory();
@@ -157,7 +159,7 @@ impl<'a> Cache<'a> {
         if self.written == 0 {
             return;
         }
-        // It would only have made the next time quicker.
+        // A failure only makes the next look slower.
         if let Err(error) = self.replace() {
             cannot_be_kept(&error);
         }
@@ -176,8 +178,8 @@ impl<'a> Cache<'a> {
     }
 
     fn replace(mut self) -> anyhow::Result<()> {
-        let path = self.path.context("nowhere to keep it")?;
-        let dir = path.parent().context("a file without a folder")?;
+        let path = self.path.context("no cache path")?;
+        let dir = path.parent().context("the cache path has no parent directory")?;
         let mut file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("writing in {}", dir.display()))?;
         let mut room = SIZE_MAX.saturating_sub(self.written);
@@ -213,10 +215,10 @@ impl Place {
 }
 
 fn cannot_be_kept(error: &dyn std::fmt::Display) {
-    tracing::warn!("the symbols that were found cannot be kept: {error:#}");
+    tracing::warn!("cannot save the symbol cache: {error:#}");
 }
 
-/// Tells where each whole line of this release begins, and its bytes without the line's end.
+/// Visits each complete line of this release, with its position and its bytes without the line end.
 fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     if file.rewind().is_err() {
         return;
@@ -226,7 +228,8 @@ fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     loop {
         line.clear();
         let read = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).unwrap_or(0);
-        // What follows a line that is too long, or was not written to its end, is nothing we wrote.
+        // git-cowork does not write lines that are too long or incomplete: ignore everything after
+        // one.
         let Some(whole) = line.strip_suffix(b"\n") else { return };
         if names_of(whole).is_some() {
             visit(at, whole);
@@ -235,7 +238,7 @@ fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     }
 }
 
-/// Blob and language of a line, without reading what comes after them.
+/// Blob and language of a line, without parsing the rest.
 fn names_of(line: &[u8]) -> Option<(&str, &'static str)> {
     let begin = format!("{{\"format\":{FORMAT},\"blob\":\"");
     let rest = line.strip_prefix(begin.as_bytes())?;
@@ -257,7 +260,7 @@ mod tests {
         symbols
     }
 
-    /// Opens it, and says which of these blobs it knows.
+    /// Opens the cache, and returns which of these blobs it contains.
     fn open<'a>(path: &'a Path, blobs: &[&str]) -> (Cache<'a>, Vec<String>) {
         let wanted = blobs.iter().flat_map(|blob| [(*blob, "rust"), (*blob, "c")]).collect();
         let mut found = Vec::new();
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_comes_back_and_nonsense_does_not() {
+    fn cached_symbols_are_read_back_and_invalid_lines_are_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/symbols.jsonl");
         let (mut cache, found) = open(&path, &["b1"]);
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn later_looks_add_to_it_and_what_was_not_used_goes_first() {
+    fn later_looks_add_lines_and_unused_lines_are_dropped_first() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("symbols.jsonl");
         for blob in ["old", "older"] {
@@ -305,7 +308,7 @@ mod tests {
         let (mut cache, found) = open(&path, &["old"]);
         assert_eq!(found.len(), 1);
         cache.add("new", "c", symbols("new"));
-        // Another process has been there meanwhile.
+        // Another process has replaced the file meanwhile.
         let other = dir.path().join("other");
         std::fs::write(&other, "").unwrap();
         std::fs::rename(other, &path).unwrap();
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_known_all_the_same() {
+    fn symbols_that_cannot_be_saved_are_still_known() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         std::fs::write(&file, "x").unwrap();

@@ -1,5 +1,5 @@
-//! The grammars, which are packed in the binary (see `build.rs`) and unpacked when their language
-//! is first met.
+//! The grammars, which are compressed in the binary (see `build.rs`) and decompressed when their
+//! language first occurs.
 
 use std::sync::OnceLock;
 
@@ -7,13 +7,13 @@ use tree_sitter_language::LanguageFn;
 
 use crate::languages::grammars::grammars;
 
-/// Where a grammar expects its tables, and how many bytes they are.
+/// A function that returns where a grammar expects its tables, and their size in bytes.
 type Room = unsafe extern "C" fn(size: *mut usize) -> *mut u8;
 
 macro_rules! unpacked {
     ($($name:literal: $package:ident::$original:ident, $sources:literal;)*) => {
-        /// The grammar of this name, unpacked once in a process; `None` when its tables are not what
-        /// was packed, or there is none of that name.
+        /// The grammar of this name, decompressed once per process; `None` if its tables are not
+        /// what was compressed, or if there is no such grammar.
         pub(super) fn grammar(name: &str) -> Option<tree_sitter::Language> {
             match name {
                 $($name => {
@@ -25,8 +25,9 @@ macro_rules! unpacked {
                     }
                     static FILLED: OnceLock<bool> = OnceLock::new();
                     let tables = include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".tables"));
-                    // SAFETY: the room is this grammar's; nobody reads it before it is filled, or
-                    // fills it twice, since the function of the grammar is called nowhere else.
+                    // SAFETY: the room belongs to this grammar; nothing reads it before it is
+                    // filled, or fills it twice, since the grammar's function is called nowhere
+                    // else.
                     let filled = *FILLED.get_or_init(|| unsafe { fill(room, tables) });
                     // SAFETY: the tree-sitter command has generated this function.
                     filled.then(|| unsafe { LanguageFn::from_raw(parser) }.into())
@@ -39,13 +40,13 @@ macro_rules! unpacked {
 
 grammars!(unpacked);
 
-/// Inflates the tables into their room, which they fill.
+/// Decompresses the tables into their room; they must fill it exactly.
 ///
 /// # Safety
-/// Nobody else may use the room meanwhile.
+/// Nothing else may use the room meanwhile.
 unsafe fn fill(room: Room, tables: &[u8]) -> bool {
     let mut size = 0;
-    // SAFETY: the room is as large as it says, is never moved, and nobody else uses it.
+    // SAFETY: the room has the size that it reports, is never moved, and nothing else uses it.
     let room = unsafe {
         let begin = room(&raw mut size);
         std::slice::from_raw_parts_mut(begin, size)

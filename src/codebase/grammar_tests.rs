@@ -1,4 +1,4 @@
-//! Tests of [`super`]: an unpacked grammar is the one its crate brings.
+//! Tests of [`super`]: a decompressed grammar equals the one in its crate.
 
 use tree_sitter::{Language as Grammar, Parser};
 
@@ -10,7 +10,7 @@ macro_rules! originals {
     };
 }
 
-/// The name of a grammar, as its crate brings it, and a text.
+/// The name of a grammar, the original from its crate, and a text.
 fn originals() -> Vec<(&'static str, LanguageFn, &'static str)> {
     let text = |name: &str| TEXTS.iter().find(|(of, _)| *of == name).unwrap().1;
     let all: &[(&str, LanguageFn)] = &grammars!(originals);
@@ -100,7 +100,7 @@ fn every_state_knows_the_same_symbols() {
                 assert_eq!(ours.next_state(state, symbol), theirs.next_state(state, symbol));
             }
         }
-        // As many as there are in tables that are not empty.
+        // Enough entries to show that the tables are not empty.
         assert!(entries > count * 5, "{name}: {entries} entries in {count} states");
     }
 }
@@ -123,7 +123,7 @@ fn every_text_has_the_same_tree() {
             tree
         };
         assert!(!same(text).contains("ERROR"), "{name}: {}", same(text));
-        // Damaged, so that states are met that no right text leads to.
+        // Damaged texts reach parser states that correct texts do not.
         for at in 0..text.len() {
             same(&format!("{}{}", &text[..at], &text[at + 1..]));
             same(&text[..at]);

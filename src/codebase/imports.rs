@@ -1,26 +1,26 @@
-//! What a file says it takes from others, as ends of paths: `git/files` for `use crate::git::files`,
-//! for `from git.files import x` and for `#include "git/files.h"`.
+//! The imports of a file as path suffixes: `git/files` for `use crate::git::files`, for `from
+//! git.files import x` and for `#include "git/files.h"`.
 //!
-//! A guess from lines, good enough to decide what is read first; who really uses what the symbols
-//! tell.
+//! They are guessed from lines, which is good enough to decide what to read first; the symbols show
+//! what is really used.
 
 use std::collections::BTreeSet;
 
 use crate::languages::{self, Imports};
 
-/// Lines of a file that are looked at.
+/// Maximum lines of a file that are read.
 const LINES: usize = 400;
-/// Ends taken from one file at most.
+/// Maximum suffixes from one file.
 const ENDS: usize = 200;
-/// Longer lines import nothing a person wrote.
+/// Longer lines are not imports that a person wrote.
 const LINE_MAX: usize = 300;
 
-/// Whether some language's imports have this property.
+/// True if the imports of some language have this property.
 fn any(has: impl Fn(&Imports) -> bool) -> bool {
     languages::ALL.iter().any(|language| has(&language.imports))
 }
 
-/// The ends of paths, without their extension and in lower case, that a text imports.
+/// The path suffixes that a text imports, in lower case and without extension.
 pub(super) fn ends(text: &str) -> BTreeSet<String> {
     let mut ends = BTreeSet::new();
     for line in text.lines().take(LINES).filter(|line| line.len() <= LINE_MAX) {
@@ -30,7 +30,8 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
         {
             continue;
         }
-        // `a::b`, `a.b`, `a/b` and `./a` alike; what is in braces or after a space is another name.
+        // `a::b`, `a.b`, `a/b` and `./a` are equal; text in braces or after a space is another
+        // name.
         let inner = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
         for name in line.split(|c: char| !inner(c)) {
             let parts: Vec<String> = name
@@ -40,10 +41,10 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
                     !part.is_empty() && !any(|imports| imports.words.contains(&part.as_str()))
                 })
                 .collect();
-            // The last part may be an extension, or what is in the file.
+            // The last part may be an extension, or a name inside the file.
             for count in [parts.len(), parts.len().saturating_sub(1)] {
                 let whole = parts[..count].join("/");
-                // How a module or a package is called begins elsewhere than its path.
+                // A module's or package's name may start at another folder than its path.
                 let shorter = tails(&whole).skip(1).filter(|tail| tail.contains('/'));
                 for end in std::iter::once(whole.as_str()).chain(shorter) {
                     if !end.is_empty() && ends.len() < ENDS {
@@ -56,7 +57,7 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
     ends
 }
 
-/// Whether one of these ends names a file, or the folder it stands for.
+/// True if one of these suffixes names a file, or the folder it stands for.
 pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
     if ends.is_empty() {
         return false;
@@ -65,7 +66,7 @@ pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let whole = path.strip_suffix(extension).unwrap_or(&path).trim_end_matches('.');
-    // A package of Go is a folder; the standard library's have one word.
+    // A Go package is a folder; packages of the standard library have only one word.
     let of = languages::of_file(&path);
     let by_folder = of.is_some_and(|language| language.imports.package_is_folder);
     let package = |end: &str| by_folder && end.contains('/');
@@ -74,7 +75,7 @@ pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
         || tails(folder).any(|end| (for_folder || package(end)) && ends.contains(end))
 }
 
-/// A path, and what is left of it below each of its folders.
+/// A path, and its suffixes after each of its folders.
 pub(super) fn tails(path: &str) -> impl Iterator<Item = &str> {
     let below = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
     std::iter::once(path).chain(below).filter(|tail| !tail.is_empty())
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_imported_is_found_by_the_end_of_its_path() {
+    fn imports_are_found_by_path_suffix() {
         for (line, path) in [
             ("#include <linux/clk.h>", "include/linux/clk.h"),
             ("#include \"clk-core.h\"", "drivers/clk/clk-core.h"),

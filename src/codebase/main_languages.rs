@@ -1,10 +1,10 @@
-//! Which languages a project is written in.
+//! The languages that a project is written in.
 
 use super::worth::is_own;
 use crate::languages::shown_by;
 
-/// The languages these files are written in, by their names, the most files first; one that has less
-/// than a fifth of them is left out.
+/// The names of the languages of these files, the most frequent first; languages with less than a
+/// fifth of the files are left out.
 pub fn main_languages<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
     let own = paths.into_iter().filter(|path| is_own(path));
@@ -30,7 +30,7 @@ mod tests {
         assert_eq!(main_languages(paths.iter().copied()), ["node", "rust"]);
         paths.extend(["tools/x.py"]);
         paths.extend(["node_modules/a.java"; 9]);
-        // Of these nothing could be said.
+        // Files in languages that git-cowork does not know.
         paths.extend(["a.kt", "b.sh", "c.php", "composer.json"]);
         assert_eq!(main_languages(paths), ["node", "rust"]);
         assert_eq!(main_languages(["README.md"]), Vec::<&str>::new());

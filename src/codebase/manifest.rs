@@ -1,4 +1,4 @@
-//! The manifests of a project: what it is called, what it depends on, what can be run.
+//! The manifests of a project: its name, its dependencies, its commands.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,36 +7,37 @@ use super::worth::{is_own, is_trial};
 use super::{Source, is_odd, plain};
 use crate::languages::{self, Language};
 
-/// Manifests shown at most.
+/// Maximum number of manifests shown.
 const SHOWN: usize = 4;
-/// Bytes of all together.
+/// Maximum bytes of all together.
 const ROOM: usize = 6_000;
-/// Bytes of one at the top, and of one of a part.
+/// Maximum bytes of a manifest at the top, and of one in a subdirectory.
 const AT_THE_TOP: usize = 4_000;
 const OF_A_PART: usize = 600;
-/// Files that may be one and are remembered: some are too large, or not here.
+/// Maximum number of candidates to remember: some are too large, or missing.
 const LOOKED_AT: usize = 24;
-/// Manifests deeper than this belong to parts.
+/// Deeper manifests belong to parts of the project.
 const DEPTH_MAX: usize = 2;
-/// A manifest larger than this is data.
+/// Larger manifests are data.
 const SIZE_MAX: u64 = 64 * 1024;
-/// Targets of a makefile shown at most.
+/// Maximum targets of a makefile shown.
 const TARGETS: usize = 40;
 
-/// What any project may have, after the manifests of languages.
+/// A manifest that any project may have; it comes after those of languages.
 const MAKEFILE: &str = "Makefile";
 
-/// What of the files told so far may be a manifest or the README: little, however many there are.
+/// Candidates for manifests and README among the files added so far: few, however many files there
+/// are.
 #[derive(Default)]
 pub struct Manifests {
-    /// By depth, kind and path; with the content.
+    /// By depth, kind and path; the value is the content.
     found: BTreeMap<(usize, usize, String), String>,
-    /// Markdown before others; with the content.
+    /// Markdown first; the value is the content.
     readmes: BTreeMap<(bool, String), String>,
 }
 
 impl Manifests {
-    /// One file more.
+    /// Adds a file.
     pub fn add(&mut self, path: &str, content: &str) {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let depth = path.matches('/').count();
@@ -61,9 +62,9 @@ impl Manifests {
         }
     }
 
-    /// The manifests nearest to the top, each with its text and how many bytes of it may be shown: of a
-    /// makefile its targets, of JSON what is not indentation. Those at the top come whole before any
-    /// of a part.
+    /// The manifests nearest to the top, each with its text and the maximum bytes to show: for a
+    /// makefile its targets, for JSON the content without indentation. All at the top come before
+    /// any in a subdirectory.
     ///
     /// # Errors
     /// They cannot be read.
@@ -96,7 +97,7 @@ impl Manifests {
         Ok(shown)
     }
 
-    /// The README at the top, with its name, not yet cut; `None` where there is none.
+    /// The README at the top, with its name, not yet shortened; `None` if there is none.
     ///
     /// # Errors
     /// It cannot be read.
@@ -115,8 +116,8 @@ impl Manifests {
     }
 }
 
-/// Which of several manifests says more, the least first; none for another file. A language's first
-/// manifest comes before any other's second.
+/// The rank of a manifest, lower is better; `None` for other files. The first manifests of all
+/// languages come before any second one.
 fn rank(name: &str) -> Option<usize> {
     let of = |language: &Language| language.manifests.iter().position(|known| *known == name);
     let found = languages::ALL.iter().enumerate();
@@ -125,7 +126,7 @@ fn rank(name: &str) -> Option<usize> {
     found.next().or_else(|| (name == MAKEFILE).then_some(usize::MAX))
 }
 
-/// Text without what moves a cursor or hides other text.
+/// Text without characters that move the cursor or hide other text.
 fn visible(text: &str) -> String {
     text.chars().filter(|c| "\n\t".contains(*c) || !is_odd(*c)).collect()
 }
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn those_at_the_top_come_first_and_vendored_ones_never() {
+    fn manifests_at_the_top_come_first_and_vendored_ones_are_left_out() {
         let big = " ".repeat(70_000);
         let files = [
             ("CMakeLists.txt", big.as_str()),

@@ -1,4 +1,4 @@
-//! The map of a code base: the definitions most used, file by file, within a budget.
+//! The map of a code base: the most used definitions, file by file, within a budget.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,50 +12,50 @@ use super::rank::{Place, Ranked, rank, words, words_from};
 use super::wanted::{Wanted, wanted};
 use super::worth::{FILE_MAX, is_trial, is_written};
 
-/// Files that are ranked at most: the nearest to the work in hand.
+/// Maximum number of ranked files: those nearest to the current work.
 const FILES: usize = 4_000;
-/// Names these may define and use together.
+/// Maximum number of names that these files define and use.
 const NAMES: usize = 400_000;
-/// Bytes that one look takes apart, which is what it waits for. What it does not reach the next ones
-/// do.
+/// Maximum bytes that one look parses, which limits its time. The next looks parse the rest.
 const BYTES: usize = 3 * 1024 * 1024;
-/// Definitions of one file before others had their turn.
+/// Definitions of one file that are shown before the other files get their turn.
 const FIRST_TURN: usize = 8;
-/// What of the room the files have that the work in hand names, whoever uses them: one of so many.
+/// The share of the files' room for definitions in files that the work names: one part in this
+/// many.
 const NAMED: usize = 3;
-/// Bytes kept free for the line that says what was left out.
+/// Bytes reserved for the line about what was left out.
 const LAST_LINE: usize = 120;
 
-/// What the map is made of.
+/// The input of the map.
 pub struct Map<'a> {
     /// All tracked files, or those of interest.
     pub source: &'a dyn Source,
-    /// Where what was found may be kept.
+    /// Path of the cache, if there is one.
     pub cache: Option<&'a Path>,
-    /// The work in hand, in words: what it names comes first.
+    /// The description of the current work: what it names comes first.
     pub about: &'a str,
-    /// Files that are shown whole elsewhere.
+    /// Files that are shown completely elsewhere.
     pub shown: &'a [&'a str],
 }
 
-/// What a look at a code base found.
+/// The symbols found in a code base.
 #[derive(Default)]
 pub struct Symbols {
-    /// The definitions most used: files, the most used first, each with lines of `LINE: head`. Tests,
-    /// examples and the like are left out unless the work in hand names them. Empty where nothing is
-    /// defined in a known language.
+    /// The most used definitions: files, the most used first, each with lines of `LINE: head`.
+    /// Tests, examples and similar code are left out unless the current work names them. Empty if
+    /// no file in a known language defines anything.
     pub most_used: String,
-    /// The definitions that the work in hand names, as they are written.
+    /// The complete text of the definitions that the current work names.
     pub named: String,
 }
 
-/// The definitions most used and those that are named, each in at most so many bytes.
+/// The most used definitions and the named ones, each within its budget in bytes.
 ///
-/// Of a repository that is too large for one look, the files nearest to the work in hand are taken
-/// apart; with a cache, later looks know these and go on with the next ones.
+/// If the repository is too large for one look, the files nearest to the current work are parsed;
+/// with a cache, later looks know these and continue with the next ones.
 ///
 /// # Errors
-/// The files cannot be read, or the program was asked to stop.
+/// The files cannot be read, or git-cowork was asked to stop.
 pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Result<Symbols> {
     let (wanted, all) = wanted(map.source, &words_from(map.about, 3), FILES)?;
     let Found { files, cache, gone } = found(map, &wanted)?;
@@ -104,18 +104,18 @@ pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Res
     Ok(Symbols { most_used: out.trim_end().to_owned(), named })
 }
 
-/// What is known of the files that are wanted.
+/// The known symbols of the wanted files.
 struct Found<'a> {
-    /// Those that were taken apart, now or before, by path.
+    /// Files that were parsed, now or earlier, sorted by path.
     files: Vec<(usize, Ranked)>,
     cache: Cache<'a>,
-    /// Those that are too large, or not here.
+    /// Number of files that are too large or missing.
     gone: usize,
 }
 
 fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     let mentions = words(map.about);
-    // One content may have several names.
+    // Files with the same content.
     let mut of: HashMap<(&str, &'static str), Vec<usize>> = HashMap::new();
     for (at, file) in wanted.iter().enumerate() {
         of.entry((file.content.as_str(), file.syntax.name)).or_default().push(at);
@@ -172,23 +172,23 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     Ok(Found { files, cache, gone })
 }
 
-/// What is shown, and the words it takes.
+/// The files to show, and the text of their definitions.
 struct Shown<'a> {
     files: &'a [Ranked],
-    /// Whether the work in hand names a file.
+    /// True if the current work names a file.
     named: &'a dyn Fn(&Ranked) -> bool,
-    /// Of files that were looked at again.
+    /// Symbols of files that were read again.
     symbols: HashMap<u32, parse::Symbols>,
     read: &'a dyn Fn(&Ranked) -> parse::Symbols,
 }
 
-/// Definitions to be shown, by file.
+/// Definitions to show, by file.
 type Chosen = Vec<(u32, Vec<u32>)>;
 
 impl Shown<'_> {
-    /// What fits: a few of each file that is named; then the most used first, a few of each file
-    /// before the rest of any. Files in the order of their best definition, definitions in the order
-    /// of the file.
+    /// Chooses what fits: first a few definitions of each named file; then the most used ones, a
+    /// few of each file before the rest of any. Files are in the order of their best definition,
+    /// definitions in the order of the file.
     fn choose(&mut self, places: &[Place], room: usize) -> Chosen {
         let mut chosen: Chosen = Vec::new();
         let mut at: HashMap<u32, usize> = HashMap::new();
@@ -213,7 +213,7 @@ impl Shown<'_> {
                     break;
                 }
                 if used + cost > room {
-                    // What is less used would fill the gap with what matters less.
+                    // Stop here: filling the gap would add less important definitions.
                     return sorted(chosen);
                 }
                 used += cost;
@@ -229,7 +229,7 @@ impl Shown<'_> {
         sorted(chosen)
     }
 
-    /// A definition's line; empty where what was kept of it has gone meanwhile.
+    /// A definition's line; empty if its cached symbols are gone.
     fn line(&mut self, place: Place) -> String {
         let (file, read) = (&self.files[place.file as usize], self.read);
         let symbols = self.symbols.entry(place.file).or_insert_with(|| read(file));

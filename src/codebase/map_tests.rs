@@ -20,7 +20,7 @@ fn map(project: &[(&str, &str)], about: &str, budget: usize) -> String {
 }
 
 #[test]
-fn files_with_the_heads_of_what_is_most_used() {
+fn most_used_definitions_are_listed_by_file() {
     let text = map(&PROJECT, "", 2_000);
     assert_eq!(
         text,
@@ -33,7 +33,7 @@ fn files_with_the_heads_of_what_is_most_used() {
 }
 
 #[test]
-fn no_budget_is_exceeded_and_a_cut_is_said() {
+fn no_budget_is_exceeded_and_omissions_are_reported() {
     let mut many = Vec::new();
     for n in 0..200 {
         many.push((format!("src/f{n}.rs"), format!("pub fn name_{n}() {{ name_{}(); }}\n", n / 2)));
@@ -50,7 +50,7 @@ fn no_budget_is_exceeded_and_a_cut_is_said() {
 }
 
 #[test]
-fn what_is_no_source_of_the_project_is_left_out() {
+fn files_that_are_not_project_source_are_left_out() {
     let long = "x".repeat(300_000);
     let project = [
         ("vendor/a.rs", "pub fn vendored() {}"),
@@ -63,7 +63,7 @@ fn what_is_no_source_of_the_project_is_left_out() {
 }
 
 #[test]
-fn only_what_changed_is_read_again() {
+fn only_changed_files_are_read_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("symbols.jsonl");
     let with = |project: &[(&str, &str)]| {
@@ -86,7 +86,7 @@ fn only_what_changed_is_read_again() {
 fn a_repository_too_large_for_one_look_is_read_where_the_idea_points() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("symbols.jsonl");
-    // Almost three times what one look takes apart, most of it one comment that is quickly read.
+    // Almost three times what one look parses, mostly a comment that is parsed quickly.
     let filler =
         format!("/*\n{}*/\n", "nothing that defines anything, line by line\n".repeat(5_000));
     let mut project = Vec::new();
@@ -132,7 +132,7 @@ fn tests_are_shown_only_when_they_are_named() {
 }
 
 #[test]
-fn what_the_work_names_is_shown_as_it_is_written() {
+fn named_definitions_are_shown_in_full() {
     let fields = "pub struct Store {\n    path: PathBuf,\n    open: bool,\n}\n";
     let store = format!(
         "use x;\n\n{fields}\nimpl Store {{\n    fn close(&self) {{\n        end()\n    }}\n}}\n"

@@ -1,14 +1,14 @@
-//! What a code base holds, in the few thousand bytes a model can be shown of it: its tree in
-//! short, its manifests, and a map of its symbols, the most used first.
+//! Describes a code base in the few thousand bytes that a model can be shown: a short tree, the
+//! manifests, and a map of the symbols, the most used first.
 //!
-//! Knows the languages only: it is told which files there are, one after the other, and how their bytes are read.
-//! What it answers depends on nothing else, so that the same commit is described in the same bytes,
-//! on every machine. Two things could differ: what is read with a time limit ([`parse`]), which then
-//! counts as without symbols; and of a repository too large for one look, how much earlier looks
-//! have taken apart ([`symbols`]).
+//! This module knows only languages: its caller lists the files one after the other and reads their
+//! bytes. The result depends on nothing else, so the same commit gives the same bytes on every
+//! machine, with two exceptions: parsing has a time limit ([`parse`]), after which a file counts as
+//! one without symbols; and in a repository too large for one look, the result depends on how much
+//! earlier looks have parsed ([`symbols`]).
 //!
-//! Everything in here may come from a hostile repository: sizes, counts, depth and time are
-//! bounded, and no control character passes.
+//! The repository may be hostile: sizes, counts, depth and time are bounded, and control characters
+//! are removed.
 
 mod cache;
 mod grammar;
@@ -31,18 +31,18 @@ pub use map::{Map, Symbols, symbols};
 pub use named::FileNames;
 pub use tree::{Tree, tree};
 
-/// Tracked regular files, so many that nobody holds them all.
+/// Tracked regular files: possibly too many to hold all in memory.
 pub trait Source {
-    /// Tells path (from the top, with `/`) and content of each, always in the same order, while
-    /// `visit` wants more; the content by the name it is asked for with.
+    /// Visits the path (from the top, with `/`) and the content's name of each file, always in the
+    /// same order, until `visit` breaks. The name is the one to pass to [`Self::each_content`].
     ///
     /// # Errors
     /// They cannot be listed.
     fn each_file(&self, visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>)
     -> anyhow::Result<()>;
 
-    /// Tells the bytes of these contents, in their order, while `visit` wants more; `None` for one
-    /// that is not there or has more bytes than `most`.
+    /// Visits the bytes of these contents, in order, until `visit` breaks; `None` for one that is
+    /// missing or has more than `most` bytes.
     ///
     /// # Errors
     /// They cannot be read, or `visit` fails.
@@ -54,7 +54,7 @@ pub trait Source {
     ) -> anyhow::Result<()>;
 }
 
-/// Whether a file is code or text, as far as its name tells: no key, no picture, no data.
+/// True if a file is code or text according to its name: not a key, picture or data.
 pub fn is_source_or_text(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let known =
@@ -62,12 +62,12 @@ pub fn is_source_or_text(path: &str) -> bool {
     known && !path.chars().any(is_odd)
 }
 
-/// A name as it may stand in a prompt: one line, nothing that moves a cursor or hides text.
+/// A name for a prompt: one line, without characters that move the cursor or hide text.
 fn plain(name: &str) -> String {
     if name.chars().any(is_odd) { name.escape_debug().to_string() } else { name.to_owned() }
 }
 
-/// Control characters, line separators, and what turns the direction of writing around.
+/// Control characters, line separators, and characters that change the writing direction.
 fn is_odd(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -82,10 +82,10 @@ mod testing {
 
     use super::Source;
 
-    /// Files, their contents named by their digest.
+    /// Files whose contents are named by their digest.
     pub(super) struct Files<'a> {
         files: Vec<(&'a str, &'a str, String)>,
-        /// How many contents were told.
+        /// Number of contents that were read.
         pub(super) read: Cell<usize>,
     }
 

@@ -1,4 +1,4 @@
-//! What the work in hand names, as it is written: files by their names, definitions by theirs.
+//! Finds the files and definitions that the current work names, and the text of these definitions.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,18 +8,18 @@ use super::parse::{Definition, Symbols};
 use super::worth::FILE_MAX;
 use super::{Source, is_odd};
 
-/// Bytes of the longest definition; of a longer one the beginning is shown.
+/// Maximum bytes of a definition; a longer one is cut.
 const LONGEST: usize = 2_500;
-/// A name that more definitions have is nobody's.
+/// A name with more definitions is too common to show.
 const DEFINERS_MAX: usize = 3;
-/// Shorter names may mean anything.
+/// Shorter names are ambiguous.
 const SHORTEST: usize = 4;
 
-/// The files that a text names, by their paths or the ends of these.
+/// The files that a text names, by their paths or path suffixes.
 pub struct FileNames<'a>(Vec<&'a str>);
 
 impl<'a> FileNames<'a> {
-    /// Those of a text: its words with a dot inside.
+    /// The file names in a text: its words with a dot inside.
     pub fn of(about: &'a str) -> Self {
         let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
         let words = about.split(|c: char| !inner(c));
@@ -27,7 +27,7 @@ impl<'a> FileNames<'a> {
         Self(words.filter(|word| word.contains('.')).collect())
     }
 
-    /// Whether a file is among them.
+    /// True if a file is among them.
     pub fn has(&self, path: &str) -> bool {
         self.0.iter().any(|name| {
             path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
@@ -35,7 +35,7 @@ impl<'a> FileNames<'a> {
     }
 }
 
-/// A definition that is named.
+/// A definition that the work names.
 struct Place {
     path: String,
     content: String,
@@ -44,7 +44,7 @@ struct Place {
     name: String,
 }
 
-/// The definitions that the work in hand names.
+/// The definitions that the current work names.
 pub(super) struct Named {
     names: BTreeSet<String>,
     budget: usize,
@@ -57,7 +57,7 @@ impl Named {
         Self { names, budget, places: Vec::new() }
     }
 
-    /// Notes those of a file.
+    /// Adds the named definitions of a file.
     pub(super) fn look_into(&mut self, path: &str, content: &str, symbols: Symbols) {
         let named = |defined: &Definition| self.names.contains(&defined.name);
         let found: Vec<Definition> = symbols.defines.into_iter().filter(named).collect();
@@ -70,7 +70,7 @@ impl Named {
         }));
     }
 
-    /// Their texts, as many as fit.
+    /// Their texts, as many as fit into the budget.
     pub(super) fn text(self, source: &dyn Source) -> anyhow::Result<String> {
         let Self { budget, places, .. } = self;
         let common = |place: &&Place| {
@@ -91,7 +91,7 @@ impl Named {
     }
 }
 
-/// `PATH, lines A-B` and the lines.
+/// `PATH, lines A-B` and these lines.
 fn part_of(place: &Place, text: &str) -> String {
     let Place { path, first, last, .. } = place;
     let mut lines = String::new();
@@ -112,8 +112,7 @@ fn part_of(place: &Place, text: &str) -> String {
     out
 }
 
-/// The words of a text that can only be names: with `_`, with a capital letter, or called like a
-/// function.
+/// The words of a text that can only be names: with `_`, with a capital letter, or followed by `(`.
 fn names_in(about: &str) -> BTreeSet<String> {
     let inner = |c: char| c.is_alphanumeric() || c == '_';
     let mut names = BTreeSet::new();
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_are_no_names() {
+    fn plain_words_are_not_names() {
         let names = names_in("Make Store::open_it() list todos; call drain() and add.");
         assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Make", "Store", "drain", "open_it"]);
     }

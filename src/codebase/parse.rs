@@ -1,8 +1,8 @@
-//! One file taken apart: what it defines, and which names it uses.
+//! Parses one file: what it defines, and which names it uses.
 //!
-//! One pass over the syntax tree, without recursion: the depth of a hostile file costs memory that
-//! its size bounds, and never the stack. A file that takes too long is given up and counts as one
-//! without symbols.
+//! It visits the syntax tree once, without recursion: a hostile file's depth costs memory bounded
+//! by its size, but no stack. A file that takes too long is given up and counts as one without
+//! symbols.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -15,18 +15,18 @@ use super::grammar::grammar;
 use super::is_odd;
 use crate::languages::{Shape, Syntax};
 
-/// How long one file may take to be parsed. A large one takes some 50 ms.
+/// Time limit to parse one file. A large one takes some 50 ms.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// So many files that take too long are no accident: no further one is taken apart.
+/// After this many files that took too long, no further file is parsed.
 const GIVEN_UP: u32 = 3;
-/// Bytes of a signature shown.
+/// Maximum bytes of a signature.
 const SIGNATURE: usize = 110;
-/// Bytes of the longest name.
+/// Maximum bytes of a name.
 const NAME_MAX: usize = 60;
-/// Definitions and names taken from one file at most.
+/// Maximum definitions and names from one file.
 const DEFINITIONS: usize = 500;
 const USES: usize = 3_000;
-/// How deep a C declarator is looked into.
+/// Maximum depth in a C declarator.
 const DECLARATORS: usize = 12;
 
 /// Something a file defines.
@@ -35,25 +35,25 @@ pub(super) struct Definition {
     pub(super) name: String,
     /// The type it belongs to, possibly empty.
     pub(super) owner: String,
-    /// Its head, in one line.
+    /// Signature of the definition, in one line.
     pub(super) signature: String,
-    /// Where it begins, from 1.
+    /// First line of the definition, from 1.
     pub(super) line: usize,
-    /// Its last line.
+    /// Last line of the definition.
     pub(super) end: usize,
 }
 
-/// What is known of a file.
+/// The symbols of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Symbols {
     /// In the order of the file.
     pub(super) defines: Vec<Definition>,
-    /// Distinct names that it calls, imports or speaks of as types, sorted; those called as methods
-    /// with a dot before them. Others are mostly its own variables.
+    /// Distinct names that it calls, imports or uses as types, sorted; methods have a leading dot.
+    /// Other names are mostly its own variables.
     pub(super) uses: BTreeSet<String>,
 }
 
-/// The parsers of a run, one a grammar.
+/// The parsers of a run, one per grammar.
 pub(super) struct Parsers {
     of: HashMap<&'static str, (Parser, Vec<Class>)>,
     patience: Duration,
@@ -67,7 +67,7 @@ impl Default for Parsers {
 }
 
 impl Parsers {
-    /// Takes a file apart; `None` when it was not tried, because others took too long.
+    /// Parses a file; `None` if it was skipped, because others took too long.
     pub(super) fn parse(&mut self, syntax: &'static Syntax, text: &str) -> Option<Symbols> {
         if self.given_up >= GIVEN_UP {
             return None;
@@ -109,15 +109,15 @@ impl Parsers {
     }
 }
 
-/// What a node is to us, by the number of its kind: comparing names at each node takes longer than
-/// parsing.
+/// The role of a node, by the number of its kind: comparing names at each node would take longer
+/// than parsing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Nothing but what is in it.
+    /// A node without a role of its own; only its children matter.
     Other,
-    /// A name; of a type, as far as the grammar knows.
+    /// A name; of a type, if the grammar can tell.
     Name { of_type: bool },
-    /// It is one of the language's shapes.
+    /// One of the language's shapes.
     Of(Shape),
 }
 
@@ -135,15 +135,15 @@ fn classes(syntax: &Syntax, grammar: &tree_sitter::Language) -> Vec<Class> {
     (0..u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX)).map(class).collect()
 }
 
-/// A definition or implementation that is not left yet.
+/// A definition or implementation around the current node.
 struct Scope {
-    /// How deep in the tree.
+    /// Depth in the tree.
     depth: usize,
-    /// The type that what is in it belongs to, possibly empty.
+    /// The type that its contents belong to, possibly empty.
     owner: String,
-    /// What is in it is local.
+    /// True if definitions in the scope are local.
     local: bool,
-    /// It names what is defined elsewhere.
+    /// True if the scope imports names that are defined elsewhere.
     imports: bool,
 }
 
@@ -153,9 +153,10 @@ struct Walk<'a, 'tree> {
     text: &'a str,
     symbols: Symbols,
     scopes: Vec<Scope>,
-    /// The nodes above the one in hand: asking a node for its parent begins at the root each time.
+    /// The nodes above the current one: tree-sitter searches a node's parent from the root each
+    /// time.
     above: Vec<Node<'tree>>,
-    /// Where the names of definitions begin: there they are not used.
+    /// Positions of the names of definitions, which do not count as uses.
     named: BTreeSet<usize>,
 }
 
@@ -221,7 +222,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         self.scopes.push(scope);
     }
 
-    /// The node of the name that is defined, if something is.
+    /// The node with the defined name, if there is one.
     fn name_in(&self, node: Node<'tree>, shape: Shape) -> Option<Node<'tree>> {
         match shape {
             Shape::TypeWithBody => {
@@ -239,7 +240,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         if let Some(name) = node.child_by_field_name("name") {
             return Some(name);
         }
-        // C: the name is inside of what says how it is used.
+        // C: the name is inside nested declarators.
         let mut at = node.child_by_field_name("declarator")?;
         let mut function = false;
         for _ in 0..DECLARATORS {
@@ -258,7 +259,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         if !is_name(text) || self.symbols.defines.len() >= DEFINITIONS {
             return;
         }
-        // The word before it belongs to it: `export`, `const`, `type`.
+        // The declaration around it belongs to it: `export`, `const`, `type`.
         let outer = self.above.last().filter(|outer| {
             matches!(
                 outer.kind(),
@@ -272,7 +273,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             .or_else(|| value.and_then(|value| value.child_by_field_name("body")));
         let mut end = body.map_or(node.end_byte(), |body| body.start_byte());
         if self.syntax.bodies_by_brace && body.is_none() {
-            // The fields of a type are its body, under another name.
+            // The fields of a type are its body, under another field name.
             end = self
                 .text
                 .get(begin..end)
@@ -306,7 +307,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The text up to where a body begins, as one short line.
+    /// The text before a body, as one short line.
     fn head(&self, begin: usize, end: usize) -> String {
         let text = self.text.get(begin..end).unwrap_or_default();
         let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Tests of [`super`]: what each language defines, and what hostile files do.
+//! Tests of [`super`]: the definitions of each language, and hostile files.
 
 use super::*;
 use crate::languages::syntax_of;
@@ -168,7 +168,7 @@ fn hostile_files_are_bounded_and_harmless() {
 }
 
 #[test]
-fn after_some_files_that_take_too_long_none_is_taken_apart() {
+fn after_several_slow_files_no_more_are_parsed() {
     let mut parsers = Parsers { patience: Duration::ZERO, ..Parsers::default() };
     let text = "fn a() {}\n".repeat(1_000);
     let (_, rust) = syntax_of("a.rs").unwrap();

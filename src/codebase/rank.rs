@@ -1,9 +1,9 @@
-//! Which definitions matter most: those that many files use, more so when these files are much
-//! used themselves, and when the work in hand speaks of them.
+//! Ranks definitions: those used by many files are important, more so if these files are much used
+//! themselves, and if the current work mentions them.
 //!
-//! A file passes its weight on to the files that define the names it uses (as pages do by links);
-//! a definition gets what is passed on by its name. Names that many files define tell nothing, a
-//! `new` or a `get` least of all.
+//! A file passes its weight on to the files that define the names it uses (like pages with links);
+//! a definition gets what is passed on by its name. Names that many files define, such as `new` or
+//! `get`, say nothing.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -11,34 +11,34 @@ use std::collections::{BTreeSet, HashMap};
 use super::parse::{Definition, Symbols};
 use crate::languages::Language;
 
-/// A name that more files define is nobody's.
+/// A name defined in more files is ignored.
 const DEFINERS_MAX: usize = 5;
-/// Rounds; the order no longer changes much after some ten.
+/// Number of rounds; the order hardly changes after about ten.
 const ROUNDS: usize = 20;
-/// What of a file's weight is passed on.
+/// Share of a file's weight that is passed on.
 const DAMPING: f64 = 0.85;
-/// How much more a name or a file weighs that the work in hand mentions.
+/// Factor for a name or a file that the current work mentions.
 const MENTIONED: f64 = 10.0;
-/// How much a test or an example weighs beside code.
+/// Factor for a test or an example.
 const TRIAL: f64 = 0.3;
-/// How much a name weighs that says little: a short one, a single plain word.
+/// Factor for a name that says little: a short one, or a single plain word.
 const MINOR: f64 = 0.2;
-/// How much a method's name weighs beside a function's or a type's.
+/// Factor for a method's name, compared to a function's or a type's.
 const METHOD: f64 = 0.1;
 
-/// A name in few bytes: what its letters amount to, and what is known of it besides. Two names that
-/// amount to the same would count as one; nothing worse follows.
+/// A name in few bytes: a hash of its letters, and flags. Two names with the same hash count as
+/// one, which does no other harm.
 #[derive(Clone, Copy, Debug)]
 struct Name(u64);
 
 impl Name {
-    /// The work in hand mentions it.
+    /// The current work mentions it.
     const MENTIONED: u64 = 1;
-    /// Of a definition: others that use the name mean something else.
+    /// Flag of a definition: other files that use the name mean something else.
     const PRIVATE: u64 = 2;
-    /// Of one that is used: it says little.
+    /// Flag of a used name: it says little.
     const MINOR: u64 = 2;
-    /// Of one that is used: whose method it is cannot be seen, it may well be the language's own.
+    /// Flag of a used name: a method whose type is unknown; it may belong to the language itself.
     const METHOD: u64 = 4;
     const ALL: u64 = 7;
 
@@ -57,14 +57,14 @@ impl Name {
     }
 }
 
-/// A file to be ranked: what ranking needs of it, without the words.
+/// A file to be ranked, with only the data that ranking needs.
 pub(super) struct Ranked {
     pub(super) path: String,
-    /// Files use names of their own language only.
+    /// Files use only names of their own language.
     language: &'static str,
-    /// Tests and examples, of which nothing is shown before code.
+    /// Tests and examples, which come after code.
     pub(super) trial: bool,
-    /// The work in hand names it.
+    /// The current work names it.
     mentioned: bool,
     /// In the order of the file.
     defines: Vec<Name>,
@@ -72,7 +72,7 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// `mentions` are the words of what is to be done.
+    /// `mentions` are the words that describe the current work.
     pub(super) fn new(
         path: &str,
         language: &'static Language,
@@ -106,33 +106,33 @@ impl Ranked {
         }
     }
 
-    /// Whether it defines something that the work in hand mentions.
+    /// True if it defines something that the current work mentions.
     pub(super) fn defines_mentioned(&self) -> bool {
         self.defines.iter().any(|name| name.is(Name::MENTIONED))
     }
 
-    /// How many names it takes to rank it.
+    /// The number of names needed to rank it.
     pub(super) fn names(&self) -> usize {
         self.defines.len() + self.uses.len()
     }
 }
 
-/// A definition: which file's, which of its definitions.
+/// A definition: the index of its file, and its index in that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file: u32,
     pub(super) definition: u32,
 }
 
-/// A file passes this share of its weight on to another, by this name.
+/// A file passes this share of its weight on to another file, by this name.
 struct Link {
     to: u32,
     name: u64,
     share: f64,
 }
 
-/// Every definition, the most used first, then those nobody else uses in the order of the files
-/// (tests last).
+/// All definitions, the most used first, then those that no other file uses in the order of the
+/// files (tests last).
 pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
     let links = links(files);
     let own = files.iter().map(|file| {
@@ -177,7 +177,7 @@ fn in_order(files: &[Ranked], a: Place, b: Place) -> Ordering {
     order(a).cmp(&order(b))
 }
 
-/// Who passes how much to whom, and by which name.
+/// The links of each file to the files that define the names it uses.
 fn links(files: &[Ranked]) -> Vec<Vec<Link>> {
     let definers = definers(files);
     let of = |at: usize, file: &Ranked| {
@@ -203,7 +203,7 @@ fn links(files: &[Ranked]) -> Vec<Vec<Link>> {
     files.iter().enumerate().map(|(at, file)| of(at, file)).collect()
 }
 
-/// Which files define a name: sorted, each once.
+/// The files that define each name: sorted, without duplicates.
 fn definers(files: &[Ranked]) -> Vec<(&'static str, u64, u32)> {
     let mut definers = Vec::new();
     for (at, file) in (0..).zip(files) {
@@ -215,14 +215,14 @@ fn definers(files: &[Ranked]) -> Vec<(&'static str, u64, u32)> {
     definers
 }
 
-/// The weights of the files after some rounds of passing on; `own` is what they begin with.
+/// The weights of the files after all rounds; `own` are the initial weights.
 fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
     let all: f64 = own.iter().sum();
     let own: Vec<f64> = own.into_iter().map(|weight| weight / all).collect();
     let sums: Vec<f64> = links.iter().map(|own| own.iter().map(|link| link.share).sum()).collect();
     let mut weights = own.clone();
     for _ in 0..ROUNDS {
-        // What files pass on that use nobody goes to all.
+        // The weight of files that use no others is distributed to all.
         let idle: f64 =
             weights.iter().zip(&sums).filter(|(_, sum)| **sum == 0.0).map(|(w, _)| w).sum();
         let mut next: Vec<f64> =
@@ -237,7 +237,7 @@ fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
     weights
 }
 
-/// True for what its language keeps for the file: others that use the name mean something else.
+/// True if the language keeps the name private to the file: others that use it mean something else.
 fn is_private(defined: &Definition, language: &Language, traits: &BTreeSet<&str>) -> bool {
     let Definition { name, owner, signature, .. } = defined;
     (language.is_private)(name, owner, signature) && !traits.contains(owner.as_str())
@@ -247,7 +247,7 @@ fn is_minor(name: &str) -> bool {
     name.chars().all(char::is_lowercase) || name.starts_with('_') || name.len() < 4
 }
 
-/// True when the work in hand names the file, its stem, or a directory it is in.
+/// True if the current work names the file, its path or its stem.
 fn is_mentioned_path(path: &str, mentions: &BTreeSet<String>) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -255,12 +255,12 @@ fn is_mentioned_path(path: &str, mentions: &BTreeSet<String>) -> bool {
     [path.as_str(), name, stem].iter().any(|part| mentions.contains(*part))
 }
 
-/// The words of a text that may be names: as they stand, in lower case, without what surrounds them.
+/// The words of a text that may be names: in lower case, without surrounding punctuation.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     words_from(text, 4)
 }
 
-/// The same with words of so many bytes at least.
+/// Like [`words`], with words of at least this many bytes.
 pub(super) fn words_from(text: &str, least: usize) -> BTreeSet<String> {
     let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
     text.split(|c: char| !inner(c))
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use crate::languages::syntax_of;
 
-    /// The names of what these files define, in their order.
+    /// The names of all definitions in these files, in ranked order.
     fn ranked(files: &[(&str, &str)], about: &str) -> Vec<String> {
         let parse = |(path, text): &(&str, &str)| {
             Parsers::default().parse(syntax_of(path).unwrap().1, text).unwrap()
@@ -303,7 +303,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_many_use_comes_first_and_tests_last() {
+    fn the_most_used_definitions_come_first_and_tests_last() {
         let names = ranked(&FILES, "");
         assert_eq!(names[..3], ["widely", "often", "seldom"], "{names:?}");
         assert_eq!(names.last().map(String::as_str), Some("tries"), "{names:?}");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_work_speaks_of_comes_first() {
+    fn mentioned_names_come_first() {
         assert_eq!(ranked(&FILES, "Make `seldom` faster.")[0], "seldom");
         let names = ranked(&FILES, "Look into d.rs, please.");
         assert!(
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_everybody_defines_tell_nothing() {
+    fn names_with_many_definitions_are_ignored() {
         let paths: Vec<String> = (0..8).map(|n| format!("{n}.rs")).collect();
         let mut files: Vec<(&str, &str)> =
             paths.iter().map(|path| (path.as_str(), "pub fn common() { common() }")).collect();

@@ -1,47 +1,47 @@
-//! The tree of a repository in a few bytes: every file where that fits, else its directories with
-//! how many files they hold, opened from the top down as far as there is room.
+//! The tree of a repository in a few bytes: every file if they fit, else the directories with their
+//! numbers of files, from the top down as far as there is room.
 //!
-//! Paths come one after the other, in any order. What is kept grows with the directories, not with
-//! the files: names that could not be shown are only counted.
+//! Paths may be added in any order. Memory grows with the number of directories, not of files:
+//! names that cannot be shown are only counted.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::plain;
 
-/// Bytes kept free for the line that says what was left out.
+/// Bytes reserved for the line about what was left out.
 const LAST_LINE: usize = 140;
-/// The top.
+/// The index of the top directory.
 const ROOT: usize = 0;
 
-/// A directory: what lies right in it.
+/// A directory and its direct contents.
 #[derive(Default)]
 struct Directory {
     name: Box<str>,
     above: usize,
     depth: usize,
-    /// Files in it and below.
+    /// Files in it and below it.
     count: usize,
-    /// Files right in it.
+    /// Files directly in it.
     files: usize,
-    /// Their names, as they are shown; none where they are too long to be.
+    /// The names of these files, as shown; empty if they are too long to be shown.
     names: Vec<Box<str>>,
-    /// Bytes of the names with what stands between them.
+    /// Bytes of the names, with separators.
     length: usize,
     directories: Vec<usize>,
 }
 
-/// The files of a repository in at most so many bytes, as they are told.
+/// The files of a repository, added one by one, in a limited number of bytes.
 pub struct Tree {
     budget: usize,
     directories: Vec<Directory>,
     known: HashMap<(usize, Box<str>), usize>,
-    /// All paths, as long as they fit.
+    /// All paths, as long as they fit into the budget.
     list: Option<Vec<Box<str>>>,
     /// Bytes of that list.
     length: usize,
 }
 
-/// The files of a repository in at most `budget` bytes: [`Tree`] of paths that are at hand.
+/// The files of a repository in at most `budget` bytes: [`Tree`] for a list of paths.
 pub fn tree(paths: &[&str], budget: usize) -> String {
     let mut tree = Tree::new(budget);
     paths.iter().for_each(|path| tree.add(path));
@@ -49,13 +49,13 @@ pub fn tree(paths: &[&str], budget: usize) -> String {
 }
 
 impl Tree {
-    /// One without files yet.
+    /// An empty tree.
     pub fn new(budget: usize) -> Self {
         let directories = vec![Directory::default()];
         Self { budget, directories, known: HashMap::new(), list: Some(Vec::new()), length: 0 }
     }
 
-    /// One file more.
+    /// Adds a file.
     pub fn add(&mut self, path: &str) {
         self.list_too(path);
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -67,7 +67,7 @@ impl Tree {
         }
         let (budget, directory) = (self.budget, &mut self.directories[at]);
         directory.files += 1;
-        // Names that do not fit are never shown, whatever else is.
+        // Names that do not fit are never shown.
         if directory.length <= budget {
             let name = plain(name);
             directory.length += name.len() + ", ".len();
@@ -83,15 +83,15 @@ impl Tree {
         let shown = plain(path).len() + 1;
         list.push(path.into());
         self.length += shown;
-        // The last line has no end.
+        // The last line has no line end.
         if self.length > self.budget + 1 {
             self.list = None;
         }
     }
 
-    /// The directory of this name in another one.
+    /// The directory of this name in another one; it is created if missing.
     fn below(&mut self, above: usize, name: &str) -> usize {
-        // The paths come sorted: mostly it is the newest.
+        // Paths mostly come sorted, so it is usually the last one.
         if let Some(last) = self.directories[above].directories.last()
             && *self.directories[*last].name == *name
         {
@@ -113,11 +113,11 @@ impl Tree {
         at
     }
 
-    /// What is shown; `(none yet)` when there are no files.
+    /// The text; `(none yet)` if there are no files.
     ///
-    /// A repository that does not fit is shown as directories, those at the top first and of one
-    /// depth the fullest first; then the names of the files that lie right in them, in the same
-    /// order. The last line says that something is missing.
+    /// A repository that does not fit is shown as directories, from the top down, at each depth the
+    /// ones with the most files first; then the names of the files directly in them, in the same
+    /// order. The last line says if something is missing.
     pub fn text(mut self) -> String {
         if self.directories[ROOT].count == 0 {
             return "(none yet)".to_owned();
@@ -139,7 +139,7 @@ impl Tree {
             unnamed: 0,
         };
         shown.name_files(ROOT, "", self.budget / 3);
-        // Breadth first; of one depth the fullest first.
+        // Breadth first; at each depth, the directories with the most files first.
         let mut level = vec![ROOT];
         let mut closed = 0;
         let mut open: Vec<(usize, String)> = Vec::new();
@@ -152,7 +152,7 @@ impl Tree {
                     format!("{}/ ({})", plain(path), number(self.directories[*at].count))
                 };
                 let cost = |child: &(usize, String)| line(child).len() + 1;
-                // One directory with very many others in it must not take all the room.
+                // A directory with very many subdirectories must not take all the room.
                 let whole = children.iter().map(cost).sum::<usize>() <= shown.room;
                 let least = if whole || parent == ROOT { 0 } else { self.budget / 2 };
                 for child in children {
@@ -200,8 +200,8 @@ impl Tree {
         (std::cmp::Reverse(self.directories[*at].count), path)
     }
 
-    /// The directories in a directory, with their paths; in place of one that holds one directory and
-    /// nothing else, that.
+    /// The subdirectories of a directory, with their paths; one that contains only a single
+    /// directory is replaced by that directory.
     fn children(&self, parent: usize) -> Vec<(usize, String)> {
         let last = |mut at: usize| {
             while let ([only], 0) =
@@ -225,19 +225,19 @@ impl Tree {
     }
 }
 
-/// What is shown so far.
+/// The lines shown so far.
 struct Shown<'a> {
     tree: &'a Tree,
-    /// Bytes that are left.
+    /// Remaining bytes.
     room: usize,
-    /// What each shown directory's line says, by its path; the root's stands first.
+    /// The line of each shown directory, by its path; the root's is first.
     lines: BTreeMap<String, String>,
-    /// Files whose names are not shown.
+    /// Number of files whose names are not shown.
     unnamed: usize,
 }
 
 impl Shown<'_> {
-    /// Adds the names of the files right in a directory to its line, all of them or none.
+    /// Adds the names of all files directly in a directory to its line, or none if they do not fit.
     fn name_files(&mut self, at: usize, path: &str, most: usize) {
         let directory = &self.tree.directories[at];
         if directory.files == 0 {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_directories_the_fullest_are_shown() {
+    fn the_fullest_of_many_directories_are_shown() {
         let mut paths: Vec<String> =
             (0..400).map(|n| format!("crates/c{n:03}/src/lib.rs")).collect();
         paths.extend((0..9).map(|n| format!("crates/c333/src/{n}.rs")));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_shares_long_folders_is_not_cut() {
+    fn files_in_one_long_folder_are_not_cut() {
         let paths: Vec<String> =
             (0..20).map(|n| format!("a-folder-with-a-long-name/another/{n}")).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();

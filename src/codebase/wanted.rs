@@ -1,5 +1,5 @@
-//! Which files are taken apart first: those the work in hand names, those beside them, those they
-//! import, then the rest. The files are told several times over rather than held.
+//! Chooses the files to parse first: those that the current work names, those in the same folders,
+//! those they import, then the rest. The files are listed several times instead of kept in memory.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -10,39 +10,39 @@ use super::worth::{FILE_MAX, is_own, is_trial};
 use super::{Source, is_odd};
 use crate::languages::{Language, Syntax, syntax_of};
 
-/// A word that more files go by tells nothing about any of them.
+/// A word that matches more files says nothing about any of them.
 const COMMON: usize = 400;
-/// Files whose imports are looked at.
+/// Maximum number of named files whose imports are read.
 const IMPORTERS: usize = 32;
 
-/// How near a file is to the work in hand, the nearest first.
+/// Distance of a file to the current work; the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Near {
-    /// Its path, the end of it, its name or its stem is said.
+    /// The work names its path, the end of it, its name or its stem.
     Named,
-    /// A folder it is in is said, or a part of its stem.
+    /// The work names one of its folders, or a part of its stem.
     Partly,
-    /// It is in the folder of one that is named.
+    /// The file is in the same folder as a named file.
     Beside,
-    /// One that is named imports it.
+    /// A named file imports the file.
     Imported,
-    /// Named by a word that very many go by.
+    /// The file matches only words that match very many files.
     Commonly,
     Not,
 }
 
-/// The order in which files are taken apart: no two are equal.
+/// The order in which files are parsed: no two are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
     near: Near,
-    /// How many files go by the word that names it: the fewer the better.
+    /// Number of files that the matching word names: fewer is better.
     common: usize,
     trial: bool,
     depth: usize,
     path: String,
 }
 
-/// A file that is to be taken apart.
+/// A file to be parsed.
 pub(super) struct Wanted {
     order: Order,
     pub(super) content: String,
@@ -55,7 +55,7 @@ impl Wanted {
         &self.order.path
     }
 
-    /// Whether the work in hand names it.
+    /// True if the current work names it.
     pub(super) fn is_named(&self) -> bool {
         self.order.near == Near::Named
     }
@@ -81,11 +81,11 @@ impl Ord for Wanted {
     }
 }
 
-/// The `most` files that matter most to what `words` say, in their order, and how many there are in
-/// all.
+/// The `most` files that are nearest to the `words` of the current work, in order, and the number
+/// of all files.
 ///
 /// # Errors
-/// The files cannot be told or read.
+/// The files cannot be listed or read.
 pub(super) fn wanted(
     source: &dyn Source,
     words: &BTreeSet<String>,
@@ -101,7 +101,7 @@ pub(super) fn wanted(
     let mut first = nearest(source, &aim, most)?;
     let named = first.iter().filter(|file| file.order.near == Near::Named).take(IMPORTERS);
     let named: Vec<&str> = named.map(|file| file.content.as_str()).collect();
-    // Where all find room their order does not matter.
+    // If all files fit, their order does not matter.
     if !named.is_empty() && all > most {
         source.each_content(&named, FILE_MAX, &mut |_, bytes| {
             let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
@@ -114,12 +114,12 @@ pub(super) fn wanted(
 }
 
 fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Vec<Wanted>> {
-    // The last of them on top.
+    // A max-heap: the last file is on top.
     let mut heap: BinaryHeap<Wanted> = BinaryHeap::new();
     each(source, |path, content, (language, syntax)| {
         let (near, common) = aim.at(path);
         let (trial, depth) = (is_trial(path), path.matches('/').count());
-        // Of most files nothing need be held.
+        // Most files are skipped here without an allocation.
         let later = |last: &Wanted| {
             let Order { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
             (near, common, trial, depth, path) >= (*n, *c, *t, *d, p.as_str())
@@ -136,7 +136,7 @@ fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Ve
     Ok(heap.into_sorted_vec())
 }
 
-/// The files that can be taken apart, as far as their names tell.
+/// The files that can be parsed, according to their names.
 fn each(
     source: &dyn Source,
     mut visit: impl FnMut(&str, &str, (&'static Language, &'static Syntax)),
@@ -152,23 +152,23 @@ fn each(
     })
 }
 
-/// What the work in hand speaks of.
+/// The words of the current work, and what they match.
 struct Aim<'a> {
     words: Vec<(&'a str, Word)>,
-    /// Folders of the files that are named.
+    /// Folders of the named files.
     beside: BTreeSet<String>,
-    /// Ends of paths that the named files import.
+    /// Path suffixes that the named files import.
     imported: BTreeSet<String>,
 }
 
-/// How a word is used in paths.
+/// The matches of a word in paths.
 #[derive(Default)]
 struct Word {
-    /// Files it names.
+    /// Number of files that it names.
     names: usize,
-    /// Files it names in part.
+    /// Number of files of which it names a part.
     parts: usize,
-    /// The folders of those it names; none once they are too many.
+    /// The folders of the files it names; empty once there are too many.
     folders: BTreeSet<String>,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// After all were counted.
+    /// Call this after all files were counted.
     fn settle(&mut self) {
         for (_, word) in &mut self.words {
             self.beside.append(&mut word.folders);
@@ -226,7 +226,7 @@ impl<'a> Aim<'a> {
     fn words_of(&self, path: &str) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut names, mut parts) = (BTreeSet::new(), BTreeSet::new());
         let lower = path.to_lowercase();
-        // Most paths have nothing of any word.
+        // Most paths match no word at all.
         if !self.words.iter().any(|(word, _)| lower.contains(word)) {
             return (names, parts);
         }
@@ -250,7 +250,7 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// `list`, `files` of `list_files`, `list-files` and `listFiles`.
+/// `list` and `files` for `list_files`, `list-files` and `listFiles`.
 fn words_in(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric()).flat_map(|part| {
         let humps = part.char_indices().filter(|(at, c)| {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_first_then_its_neighbours_and_what_it_imports() {
+    fn named_files_come_first_then_their_neighbours_and_imports() {
         let files = [
             ("arch/a.c", ""),
             ("drivers/zorro/names.c", "#include <linux/zorro.h>\n#include \"far/away.h\"\n"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_everything_goes_by_is_no_name() {
+    fn a_word_that_matches_most_files_is_not_a_name() {
         let paths: Vec<String> = (0..COMMON + 9).map(|n| format!("drivers/d{n}/core.c")).collect();
         let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
         files.push(("zz/deep/down/rarely.c", ""));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_words() {
+    fn identifiers_are_split_into_words() {
         let of = |name| words_in(name).collect::<Vec<_>>();
         assert_eq!(of("listFiles"), ["list", "Files"]);
         assert_eq!(of("HTTPServer-x"), ["HTTPServer", "x"]);

@@ -1,4 +1,4 @@
-//! What a stage or a role gets, where several keys have a say in it.
+//! //! Values for a stage or a role that depend on several keys.
 
 use anyhow::Result;
 
@@ -10,30 +10,31 @@ use crate::error::Error;
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{depth, row};
 
-/// A switch for each stage that somebody has set; the others are as a session's depth has them.
+/// The stages that configuration switches on or off; for every other stage the session's depth
+/// decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switches(pub(super) BTreeMap<Stage, bool>);
 
 impl Switches {
-    /// Whether a stage is switched on or off.
+    /// Returns whether a stage is switched on or off; `None` if it is not configured.
     pub fn of(&self, stage: Stage) -> Option<bool> {
         self.0.get(&stage).copied()
     }
 
-    /// The stages that are switched on.
+    /// Returns the stages that are switched on.
     pub fn on(&self) -> Vec<Stage> {
         self.0.iter().filter(|(_, on)| **on).map(|(stage, _)| *stage).collect()
     }
 }
 
 impl Limits {
-    /// How many records there may be.
+    /// Returns the allowed numbers of records.
     pub const fn sizes(&self) -> Sizes {
         let Self { requirements, features, components, tasks, .. } = *self;
         Sizes { requirements, features, components, tasks }
     }
 
-    /// The limits of a session of this depth.
+    /// Returns the limits for a session of this depth.
     #[must_use]
     pub fn at(&self, of: Depth) -> Self {
         let mut limits = self.clone();
@@ -46,8 +47,8 @@ impl Limits {
         limits
     }
 
-    /// The limits of a session that began with so many requirements, features and tasks: what a person
-    /// brought is not too much.
+    /// Returns the limits of a session that started with this many requirements, features and
+    /// tasks: records that the user imported do not exceed a limit.
     #[must_use]
     pub fn with_at_least(mut self, brought: [u32; 3]) -> Self {
         let own = [&mut self.requirements, &mut self.features, &mut self.tasks];
@@ -58,12 +59,12 @@ impl Limits {
     }
 }
 
-/// Records of a kind that a session may begin with.
+/// Most records of a kind that a session may start with.
 const MOST_BROUGHT: u32 = 200;
 
 impl Config {
-    /// How freely a model answers. Whoever judges (critic, challenger, the actor reading its own
-    /// draft) has the critic's temperature.
+    /// Returns the temperature of a role. The judging roles (critic, challenger, the actor
+    /// reviewing its own draft) use the critic's.
     pub fn temperature(&self, stage: Stage, role: Role) -> f64 {
         let set = self.stages.get(&stage);
         match role {
@@ -76,21 +77,21 @@ impl Config {
         }
     }
 
-    /// How many drafts a stage may take.
+    /// Returns how many drafts a stage may take.
     pub fn iterations(&self, stage: Stage) -> u32 {
         let set = self.stages.get(&stage).and_then(|set| set.iterations);
         set.unwrap_or(row(stage).iterations)
     }
 
-    /// The model that plays `role` in `stage`, with its name in `[models]` (or `default`).
+    /// Returns the model for `role` in `stage`, and its name in `[models]` (or `default`).
     ///
-    /// `[stages.STAGE] model` is the actor's model there; the critic follows it unless
-    /// `[roles] critic` gives judging to a model of its own.
+    /// `[stages.STAGE] model` sets the actor's model of a stage. The critic uses the same model
+    /// unless `[roles] critic` names another.
     ///
     /// # Errors
     ///
-    /// Kind `Model` when the name is in no `[models.NAME]`, when the model's configuration uses a
-    /// variable that is not set, or when there is no challenger.
+    /// Kind `Model` if there is no `[models.NAME]`, if the model's configuration uses a variable
+    /// that is not set, or if there is no challenger.
     pub fn model_for(&self, stage: Stage, role: Role) -> Result<(&str, &ModelConfig)> {
         let of_stage = self.stages.get(&stage).and_then(|set| set.model.as_deref());
         let name = match role {
@@ -104,11 +105,11 @@ impl Config {
         self.model(name)
     }
 
-    /// The model called `name` in `[models]`, or `default`.
+    /// Returns the model named `name` in `[models]`, or `default`.
     ///
     /// # Errors
     ///
-    /// Kind `Model` when there is no such model or a variable it needs is not set.
+    /// Kind `Model` if there is no such model or a variable it needs is not set.
     pub fn model(&self, name: &str) -> Result<(&str, &ModelConfig)> {
         let found = match name {
             DEFAULT_MODEL => Some((DEFAULT_MODEL, &self.llm)),
@@ -132,41 +133,41 @@ impl Config {
         }
     }
 
-    /// Whether a second opinion is asked for on the drafts of `stage`.
+    /// True if the challenger reviews the drafts of `stage`.
     pub fn challenged(&self, stage: Stage) -> bool {
         self.roles.challenger.is_some() && self.is_for_challenge(stage)
     }
 
-    /// Whether it would be, if there were a challenger.
+    /// True if a challenger, if there were one, would review the drafts of `stage`.
     pub(super) fn is_for_challenge(&self, stage: Stage) -> bool {
         self.review.challenge.of(stage).unwrap_or(row(stage).writes_code())
     }
 
-    /// Whether a person decides on the drafts of `stage` in a session of this depth.
+    /// True if a person approves the drafts of `stage` in a session of this depth.
     pub fn gated(&self, of: Depth, stage: Stage) -> bool {
         self.gate_named(of, stage).unwrap_or(depth(of).gates.contains(&stage))
     }
 
-    /// The same where somebody has said so. The gate of a stage that the depth lacks is that of the
-    /// stage which does its work.
+    /// Returns whether the configuration sets a gate on `stage`. A gate on a stage that the depth
+    /// lacks moves to the stage that does its work.
     pub fn gate_named(&self, of: Depth, stage: Stage) -> Option<bool> {
         let named = self.review.gates.on();
         let moved = named.iter().any(|named| depth(of).in_place_of(*named) == Some(stage));
         if moved { Some(true) } else { self.review.gates.of(stage) }
     }
 
-    /// Whether the actor reads the draft of `stage` once more in a session of this depth.
+    /// True if the actor reviews its own draft of `stage` in a session of this depth.
     pub fn self_reviewed(&self, of: Depth, stage: Stage) -> bool {
         self.project.self_review.of(stage).unwrap_or(depth(of).self_review.contains(&stage))
     }
 
-    /// The subject line of a commit, from the project's template; not cut to a length.
+    /// Returns the subject line of a commit, made from the project's template and not truncated.
     pub fn subject(&self, stage: Stage, summary: &str) -> String {
         subject(&self.project.subject, stage.name(), summary)
     }
 }
 
-/// Fills a subject template. In one pass: a summary that holds `{stage}` stays as it is.
+/// Fills a subject template in one pass, so that `{stage}` in a summary is not replaced.
 fn subject(template: &str, stage: &str, summary: &str) -> String {
     let mut out = String::with_capacity(template.len() + summary.len());
     let mut rest = template;

@@ -1,5 +1,5 @@
-//! Files of a tree by which agent programs are configured: they came with a clone, so such a program sees
-//! them only where a user has accepted exactly these.
+//! Files that configure agent programs. They came with a clone, so an agent program sees them only
+//! if the user accepted exactly these files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,28 +10,30 @@ use ring::digest::{SHA256, digest};
 
 use crate::error::Error;
 
-/// What agent programs read to be configured, at the top of a tree: hooks and servers in it would run with
-/// the program's login.
+/// Names, at the top of a tree, from which agent programs read their configuration. Hooks and
+/// servers in these files would run with the agent program's login.
 pub const AGENT_CONFIGURATION: [&str; 7] =
     [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
 
-/// Bytes of all files; a person would not read more.
+/// Most bytes of all files together; nobody would review more.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// Whether a path, relative to the top of a tree, configures agent programs.
+/// True if a path, relative to the top of a tree, configures agent programs.
 pub fn configures_agents(path: &str) -> bool {
     AGENT_CONFIGURATION.contains(&path.split('/').next().unwrap_or_default())
 }
 
-/// Such files, with what they hold.
+/// Agent configuration files with hashes of their contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentFiles(Vec<(String, String)>);
 
 impl AgentFiles {
-    /// Those among these paths, which are relative to `top`, as they are there now.
+    /// Returns the agent configuration files among `paths`, which are relative to `top`, in their
+    /// current state.
     ///
     /// # Errors
-    /// A file cannot be read, or they are larger than configuration is.
+    ///
+    /// If a file cannot be read, or the files are larger than configuration can be.
     pub fn among(paths: &[String], top: &Path) -> Result<Self> {
         let (mut all, mut size) = (Vec::new(), 0);
         for path in paths.iter().filter(|path| configures_agents(path)) {
@@ -46,9 +48,9 @@ impl AgentFiles {
             if size > LARGEST {
                 let limit = LARGEST / 1024 / 1024;
                 return Err(Error::model(format!(
-                    "what configures agent programs in this tree is larger than {limit} MiB"
+                    "the files that configure agent programs in this tree exceed {limit} MiB"
                 ))
-                .hint("no configuration is: look at what the repository put there")
+                .hint("configuration is never that large: check these files of the repository")
                 .into());
             }
             let holds = match found.is_symlink() {
@@ -69,17 +71,17 @@ impl AgentFiles {
         Ok(Self(all))
     }
 
-    /// Whether there are none.
+    /// True if there are no such files.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Their paths, sorted.
+    /// Returns the paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(path, _)| path.as_str())
     }
 
-    /// What is accepted: the same text for the same files, and for no others.
+    /// Returns the text that the user accepts: equal for the same files, different for any others.
     pub fn text(&self) -> String {
         self.0.iter().map(|(path, holds)| format!("{holds} {path:?}\n")).collect()
     }
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_files_and_no_others_have_the_same_text() {
+    fn text_is_equal_only_for_the_same_files() {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);

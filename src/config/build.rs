@@ -1,4 +1,4 @@
-//! From what has been set to a [`Config`]: defaults filled in, combinations checked.
+//! Builds a [`Config`] from the settings: fills in defaults and checks combinations.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +18,24 @@ use crate::host::Host;
 use crate::private::PrivateFiles;
 use crate::stage::Stage;
 
-/// What stands for every server in `[sandbox] hosts`.
+/// Entry of `[sandbox] hosts` that means every server.
 const EVERY_HOST: &str = "*";
 
 impl Sandbox {
-    /// Whether agent programs may reach every server.
+    /// True if agent programs may reach every server.
     pub fn opens_to_agents(&self) -> bool {
         self.network || self.hosts.iter().any(|host| host == EVERY_HOST)
     }
 
-    /// The list of servers, in git's configuration, with which agent programs may reach every one.
+    /// Returns the list of servers, in the format of git's configuration, plus the entry that lets
+    /// agent programs reach every server.
     pub fn hosts_with_every(&self) -> String {
         let all = self.hosts.iter().map(String::as_str).chain([EVERY_HOST]);
         all.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Resolves everything.
+/// Builds the whole configuration.
 pub(super) fn build(settings: &Settings) -> Result<Config> {
     let values = Values(settings);
     let unusable = values.unset()?;
@@ -54,7 +55,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
     };
     for name in values.names(&["models"]) {
         let model = named_model(&values, &name, &config.llm)?;
-        // A borrowed key that cannot be had is as missing here as there.
+        // A model that takes its key from [llm] is unusable if that key is missing.
         let borrowed = model.base_url == config.llm.base_url
             && values.get(&["models", &name, "api_key"]).is_none();
         if let (true, Some(problem)) = (borrowed, config.unusable.get(DEFAULT_MODEL).cloned()) {
@@ -102,7 +103,7 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     let (timeout, max) = (limits.command_timeout_s, limits.command_timeout_max_s);
     let set = |key| values.get(&["limits", key]).is_some();
     if timeout > max {
-        // Who sets only one of the two means that one.
+        // If only one of the two is set, the other follows it.
         match (set("command_timeout_s"), set("command_timeout_max_s")) {
             (true, true) => {
                 let problem = format!("is {timeout}, more than command_timeout_max_s ({max})");
@@ -115,7 +116,7 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     Ok(limits)
 }
 
-/// The stages that a switch is set for.
+/// Returns the stages for which a switch is set.
 pub(super) fn switches(set: impl Fn(&str) -> Option<bool>) -> Switches {
     Switches(Stage::ALL.into_iter().filter_map(|stage| Some((stage, set(stage.name())?))).collect())
 }
@@ -128,7 +129,7 @@ fn stages(values: &Values<'_>) -> BTreeMap<Stage, StageConfig> {
 fn budget(values: &Values<'_>) -> Budget {
     let price = |model: String| {
         let mut price: Price = values.section(&["budget", "prices", &model]);
-        // Who names no price for cached tokens pays the full one.
+        // Without a price for cached tokens, they cost as much as other input tokens.
         if values.get(&["budget", "prices", &model, "cached"]).is_none() {
             price.cached = price.input;
         }
@@ -169,7 +170,8 @@ fn sandbox(values: &Values<'_>) -> Result<Sandbox> {
     }
 }
 
-/// The rules of `git check-ref-format` for one component, and no leading dash.
+/// True if `text` follows the rules of `git check-ref-format` for one component and has no leading
+/// dash.
 fn is_ref_component(text: &str) -> bool {
     let forbidden = |c: char| c.is_control() || " ~^:?*[\\/\u{7f}".contains(c);
     !text.is_empty()

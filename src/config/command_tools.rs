@@ -1,4 +1,5 @@
-//! Tools of the user's own (`[tools.NAME]`): what can be offered to a model as one.
+//! User-defined tools (`[tools.NAME]`): the checks that decide whether a tool can be offered to a
+//! model.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,21 @@ use crate::error::Error;
 use crate::stage::Stage;
 use crate::stages;
 
-/// Bytes of names, descriptions and schemas that one stage may have: they are in each of its requests.
+/// Most bytes of tool names, descriptions and schemas in one stage: every request of the stage
+/// contains them.
 const MOST: usize = 5_000;
-/// Characters of a name that every server takes.
+/// Most characters of a tool name that every server accepts.
 const LONGEST_NAME: usize = 64;
-/// The types of a JSON schema.
+/// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
 
 impl ToolConfig {
-    /// Whether the actor of `stage` is offered it.
+    /// True if the tool is offered to the actor of `stage`.
     pub fn is_offered_in(&self, stage: Stage) -> bool {
         self.stages.of(stage).unwrap_or(stages::row(stage).writes_code())
     }
 
-    /// What it adds to a request, about.
+    /// Returns about how many bytes the tool adds to a request.
     fn bytes(&self, name: &str) -> usize {
         json!({"name": name, "description": self.description, "parameters": self.schema})
             .to_string()
@@ -34,7 +36,7 @@ impl ToolConfig {
     }
 }
 
-/// Every `[tools.NAME]`.
+/// Reads every `[tools.NAME]`.
 pub(super) fn command_tools(values: &Values<'_>) -> Result<BTreeMap<String, ToolConfig>> {
     let mut tools = BTreeMap::new();
     for name in values.names(&["tools"]) {
@@ -45,7 +47,7 @@ pub(super) fn command_tools(values: &Values<'_>) -> Result<BTreeMap<String, Tool
         let bytes: usize = offered.map(|(name, tool)| tool.bytes(name)).sum();
         if bytes > MOST {
             return Err(Error::model(format!(
-                "the tools that [tools] offers in {stage} take {bytes} bytes of every request, and at \
+                "the tools that [tools] offers in {stage} add {bytes} bytes to every request; at \
                  most {MOST} are allowed"
             ))
             .hint("shorten their descriptions and schemas, or offer fewer of them: stages under [tools.NAME]")
@@ -60,12 +62,12 @@ fn command_tool(values: &Values<'_>, name: &str) -> Result<ToolConfig> {
     tool.stages = switches(|stage| values.read(&["tools", name, "stages", stage]));
     if !is_name(name) {
         let problem = format!(
-            "is not a name for a tool: letters, digits, _ and -, a letter first, at most {LONGEST_NAME}"
+            "is not a valid tool name: use up to {LONGEST_NAME} letters, digits, _ and -, a letter first"
         );
         return Err(wrong(values, name, &problem));
     }
     if stages::has_tool(name) {
-        return Err(wrong(values, name, "has the name of a tool that the program has itself"));
+        return Err(wrong(values, name, "has the name of a built-in tool"));
     }
     for (key, text) in [("command", &tool.command), ("description", &tool.description)] {
         if text.trim().is_empty() {
@@ -74,7 +76,7 @@ fn command_tool(values: &Values<'_>, name: &str) -> Result<ToolConfig> {
     }
     let judging = |stage: &Stage| stages::row(*stage).judges && tool.is_offered_in(*stage);
     if let Some(stage) = Stage::ALL.iter().find(|stage| judging(stage)) {
-        let problem = format!("names {stage} in its stages, where everybody only reads");
+        let problem = format!("lists {stage} in its stages, but that stage is read-only");
         return Err(wrong(values, name, &problem));
     }
     tool.schema.entry("type").or_insert(json!("object"));
@@ -82,10 +84,10 @@ fn command_tool(values: &Values<'_>, name: &str) -> Result<ToolConfig> {
         tool.schema.entry("properties").or_insert(json!({}));
     }
     if let Some(problem) = schema_problem(&tool.schema, "schema") {
-        return Err(wrong(values, name, &format!("has no usable schema: {problem}")));
+        return Err(wrong(values, name, &format!("has an invalid schema: {problem}")));
     }
     if tool.schema["type"] != "object" {
-        return Err(wrong(values, name, "has no usable schema: schema.type must be \"object\""));
+        return Err(wrong(values, name, "has an invalid schema: schema.type must be \"object\""));
     }
     Ok(tool)
 }
@@ -96,7 +98,8 @@ fn is_name(name: &str) -> bool {
         && name.len() <= LONGEST_NAME
 }
 
-/// What is wrong with a schema, as far as servers refuse it and calls are read by it.
+/// Returns what is wrong with a schema. Checks only the parts that servers reject and that are
+/// needed to read calls.
 fn schema_problem(schema: &Map<String, Json>, at: &str) -> Option<String> {
     let is_type = |kind: &Json| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
     let types = match schema.get("type") {
@@ -140,12 +143,12 @@ fn required_problem(
     }
 }
 
-/// An error about a tool, with the place where it is described.
+/// Makes an error about a tool that names the place where the tool is configured.
 fn wrong(values: &Values<'_>, name: &str, problem: &str) -> anyhow::Error {
     let path = ["tools".to_owned(), name.to_owned()];
     let settings = values.0.iter().find(|(key, _)| key.starts_with(&path));
     let origin = settings.map_or("", |(_, setting)| &setting.origin);
     Error::model(format!("`{}` in {origin} {problem}", schema::brief(&path)))
-        .hint("what it may say is in the README, section \"Tools of your own\"")
+        .hint("see the README, section \"Tools of your own\"")
         .into()
 }

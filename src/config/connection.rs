@@ -1,5 +1,5 @@
-//! `[llm]` and `[models]`: what a model takes over from the default one, and what follows from
-//! its provider and its server.
+//! `[llm]` and `[models]`: what a model inherits from the default model, and the values that follow
+//! from its provider and its server.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// `[llm]`.
+/// Reads `[llm]`.
 pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| "openai".to_owned());
     let local = ModelConfig::default();
@@ -25,14 +25,14 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     finish(values, &["llm"], base)
 }
 
-/// An agent program has a default of its own, and a server of Claude's names its newest model first;
-/// ours is unknown to both.
+/// True if the provider chooses a default model itself: an agent program has its own default, and
+/// Claude's server lists its newest model first. Neither knows git-cowork's default model.
 fn has_own_default(provider: &str) -> bool {
     provider == AGENT || provider == ANTHROPIC
 }
 
-/// What is not set is as in `[llm]`, except what belongs to another server: key, API, rate and time,
-/// and what is sent to it besides the conversation.
+/// Reads `[models.NAME]`. Keys that are not set are inherited from `[llm]`, except those that
+/// belong to another server: key, API, rate, time and everything sent besides the conversation.
 pub(super) fn named_model(
     values: &Values<'_>,
     name: &str,
@@ -50,7 +50,7 @@ pub(super) fn named_model(
     let provider = own_provider.clone().unwrap_or_else(|| llm.provider.clone());
     let own_url: Option<String> = values.read(&key("base_url"));
     let own_key = values.get(&key("api_key")).is_some();
-    // Who names a provider and a key of its own means that provider's server.
+    // A model with its own provider and its own key uses that provider's server.
     let elsewhere = own_url.is_none() && own_provider.is_some() && own_key;
     let same_server = own_url.as_ref().is_none_or(|url| trimmed(url) == llm.base_url)
         && provider == llm.provider
@@ -77,7 +77,7 @@ pub(super) fn named_model(
     finish(values, &["models", name], base)
 }
 
-/// Lays what is set under `section` over `base` and draws the conclusions.
+/// Applies the settings under `section` to `base`, then fills in the values that follow from them.
 fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<ModelConfig> {
     let at = |key| -> Vec<&str> { section.iter().copied().chain([key]).collect() };
     let is_set = |key| values.get(&at(key)).is_some();
@@ -90,7 +90,7 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     }
     model.base_url = trimmed(&model.base_url).to_owned();
     if model.api_key.chars().any(char::is_control) {
-        return Err(values.wrong(&at("api_key"), "holds control characters"));
+        return Err(values.wrong(&at("api_key"), "contains control characters"));
     }
     if let Some(problem) = request_keys::header_problem(&model.headers) {
         return Err(values.wrong(&at("headers"), &problem));
@@ -98,7 +98,7 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     if let Some(problem) = request_keys::body_problem(&model.extra_body) {
         return Err(values.wrong(&at("extra_body"), &problem));
     }
-    // It becomes an argument of agent programs and part of a trailer.
+    // The name becomes an argument of agent programs and part of a trailer.
     let name = &model.model;
     let no_name =
         name.starts_with('-') || name.chars().any(char::is_control) || name.trim().is_empty();
@@ -109,11 +109,11 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
         AGENT if model.agent.is_empty() == model.command.is_empty() => {
             let what = if model.agent.is_empty() { "neither" } else { "both" };
             return Err(Error::model(format!(
-                "[{}] is an agent program, and names {what} of agent and command",
+                "[{}] is an agent program, but sets {what} of agent and command",
                 section.join(".")
             ))
             .hint("set agent to \"claude\", \"codex\", \"gemini\" or \"opencode\"")
-            .hint("or command to a program of your own: command = [\"/path/to/it\"]")
+            .hint("or set command to your own program: command = [\"/path/to/it\"]")
             .into());
         }
         AGENT if !is_set("answer_s") => model.answer_s = endpoint::AGENT_ANSWER_S,
@@ -133,7 +133,8 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     Ok(model)
 }
 
-/// A key that cannot be had is still a sign of the hosted server.
+/// True if a key is configured. A key whose variable is not set counts too: it still means the
+/// hosted server.
 fn has_key(values: &Values<'_>, path: &[&str], model: &ModelConfig) -> bool {
     let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
     !model.api_key.is_empty() || values.0.get(&path).is_some_and(|setting| setting.value.is_err())

@@ -1,8 +1,8 @@
-//! Where models live: the presets of local servers, the hosted default, and what a base URL
-//! says about its host. Nothing here opens a connection.
+//! Model servers: the presets of local servers, the hosted default, and checks of base URLs.
+//! Nothing here opens a connection.
 
-/// Servers people run on their own machine, with the base URL each has by default: the presets
-/// of `llm.provider`, and the places to look at when nothing is configured.
+/// Servers that people run on their own machine, with the default base URL of each: the presets of
+/// `llm.provider`, and the servers that are tried if none is configured.
 pub const LOOPBACK_SERVERS: [(&str, &str); 4] = [
     ("ollama", "http://127.0.0.1:11434/v1"),
     ("lmstudio", "http://127.0.0.1:1234/v1"),
@@ -10,29 +10,29 @@ pub const LOOPBACK_SERVERS: [(&str, &str); 4] = [
     ("vllm", "http://127.0.0.1:8000/v1"),
 ];
 
-/// What a key without a base URL means.
+/// The base URL that is used for a key without a base URL.
 pub const HOSTED: &str = "https://api.openai.com/v1";
-/// The provider of Claude's own API, and where that is.
+/// The provider name of Claude's own API.
 pub const ANTHROPIC: &str = "anthropic";
-/// The provider of an agent program.
+/// The provider name of an agent program.
 pub const AGENT: &str = "agent";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
 
-/// Requests per minute for servers that are not on this machine.
+/// Default requests per minute for servers that are not on this machine.
 pub const DEFAULT_RATE: u32 = 30;
-/// Seconds an answer of a server elsewhere may take unless configured.
+/// Default time limit, in seconds, of an answer from a server that is not on this machine.
 pub const DEFAULT_ANSWER_S: u64 = 1800;
 
-/// Seconds a run of an agent program may take unless configured.
+/// Default time limit, in seconds, of an agent program's run.
 pub(super) const AGENT_ANSWER_S: u64 = 900;
 
-/// The base URL of a preset provider.
+/// Returns the base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {
     let mut presets = LOOPBACK_SERVERS.iter().chain(&[(ANTHROPIC, ANTHROPIC_URL)]);
     presets.find(|(name, _)| *name == provider).map(|(_, url)| *url)
 }
 
-/// Whether a base URL leads to this machine.
+/// True if a base URL points to this machine.
 pub fn is_loopback(base_url: &str) -> bool {
     let Some(host) = host(base_url) else { return false };
     let host = host.to_lowercase();
@@ -43,7 +43,7 @@ pub fn is_loopback(base_url: &str) -> bool {
 
 const NO_URL: &str = "must start with http:// or https:// and name a host";
 
-/// What is wrong with a base URL, if anything.
+/// Returns what is wrong with a base URL.
 pub(super) fn problem(base_url: &str) -> Option<&'static str> {
     let Some(host) = host(base_url) else {
         return Some(NO_URL);
@@ -53,7 +53,7 @@ pub(super) fn problem(base_url: &str) -> Option<&'static str> {
     }
     authority(base_url)
         .is_some_and(|authority| authority.contains('@'))
-        .then_some("must not hold credentials; put them in api_key")
+        .then_some("must not contain credentials; put them in api_key")
 }
 
 fn authority(url: &str) -> Option<&str> {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_by_host_not_by_text() {
+    fn loopback_is_decided_by_the_host() {
         for url in [
             "http://127.0.0.1:11434/v1",
             "http://localhost/v1",
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_urls_are_named() {
+    fn bad_urls_are_rejected() {
         assert_eq!(problem("http://127.0.0.1:1/v1"), None);
         assert!(problem("api.openai.com").is_some());
         assert!(problem("https:///v1").is_some());

@@ -1,5 +1,5 @@
-//! How a key is declared: one field of a struct, with what it is for, its default, what it may hold
-//! and when a project's file may set it. [`keys!`] makes the struct and its rows from that.
+//! Declaration of keys: a struct field with its description, its default, its allowed values and
+//! the rule for project files. [`keys!`] generates the struct and its table of keys from it.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use super::value::{Shape, Value};
 use crate::stage::Stage;
 use crate::stages::DepthChoice;
 
-/// When a value in the project's file counts although nobody has accepted that file.
+/// When a value in the project's file counts although the user has not accepted that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Always: it takes nothing from the user.
+    /// Always: the value cannot harm the user.
     Free,
-    /// Never: the key leads to commands, servers, secrets, or speaks in the user's name.
+    /// Never: the key leads to commands, servers or secrets, or acts in the user's name.
     Trust,
-    /// When it is at least as strict as what holds without the file: fewer, a narrower range, a
-    /// switch on, a text where there is none. What the user's own configuration switches on stays
-    /// on, also where the file is accepted.
+    /// If the value is at least as strict as the value without the file: a smaller number, a
+    /// narrower range, a switch turned on, a text where there was none. A switch that the user's
+    /// own configuration turns on stays on even if the file is accepted.
     Stricter,
-    /// The same of a number whose 0 means that there is no limit.
+    /// As `Stricter`, for a number whose 0 means "no limit".
     Capped,
-    /// Always: each place adds to what the others say, and none takes away.
+    /// Always: every layer adds to the list, and none removes from it.
     Adds,
 }
 
 impl Rule {
-    /// Whether `value` counts: `held` is what is configured without the file.
+    /// True if `value` counts; `held` is the configured value without the file.
     pub(super) fn admits(self, value: &Value, held: Option<&Value>) -> bool {
         match self {
             Self::Free | Self::Adds => true,
@@ -41,34 +41,34 @@ impl Rule {
     }
 }
 
-/// A key below its section.
+/// A key of a section.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// Its name; a dot leads into a table of the section.
+    /// The key's name; a dot leads into a nested table.
     pub(super) name: &'static str,
-    /// What it may hold.
+    /// The allowed values.
     pub(super) shape: Shape,
-    /// When a project file may set it.
+    /// When a project file may set the key.
     pub(super) rule: Rule,
-    /// The lines of the field's doc comment.
+    /// Lines of the field's doc comment.
     pub(super) about: &'static [&'static str],
 }
 
-/// A table of keys.
+/// A section: a table of keys.
 pub(super) trait Section: Default {
-    /// Its keys, in their order.
+    /// The keys, in order.
     const KEYS: &'static [Key];
 
-    /// Takes over every key that `get` knows.
+    /// Sets every key for which `get` returns a value.
     fn set<'a>(&mut self, get: impl Fn(&str) -> Option<&'a Value>);
 
-    /// What a key holds.
+    /// Returns the value of a key.
     fn held(&self, key: &str) -> Option<Value>;
 }
 
-/// What a field can be.
+/// A type that a field can have.
 pub(super) trait Held: Sized {
-    /// What its key may hold, unless the field says more.
+    /// The allowed values, unless the field declares its own.
     const SHAPE: Shape;
 
     fn from_value(value: &Value) -> Option<Self>;
@@ -76,9 +76,9 @@ pub(super) trait Held: Sized {
     fn to_value(&self) -> Value;
 }
 
-/// Declares a section: `name: type = default => rule, shape;`. The shape is said where the type
-/// alone allows too much, the key (`as "in"`) where the field cannot be called like it. What stands
-/// under `with` is a table of other sections, no key.
+/// Declares a section: `name: type = default => rule, shape;`. A field has a shape if its type
+/// alone would allow too much, and a key (`as "in"`) if the field cannot have the key's name.
+/// Fields under `with` are tables of other sections, not keys.
 macro_rules! keys {
     (
         $(#[$meta:meta])*
@@ -143,7 +143,7 @@ macro_rules! keys {
     (@first $first:expr $(, $rest:expr)*) => { $first };
 }
 
-/// Declares an enum whose variants are the words a key may hold.
+/// Declares an enum whose variants are the words that a key allows.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -182,7 +182,7 @@ macro_rules! words {
 
 pub(super) use {keys, words};
 
-/// A type that one variant of [`Value`] holds.
+/// Implements `Held` for types that one variant of [`Value`] contains.
 macro_rules! held {
     ($($type:ty: $shape:expr, $variant:ident;)+) => {$(
         impl Held for $type {
@@ -230,7 +230,7 @@ impl Held for BTreeMap<String, String> {
     }
 }
 
-/// A list switches the stages it names on, and all others off.
+/// A list turns on the stages that it names, and turns off all others.
 impl Held for Switches {
     const SHAPE: Shape = Shape::Stages;
 
@@ -256,7 +256,7 @@ impl Held for u32 {
     }
 }
 
-/// Nothing is an empty text.
+/// An empty text means `None`.
 impl Held for Option<String> {
     const SHAPE: Shape = Shape::Text;
 
@@ -269,7 +269,7 @@ impl Held for Option<String> {
     }
 }
 
-/// A number that may be left open: as a rate, whose word for that is `off`, or as a count.
+/// A number that can be unset: as a rate, where `off` means unset, or as a count.
 impl Held for Option<u32> {
     const SHAPE: Shape = Shape::Rate;
 

@@ -1,5 +1,5 @@
-//! Every key there is. A field is a key: its comment goes into the file that `git cowork init` writes,
-//! and its row says its default, when a project's file may set it, and what it may hold.
+//! All keys. Each field is a key: its comment goes into the file that `git cowork init` writes, and
+//! its row gives its default, when a project's file may set it, and its allowed values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::value::Shape;
 use super::{DEFAULT_MODEL, Switches};
 use crate::stages::DepthChoice;
 
-/// Providers; the ones between `anthropic` and `replay` are presets of a loopback server.
+/// Providers; those between `anthropic` and `replay` are presets of local servers.
 const PROVIDERS: Shape = Shape::Choice(&[
     "openai",
     "anthropic",
@@ -26,15 +26,15 @@ const AGENTS: Shape = Shape::Choice(&["claude", "codex", "gemini", "opencode"]);
 const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
 const DRAFTS: Shape = Shape::Count(1, 1000);
 const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
-/// Seconds, where 0 means that there is no limit.
+/// Seconds; 0 means no limit.
 const ANSWER: Shape = Shape::Count(0, 7 * 24 * 3600);
 const TEMPERATURE: Shape = Shape::Number(0.0, 2.0);
 
 words! {
-    /// Which API a server is asked through.
+    /// The API of a model server.
     pub enum Api {
-        /// Messages for provider "anthropic"; Responses where a server is known to have it or says so;
-        /// else chat completions.
+        /// Messages for provider "anthropic"; Responses if a server is known to support it or says
+        /// so; chat completions otherwise.
         #[default]
         Auto = "auto",
         /// Chat completions.
@@ -47,7 +47,7 @@ words! {
 }
 
 words! {
-    /// Whether a person reads a draft before or after the critic.
+    /// Whether a person or the critic reads a draft first.
     pub enum ReviewOrder {
         /// Person, then critic.
         #[default]
@@ -60,7 +60,7 @@ words! {
 words! {
     /// When the coding actor writes tests.
     pub enum TestsPolicy {
-        /// When the PRD, the idea or the repository's conventions ask for them.
+        /// If the PRD, the idea or the repository's conventions ask for them.
         #[default]
         Asked = "asked",
         /// Always.
@@ -71,25 +71,25 @@ words! {
 }
 
 words! {
-    /// How generated content is credited.
+    /// How generated content is credited in commits.
     pub enum Attribution {
         /// `Assisted-by:`
         #[default]
         AssistedBy = "assisted-by",
         /// `Co-authored-by:`
         CoAuthoredBy = "co-authored-by",
-        /// Not at all.
+        /// No trailer.
         None = "none",
     }
 }
 
 words! {
-    /// Whether what a project's lock files name is fetched, with the network.
+    /// Whether git-cowork downloads the dependencies that a project's lock files name.
     pub enum FetchPolicy {
-        /// When a person at the terminal says so.
+        /// If the user at the terminal agrees.
         #[default]
         Ask = "ask",
-        /// Without a question.
+        /// Without asking.
         Always = "always",
         /// Not at all.
         Never = "never",
@@ -100,56 +100,63 @@ keys! {
     /// A model and how to reach it.
     #[derive(Clone, PartialEq)]
     pub struct ModelConfig {
-        /// Any compatible server is "openai"; "anthropic" is Claude's own API and servers that speak it;
-        /// "ollama", "lmstudio", "llamacpp" and "vllm" are local ones with a known base_url; "agent" is a
-        /// coding agent, which judges or writes drafts; "replay" plays recorded answers.
+        /// "openai" is any compatible server; "anthropic" is Claude's own API and servers that
+        /// implement it; "ollama", "lmstudio", "llamacpp" and "vllm" are local servers with a known
+        /// base_url; "agent" is a coding agent that writes or judges drafts; "replay" plays
+        /// recorded answers.
         provider: String = "openai".to_owned() => Trust, PROVIDERS;
-        /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". Empty: the provider's; the
-        /// hosted API where there is an api_key; else the usual local ports are tried.
+        /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". If empty: the provider's
+        /// URL; with an api_key, the hosted OpenAI API; otherwise the usual local ports are tried.
         base_url: String = String::new() => Trust;
-        /// Empty when the server wants none. In your own file "${NAME}" is an environment variable.
+        /// Leave empty if the server needs none. In your own file, "${NAME}" is an environment
+        /// variable.
         api_key: String = String::new() => Trust;
-        /// "chat" completions, "responses", "messages" (Anthropic's), or "auto": Messages for provider
-        /// "anthropic", Responses for the hosted OpenAI API, Azure's v1 route and xAI, and where a server
-        /// says so.
+        /// "chat" completions, "responses", "messages" (Anthropic's), or "auto": Messages for
+        /// provider "anthropic"; Responses for the hosted OpenAI API, Azure's v1 route, xAI and
+        /// servers that say so; chat otherwise.
         api: Api = Api::Auto => Trust;
-        /// Name of the model, as its server knows it.
+        /// Name of the model on the server.
         model: String = "gpt-4.1".to_owned() => Free;
-        /// Requests in a time, evenly: "30/m" (the default for servers elsewhere) is one every 2 s
-        /// after a few at once.
+        /// Rate limit, spread evenly: "30/m" (the default for servers that are not on this machine)
+        /// sends a few requests at once, then one every 2 s.
         rate_limit: Option<u32> = None => Trust;
-        /// Seconds of silence that count as a failure; before the first token ten times that.
+        /// Seconds without data after which a request fails; ten times as many before the first
+        /// token.
         timeout_s: u64 = 120 => Trust, SECONDS;
-        /// Seconds of one whole answer, which is then asked for once more; 0 is no limit. The default
-        /// for servers elsewhere is 1800; of an agent program, which is asked once, 900.
+        /// Seconds that one whole answer may take before the request is sent again; 0 means no
+        /// limit. Default: 1800 for servers that are not on this machine; 900 for agent programs,
+        /// which are not retried.
         answer_s: u64 = 0 => Trust, ANSWER;
-        /// Tokens the model can hold.
+        /// Size of the model's context window in tokens.
         context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
-        /// How often a request that failed for a passing reason is sent again.
+        /// How often a request that failed with a temporary error is sent again.
         max_retries: u32 = 3 => Trust, Shape::Count(0, 100);
-        /// Most tokens of one answer, thoughts included. 0 is the server's own limit; where a number must
-        /// be sent (Messages) it is 32000.
+        /// Most tokens of one answer, reasoning included. 0 means the server's own limit; the
+        /// Messages API needs a number, so there 0 means 32000.
         max_tokens: u64 = 0 => Trust, Shape::Count(0, u32::MAX as u64);
-        /// How much a thinking model thinks, in its server's words, such as "none", "low" or "high".
+        /// How much a reasoning model thinks, in its server's terms, such as "none", "low" or
+        /// "high".
         reasoning_effort: String = String::new() => Trust;
-        /// Headers of every request besides ours, such as { "x-team" = "tools" }. In git config, JSON.
-        /// What looks like a key here, in query or in extra_body is kept secret as api_key is.
+        /// Extra headers of every request, such as { "x-team" = "tools" }. In git config: JSON.
+        /// Anything that looks like a key here, in query or in extra_body is kept secret, as
+        /// api_key is.
         headers: BTreeMap<String, String> = BTreeMap::new() => Trust;
-        /// Added to the address of every request, such as { "api-version" = "2024-10-21" }.
+        /// Query parameters of every request, such as { "api-version" = "2024-10-21" }.
         query: BTreeMap<String, String> = BTreeMap::new() => Trust;
-        /// Laid over the body of every request, table by table, such as { top_k = 40 }.
+        /// Merged into the body of every request, such as { top_k = 40 }.
         extra_body: Map<String, serde_json::Value> = Map::new() => Trust;
-        /// Which agent program, for provider "agent": "claude", "codex", "gemini" or "opencode".
+        /// The agent program, for provider "agent": "claude", "codex", "gemini" or "opencode".
         agent: String = String::new() => Trust, AGENTS;
-        /// Or a program of your own and its arguments; the README says what it reads and writes.
+        /// Or your own program and its arguments; the README describes its input and output.
         command: Vec<String> = Vec::new() => Trust;
-        /// Environment variables it may see besides those every program needs: ["ANTHROPIC_API_KEY"].
+        /// Extra environment variables it may see, such as ["ANTHROPIC_API_KEY"].
         env: Vec<String> = Vec::new() => Trust;
     }
 }
 
 impl fmt::Debug for ModelConfig {
-    // By hand, so that a key cannot end up in a log; headers and the like may hold one.
+    // By hand, so that no key gets into a log; the fields left out, such as headers, may contain
+    // one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = if self.api_key.is_empty() { "none" } else { "(hidden)" };
         f.debug_struct("ModelConfig")
@@ -168,14 +175,14 @@ impl fmt::Debug for ModelConfig {
 }
 
 keys! {
-    /// Which model plays which role; names are keys of [`Config::models`](super::Config) or `default`.
+    /// The model of each role; values are keys of [`Config::models`](super::Config) or `default`.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Roles {
-        /// Who writes drafts.
+        /// The model that writes drafts.
         actor: String = DEFAULT_MODEL.to_owned() => Free;
-        /// Who judges them.
+        /// The model that judges drafts.
         critic: String = DEFAULT_MODEL.to_owned() => Free;
-        /// An optional second opinion, in the stages of challenge under [review].
+        /// A model for an optional second opinion, in the stages of challenge under [review].
         challenger: Option<String> = None => Stricter;
     }
 }
@@ -186,28 +193,28 @@ keys! {
     pub struct Review {
         /// Who reads a draft first: "draft-first" (a person) or "critic-first".
         order: ReviewOrder = ReviewOrder::DraftFirst => Trust;
-        /// Stages where a person decides: exactly these, whatever a session's depth. Where it is not
-        /// set the depth says it; standard has triage, prd, plan and coding.
+        /// Stages where a person decides: exactly these, at every depth. If not set, the session's
+        /// depth decides; standard has triage, prd, plan and coding.
         gates: Switches = Switches::default() => Stricter;
-        /// Editor command; empty: what git uses.
+        /// Editor command; if empty, git's editor.
         editor: String = String::new() => Trust;
-        /// What begins a comment line in an edited document.
+        /// Prefix of a comment line in an edited document.
         comment_prefix: String = ">>> ".to_owned() => Trust;
-        /// Command run when a person is waited for.
+        /// Command to run when a draft waits for a person.
         notify: String = String::new() => Trust;
-        /// Command that looks at a draft before a person is asked: exit 0 passes it, 1 makes what it
-        /// prints feedback, anything else leaves it to a person.
+        /// Command that looks at a draft before a person is asked: exit 0 approves it, exit 1 turns
+        /// its output into feedback, anything else leaves the decision to a person.
         decide: String = String::new() => Trust;
-        /// Approvals count only in commits that `git verify-commit` accepts.
+        /// Approvals count only in commits that pass `git verify-commit`.
         signed: bool = false => Stricter;
-        /// Stages whose draft the challenger reads after the critic, where [roles] names one. Where it is
-        /// not set that is coding.
+        /// Stages in which the challenger reads the draft after the critic, if [roles] names a
+        /// challenger. If not set: coding.
         challenge: Switches = Switches::default() => Stricter;
     }
 }
 
 keys! {
-    /// How much there may be of everything.
+    /// Limits on sizes and counts.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Limits {
         /// Fewest and most requirements.
@@ -218,30 +225,30 @@ keys! {
         components: [u32; 2] = [2, 4] => Stricter;
         /// Fewest and most top-level tasks.
         tasks: [u32; 2] = [5, 12] => Stricter;
-        /// Model turns of one agent run.
+        /// Model turns in one agent run.
         tool_turns: u32 = 60 => Stricter, POSITIVE;
         /// Seconds a command may take unless the model asks for more.
         command_timeout_s: u64 = 30 => Stricter, SECONDS;
-        /// Seconds a model may ask for.
+        /// Most seconds a model may ask for.
         command_timeout_max_s: u64 = 600 => Stricter, SECONDS;
-        /// How often a session may go back by itself.
+        /// How often a session may go back to an earlier stage by itself.
         max_replans: u32 = 2 => Stricter;
     }
 }
 
 keys! {
-    /// Settings of one stage; what is not set is the stage's own.
+    /// Settings of one stage; a key that is not set has the stage's default.
     #[derive(Clone, Debug, PartialEq)]
     pub struct StageConfig {
-        /// How freely the actor writes.
+        /// The actor's temperature.
         actor_temperature as "temperature.actor": Option<f64> = None => Trust, TEMPERATURE;
-        /// How freely whoever judges answers.
+        /// The temperature of the critic and other judging roles.
         critic_temperature as "temperature.critic": Option<f64> = None => Trust, TEMPERATURE;
-        /// How many drafts there may be; also iterations = { STAGE = 3 } under [limits].
+        /// Most drafts; also iterations = { STAGE = 3 } under [limits].
         iterations: Option<u32> = None => Stricter, DRAFTS;
         /// Name of the actor's model: a [models.NAME], or "default".
         model: Option<String> = None => Free;
-        /// Whether a person decides; also gates under [review].
+        /// Whether a person decides on drafts; also gates under [review].
         review: Option<bool> = None => Stricter;
     }
 }
@@ -250,11 +257,11 @@ keys! {
     /// Price of a million tokens in US dollars.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Price {
-        /// Prompt tokens.
+        /// Input tokens.
         input as "in": f64 = 0.0 => Trust;
-        /// Generated tokens.
+        /// Output tokens.
         output as "out": f64 = 0.0 => Trust;
-        /// Cached prompt tokens; the price of others where it is not set.
+        /// Cached input tokens; if not set, the price of other input tokens.
         cached: f64 = 0.0 => Trust;
     }
 }
@@ -263,7 +270,7 @@ keys! {
     /// What a session may use; 0 = no limit.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Budget {
-        /// Tokens, in and out.
+        /// Tokens, input and output.
         tokens: u64 = 0 => Capped;
         /// US dollars.
         usd: f64 = 0.0 => Capped;
@@ -278,86 +285,88 @@ keys! {
 }
 
 keys! {
-    /// The repository's own ways.
+    /// The repository's conventions.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Project {
         /// First part of branch and tag names.
         branch_prefix: String = "cowork".to_owned() => Trust;
-        /// Subject of our commits.
+        /// Subject line of git-cowork's commits.
         subject: String = "{stage}: {summary}".to_owned() => Free;
-        /// Add Signed-off-by.
+        /// Add a Signed-off-by trailer.
         signoff: bool = false => Trust;
-        /// Tag finished stages.
+        /// Tag completed stages.
         tags: bool = true => Trust;
-        /// "rust", "python", "node", "go", "ruby": how the language is written is said from the
-        /// design on, and its commands come first; found from the files when empty. For others:
-        /// prompts/guidance-NAME.md.
+        /// "rust", "python", "node", "go", "ruby": from the design on, models get guidance for this
+        /// language, and its commands are tried first. If empty, detected from the files. Others
+        /// need prompts/guidance-NAME.md.
         template: String = String::new() => Free;
-        /// Test command the program runs itself; detected when empty.
+        /// Test command that git-cowork runs itself; detected if empty.
         test: String = String::new() => Trust;
-        /// Build command; detected when empty.
+        /// Build command; detected if empty.
         build: String = String::new() => Trust;
-        /// Lint command; detected when empty. Any check of your own may be it, or part of it: what it
-        /// prints goes back to the model when it fails newly.
+        /// Lint command; detected if empty. It can be, or include, any check of your own: the
+        /// output of a new failure goes back to the model.
         lint: String = String::new() => Trust;
-        /// Write tests when they are "asked" for, "always" or "never".
+        /// Write tests if they are "asked" for, "always" or "never".
         tests: TestsPolicy = TestsPolicy::Asked => Trust;
         /// How models are credited: "assisted-by", "co-authored-by" or "none".
         attribution: Attribution = Attribution::AssistedBy => Trust;
-        /// How much process a session gets: "quick" (one document and the code), "standard" (all
-        /// documents, few stops), "thorough" (every stage by itself), or "auto": by the idea.
+        /// How much process a session has: "quick" (one document and the code), "standard" (all
+        /// documents, few gates), "thorough" (every stage separately), or "auto": depends on the
+        /// idea.
         depth: DepthChoice = DepthChoice::Auto => Stricter;
-        /// Stages whose draft the actor reads once more, when the checks have passed it. Where it is not
-        /// set the depth says it; thorough has the plan.
+        /// Stages in which the actor reviews its own draft after the checks have passed. If not
+        /// set, the session's depth decides; thorough has the plan.
         self_review: Switches = Switches::default() => Stricter;
-        /// Files that no model, tool or command gets to see and no commit changes, as globs of
-        /// .gitignore: ["*.pem", "/prices/"]. Commands then see no .git either. Every configuration
-        /// file adds to this list, and none takes away from it.
+        /// Files that no model, tool or command can see and no commit changes, as .gitignore
+        /// patterns: ["*.pem", "/prices/"]. Commands then cannot see .git either. Every
+        /// configuration file adds to this list; none removes from it.
         private: Vec<String> = Vec::new() => Adds;
     }
 }
 
 keys! {
-    /// What commands may do.
+    /// What commands are allowed to do.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Sandbox {
-        /// The network; without it, only servers a command starts itself can be reached.
+        /// Allow the network; without it, a command can reach only servers that it starts itself.
         network: bool = false => Trust;
-        /// Directories and files commands may write besides the working tree (never .git), a temporary
-        /// directory and caches of their own: absolute, or "~/…".
+        /// Directories and files that commands may write besides the working tree (never .git), a
+        /// temporary directory and their own caches: absolute, or "~/…".
         writable: Vec<String> = Vec::new() => Trust;
-        /// Directories and files commands may read in your home, where they see nothing else but
-        /// toolchains and fetched packages: absolute, or "~/…".
+        /// Directories and files that commands may read in your home directory, where they
+        /// otherwise see only toolchains and downloaded packages: absolute, or "~/…".
         readable: Vec<String> = Vec::new() => Trust;
-        /// Servers that agent programs may reach besides those they are known to need, while commands have
-        /// no network: each as name:port, such as "api.example.org:443". This machine is reached only
-        /// where it is named, too: "localhost:8080". "*" is every server.
+        /// Servers that agent programs may reach besides those they are known to need, while
+        /// commands have no network: each as name:port, such as "api.example.org:443". List this
+        /// machine, too, if they need it: "localhost:8080". "*" is every server.
         hosts: Vec<String> = Vec::new() => Trust;
-        /// Put before every command, instead of the built-in confinement: ["bwrap", …], a container.
+        /// Prefix of every command, in place of the built-in sandbox: ["bwrap", …], a container.
         command_prefix: Vec<String> = Vec::new() => Trust;
-        /// Where this system cannot confine commands, run them all the same. Else each is asked about,
-        /// and refused where nobody can be asked.
+        /// Run commands even if this system cannot confine them. If false, git-cowork asks about
+        /// each command, and refuses it if it cannot ask.
         unconfined: bool = false => Trust;
-        /// What the project's lock files name and is missing is fetched in one step with the network,
-        /// before the first request: "ask" (a person, once for each content of these files; exit 5
-        /// where nobody can be asked), "always", "never" (checks that need it are not run).
+        /// Whether missing dependencies that the project's lock files name are downloaded, in one
+        /// step with the network, before the first request: "ask" (once for each version of the
+        /// lock files; exit 5 if nobody can be asked), "always", "never" (checks that need them are
+        /// skipped).
         fetch: FetchPolicy = FetchPolicy::Ask => Trust;
     }
 }
 
 keys! {
-    /// A tool of the user's own: a command that is given a call's arguments.
+    /// A user-defined tool: a command that gets the arguments of a call.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ToolConfig {
-        /// What is run at the top of the working tree, confined as the commands of models are. It gets the
-        /// arguments as a JSON object on its standard input; what it prints and its exit status are
-        /// the answer.
+        /// Command that runs at the top of the working tree, in the same sandbox as a model's
+        /// commands. It gets the arguments as a JSON object on standard input; its output and exit
+        /// status are the answer.
         command: String = String::new() => Trust;
-        /// What it does, for the model.
+        /// Description for the model.
         description: String = String::new() => Trust;
-        /// JSON schema of the arguments; none: it takes no arguments. In git config, JSON.
+        /// JSON schema of the arguments; if empty, the tool takes none. In git config: JSON.
         schema: Map<String, serde_json::Value> = Map::new() => Trust;
-        /// Stages whose actor is offered it. Where it is not set that is coding.
+        /// Stages in which the tool is offered to the actor. If not set: coding.
         stages: Switches = Switches::default() => Trust;
     }
 }

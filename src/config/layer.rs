@@ -1,7 +1,7 @@
-//! One layer of configuration: a file, `git config`, the environment or the command line, read
-//! into [`Settings`] and laid over what earlier layers said.
+//! One layer of configuration: a file, `git config`, the environment or the command line, read into
+//! [`Settings`] and applied over earlier layers.
 //!
-//! Types and key names are checked here, where the place a value stands is still known.
+//! Types and key names are checked here, while the place of each value is still known.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,27 +20,28 @@ use crate::stage::Stage;
 /// A value and where it was set.
 #[derive(Clone)]
 pub(super) struct Setting {
-    /// The value, or why it cannot be had (an unset variable).
+    /// The value, or why it is missing (a variable is not set).
     pub(super) value: Result<Value, String>,
-    /// For people: a file with its line, `git config`, a variable or an option.
+    /// Where the value was set, for messages: a file with its line, `git config`, a variable or an
+    /// option.
     pub(super) origin: String,
-    /// True when it only follows from a preset provider.
+    /// True if a preset provider implies the value.
     pub(super) preset: bool,
     /// The row of the key.
     pub(super) key: &'static Key,
-    /// The key as it was written, where that is another name for this one.
+    /// The key as it was written, which can be an alias of this one.
     pub(super) written: Path,
 }
 
-/// What has been set, by key.
+/// All values that have been set, by key.
 pub(super) type Settings = BTreeMap<Path, Setting>;
 
 /// Whether `${VAR}` is replaced in a file.
 #[derive(Clone, Copy)]
 pub(super) enum Expand<'a> {
-    /// By these variables.
+    /// Yes, from these variables.
     From(&'a BTreeMap<String, String>),
-    /// It stays as it is: the file came with the repository.
+    /// No: the file came with the repository.
     Never,
 }
 
@@ -51,7 +52,7 @@ pub(super) fn from_toml(
     expand: Expand<'_>,
     problems: &Problems,
 ) -> Result<Settings> {
-    // The library's own rendering would show the offending line, which may hold a key.
+    // The error that the TOML library renders would show the line, which may contain an API key.
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -135,7 +136,7 @@ impl File<'_> {
     }
 }
 
-/// Reads `git config` entries; names other than `cowork.…` are passed over.
+/// Reads `git config` entries; ignores names that do not start with `cowork.`.
 pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Result<Settings> {
     let one = |name: &str, rest: &str, text: &str| {
         let Some((key, path)) = schema::find_git(rest) else {
@@ -155,7 +156,7 @@ pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Res
     Ok(settings)
 }
 
-/// Reads values that belong to known keys: (key, text, where from).
+/// Reads values of known keys: (key, text, origin).
 pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
     let mut settings = Settings::new();
     for (name, text, origin) in pairs {
@@ -164,7 +165,7 @@ pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
     Ok(settings)
 }
 
-/// The same of one key whose name may hold dots.
+/// Like [`from_pairs`], for one key whose name may contain dots.
 pub(super) fn from_path(path: Path, text: &str, origin: &str) -> Result<Settings> {
     let Found::Leaf(key) = schema::find(&path) else {
         return Err(unknown(&path, origin).into());
@@ -181,8 +182,9 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
     Ok(Setting { value: Ok(value), origin, preset: false, key, written: path.clone() })
 }
 
-/// Takes out of a project's file what does not count in it; what was taken out. `user` is what the
-/// user's own configuration sets, `held` what follows from it, unless the file was accepted.
+/// Removes the settings that do not count from a project's file, and returns them. `user` is the
+/// user's own settings; `held` is the configuration that follows from them, or `None` if the file
+/// was accepted.
 pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {
     let counts = |path: &Path, setting: &Setting| match (&setting.value, held) {
         (Err(_), _) => true,
@@ -200,8 +202,8 @@ pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Co
     restricted
 }
 
-/// One name for each thing that is set: lists of stages become a switch for each stage, aliases
-/// the key they stand for.
+/// Normalizes key names: a list of stages becomes a switch for each stage, an alias becomes the key
+/// that it stands for.
 pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
     let mut settled = Settings::new();
     let mut aliases = Settings::new();
@@ -234,7 +236,7 @@ pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
     Ok(settled)
 }
 
-/// Lays `layer` over `below`; presets bring their base URL.
+/// Applies `layer` over `below`; a preset provider sets its base URL.
 pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
     let providers: Vec<Path> =
         layer.keys().filter(|path| path.last().is_some_and(|l| l == "provider")).cloned().collect();
@@ -245,7 +247,7 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
         if layer.contains_key(&url_path) {
             continue;
         }
-        // A provider named later also undoes the URL an earlier preset brought.
+        // A provider that is set later also removes the URL that an earlier preset set.
         if below.get(&url_path).is_some_and(|setting| setting.preset) {
             below.remove(&url_path);
         }
@@ -273,7 +275,7 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
     below.extend(layer);
 }
 
-/// Names in `stages.*` and `limits.iterations.*` are not free.
+/// Checks the stage names in `stages.*` and `limits.iterations.*`.
 fn check_stage(path: &Path, origin: &str) -> Result<()> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let name = match parts.as_slice() {
@@ -292,7 +294,7 @@ enum Missing {
     End,
 }
 
-/// Replaces `${VAR}`; `$${` stands for a literal `${`.
+/// Replaces `${VAR}`; `$${` is a literal `${`.
 fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -316,7 +318,7 @@ fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing>
     Ok(out)
 }
 
-/// Where each line but the first begins.
+/// The offsets at which the lines after the first start.
 fn line_starts(text: &str) -> Vec<usize> {
     text.match_indices('\n').map(|(at, _)| at + 1).collect()
 }
@@ -339,7 +341,7 @@ fn unknown(path: &[String], origin: &str) -> Error {
     }
 }
 
-/// The same of a name in git's configuration, where none has a `_`.
+/// Like [`unknown`], for a name in git's configuration, where no name contains a `_`.
 fn unknown_in_git(path: &[String]) -> Error {
     let name = schema::brief(path);
     let error = Error::model(format!("unknown key `cowork.{name}` in git config"));
@@ -349,7 +351,7 @@ fn unknown_in_git(path: &[String]) -> Error {
     }
 }
 
-/// Names the keys that the section has.
+/// Adds a hint with the keys of the section.
 fn with_known(error: Error, path: &[String]) -> Error {
     let section = &path[..path.len().saturating_sub(1)];
     let (known, section) = (keys_below(section), schema::brief(section));
@@ -360,7 +362,7 @@ fn with_known(error: Error, path: &[String]) -> Error {
     }
 }
 
-/// The next words that may follow a section's path.
+/// Returns the names that can follow a section's path.
 fn keys_below(path: &[String]) -> Vec<&'static str> {
     let mut below = Vec::new();
     for schema::Row { pattern, .. } in schema::KEYS.iter() {

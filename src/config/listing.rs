@@ -1,5 +1,5 @@
-//! What `git cowork config` shows: every key with the value in force, and where that was set. Made
-//! from the same table as everything else; no key to a server is ever in it.
+//! The list that `git cowork config` prints: every key with its current value and the origin of
+//! that value. It is made from the key table of `schema.rs` and never contains a server's API key.
 
 use anyhow::Result;
 
@@ -12,25 +12,26 @@ use super::value::{Shape, Value};
 use super::{Config, DEFAULT_MODEL};
 use crate::stage::Stage;
 
-/// The origin of what nobody has set.
+/// Origin of a value that nobody has set.
 pub const DEFAULT_ORIGIN: &str = "default";
 
-/// A key and what holds for it.
+/// A key with its current value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its dotted name.
+    /// Dotted name of the key.
     pub key: String,
-    /// What it holds.
+    /// The value.
     pub value: Shown,
-    /// A file with its line, `git config NAME`, a variable or an option; [`DEFAULT_ORIGIN`]; or
-    /// `as KEY`, where another key says it.
+    /// A file with its line, `git config NAME`, a variable or an option; [`DEFAULT_ORIGIN`]; or `as
+    /// KEY` if the value is inherited from another key.
     pub origin: String,
 }
 
-/// Reads and resolves everything, and lists it in the order of the sections.
+/// Reads and resolves the configuration, and lists it in the order of the sections.
 ///
 /// # Errors
-/// As [`super::load()`].
+///
+/// The errors of [`super::load()`].
 pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
     let (loaded, settings) = resolve(sources)?;
     let listing = Listing { config: &loaded.config, settings: &settings };
@@ -47,8 +48,8 @@ pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
     Ok((loaded, entries))
 }
 
-/// The entries that a key or the beginning of one names: `llm.model`, `llm`, `cowork.llm.baseurl`.
-/// Another name of a key stands for it.
+/// Returns the entries that a key or the first parts of a key select: `llm.model`, `llm`,
+/// `cowork.llm.baseurl`. An alias selects the key that it stands for.
 pub fn named<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
     let found: Vec<&Entry> = entries.iter().filter(|entry| is_named(&entry.key, name)).collect();
     if !found.is_empty() {
@@ -61,14 +62,14 @@ pub fn named<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
     entries.iter().filter(also).collect()
 }
 
-/// Whether `name` is that of a dotted key, or of a section around it.
+/// True if `name` is a dotted key or a section that contains it.
 pub fn is_named(key: &str, name: &str) -> bool {
     let (key, name) = (plain(key), plain(name));
     let name = name.strip_prefix("cowork.").unwrap_or(&name);
     key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Whether a name is that of a key or section that may be set, although nothing of it is.
+/// True if a name is a key or section that can be set, even if nothing in it is set.
 pub fn is_known(name: &str) -> bool {
     let name = plain(name);
     let path: Path =
@@ -81,13 +82,13 @@ pub fn is_known(name: &str) -> bool {
     schema::KEYS.iter().any(known)
 }
 
-/// The key that a wrong one looks most like.
+/// Returns the known key that is most similar to a misspelled one.
 pub fn nearest_key(name: &str) -> Option<String> {
     let path: Path = name.split('.').map(str::to_owned).collect();
     schema::nearest(&path)
 }
 
-/// The names of all keys and sections in which nothing is free to choose.
+/// Returns the names of all keys and sections that do not contain a name chosen by the user.
 pub fn key_names() -> Vec<String> {
     let fixed = schema::KEYS.iter().filter(|row| !row.pattern.contains(&"*"));
     let keys = fixed.map(|row| row.pattern.join("."));
@@ -98,7 +99,7 @@ pub fn key_names() -> Vec<String> {
         .collect()
 }
 
-/// As `git config` compares names: without `_`, in any case; and without quotes.
+/// Normalizes a name as `git config` compares it, without `_` and case; also removes quotes.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '"')).flat_map(char::to_lowercase).collect()
 }
@@ -109,7 +110,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// The tables of a section: one, or one for each name that was chosen.
+    /// Returns the tables of a section: one, or one for each name that the user chose.
     fn tables(&self, section: &str) -> Vec<Path> {
         let Some(fixed) = section.strip_suffix(".*") else {
             return vec![section.split('.').map(str::to_owned).collect()];
@@ -135,7 +136,7 @@ impl Listing<'_> {
         Entry { key: schema::dotted(path), value, origin: self.origin(path) }
     }
 
-    /// What holds for a key; none where that is as a session's depth has it.
+    /// Returns the current value of a key; `None` if the session's depth decides.
     fn value(&self, path: &Path) -> Option<Value> {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         let text = |text: &str| Some(Value::Text(text.to_owned()));
@@ -159,11 +160,11 @@ impl Listing<'_> {
         }
     }
 
-    /// Where a key's value comes from.
+    /// Returns where a key's value comes from.
     fn origin(&self, path: &Path) -> String {
         let mut found: Vec<&str> = Vec::new();
         for (set, setting) in self.settings {
-            // A list of stages was taken apart into a switch for each.
+            // A list of stages was split into a switch for each stage.
             let gates = matches!(path.as_slice(), [a, b] if a == "review" && b == "gates")
                 && matches!(set.as_slice(), [a, _, c] if a == "stages" && c == "review");
             let here = set == path || set.len() == path.len() + 1 && set.starts_with(path);
@@ -182,7 +183,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The key whose value is taken over where this one is not set.
+    /// Returns the key from which this one inherits its value if it is not set.
     fn inherited(&self, path: &Path) -> Option<Path> {
         let owned = |parts: [&str; 2]| parts.map(str::to_owned).to_vec();
         match path.as_slice() {
@@ -198,7 +199,7 @@ impl Listing<'_> {
     }
 }
 
-/// A list that says of every stage whether it is in it.
+/// Returns the list of switched-on stages if every stage has a switch.
 fn whole(of: impl Fn(Stage) -> Option<bool>) -> Option<Value> {
     let said: Option<Vec<(Stage, bool)>> =
         Stage::ALL.into_iter().map(|stage| Some((stage, of(stage)?))).collect();
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_not_set_is_no_empty_value() {
+    fn a_variable_that_is_not_set_is_not_an_empty_value() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "[llm]\napi_key = \"${NOWHERE}\"\n").unwrap();
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_says_from_where() {
+    fn inherited_values_name_their_origin() {
         let entries = listed(
             "[llm]\nmodel = \"a\"\nbase_url = \"http://127.0.0.1:1/v1\"\n[models.big]\nmodel = \"b\"\n\
              [review]\ngates = [\"prd\"]\n[limits]\niterations = { plan = 7 }\n[roles]\nactor = \"big\"\n",

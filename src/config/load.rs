@@ -1,4 +1,4 @@
-//! Reading all layers in their order and resolving them: the one way to get a [`Config`].
+//! Reads all layers in order and resolves them: the only way to get a [`Config`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,33 +12,33 @@ use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
 use super::{ANTHROPIC, Config, build, schema};
 
-/// Where programs for Claude's own API look for its key.
+/// Variable from which programs for Claude's own API read its key.
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 
-/// Everything configuration can come from; the caller has read what needs git or the process.
+/// All sources of configuration. The caller has read those that need git or the process.
 #[derive(Clone, Default)]
 pub struct Sources {
-    /// `/etc/cowork/config.toml`; see [`system_file`]. A file that is not there is no error.
+    /// `/etc/cowork/config.toml`; see [`system_file`]. A missing file is not an error.
     pub system: Option<PathBuf>,
-    /// `~/.config/cowork/config.toml`; see [`user_file`]. A file that is not there is no error.
+    /// `~/.config/cowork/config.toml`; see [`user_file`]. A missing file is not an error.
     pub user: Option<PathBuf>,
-    /// The project's file: how to call it, and its text. The text, because trust is given to
-    /// exactly that content, and a file read twice can differ.
+    /// The project's file: its name for messages, and its text. Trust is given to exactly this
+    /// text, and a file that is read twice can differ.
     pub project: Option<(PathBuf, String)>,
-    /// Names and values of `git config --null --get-regexp '^cowork\.'`, in its order. An entry
-    /// without a value is to be given as `true`, as git itself reads it.
+    /// Names and values from `git config --null --get-regexp '^cowork\.'`, in order. The value of
+    /// an entry without one must be `true`, as git reads it.
     pub git_values: Vec<(String, String)>,
-    /// The environment, as far as it is Unicode.
+    /// The environment variables that are valid Unicode.
     pub env: BTreeMap<String, String>,
-    /// What the command line says.
+    /// Options of the command line.
     pub flags: Flags,
-    /// Whether the user accepted the project's file exactly as it is (`git cowork trust`).
+    /// Whether the user accepted the project's file in exactly this form (`git cowork trust`).
     pub trust: Trust,
-    /// What is wrong is left out and told; else it is an error.
+    /// Leave invalid settings out and report them, instead of failing.
     pub tolerant: bool,
 }
 
-/// Options of the command line that stand for a key.
+/// Options of the command line that set a key.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// `--model`
@@ -47,37 +47,37 @@ pub struct Flags {
     pub base_url: Option<String>,
 }
 
-/// The configuration and what there is to say about it.
+/// The configuration and what to report about it.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// What everything else reads.
+    /// The configuration.
     pub config: Config,
-    /// One line each; for [`crate::event::Event::Warning`].
+    /// Warnings, one line each; for [`crate::event::Event::Warning`].
     pub warnings: Vec<String>,
-    /// Those of them that are about values, not about trust.
+    /// The subset of `warnings` that is about values, not about trust.
     pub unexpanded: Vec<String>,
-    /// Where each key that was set got its value, by dotted key. Keys not in here have their
+    /// The origin of each key that was set, by dotted key. Keys that are not listed have their
     /// default.
     pub origins: BTreeMap<String, String>,
-    /// What the project's file sets that does not count because nobody has accepted it.
+    /// Settings of the project's file that do not count because the user has not accepted it.
     pub restricted: Vec<Restricted>,
-    /// What is wrong, and was left out.
+    /// Problems that were found; the settings were left out.
     pub problems: Vec<Problem>,
 }
 
-/// Reads and resolves everything.
+/// Reads and resolves the configuration.
 ///
 /// # Errors
 ///
-/// Kind `Model` (exit 4) for an unknown key, a wrong value or a file that is not TOML, always
-/// with the key and the place, unless the sources are to be read tolerantly. A `${VAR}` that is not set is
-/// an error at once, except in `[llm]` and `[models]`: there [`Config::model_for`] reports it, so that
-/// commands which need no model work without a key.
+/// Kind `Model` (exit 4) for an unknown key, a wrong value or a file that is not TOML, always with
+/// the key and the place, unless the sources are tolerant. A `${VAR}` that is not set is an error
+/// immediately, except in `[llm]` and `[models]`: [`Config::model_for`] reports it there, so that
+/// commands that need no model work without a key.
 pub fn load(sources: &Sources) -> Result<Loaded> {
     Ok(resolve(sources)?.0)
 }
 
-/// The same, with all that was set.
+/// Like [`load`], but also returns all settings.
 pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     let (mut warnings, mut literal) = (Vec::new(), Vec::new());
     let problems = &Problems::new(sources.tolerant);
@@ -102,7 +102,7 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
         above(&mut user, git.clone(), sources)?;
         let held = match sources.trust {
             Trust::Given => None,
-            // What is wrong in it is found again below.
+            // Problems in these settings are found again below.
             Trust::None | Trust::Changed => {
                 Some(built(&mut user, &Problems::new(sources.tolerant))?)
             }
@@ -132,8 +132,8 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     Ok((loaded, settings))
 }
 
-/// What follows from the settings. Where problems are told, each setting goes without which another one,
-/// or none, is found.
+/// Builds the configuration. If problems are tolerated, removes each setting without which the
+/// build succeeds or fails with another error.
 fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
     loop {
         let error = match build::build(settings) {
@@ -154,7 +154,7 @@ fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
     }
 }
 
-/// What is laid over the project's file: all of it is the user's.
+/// Applies the layers above the project's file, all of which belong to the user.
 fn above(settings: &mut Settings, git: Settings, sources: &Sources) -> Result<()> {
     layer::lay(settings, git);
     let environment = environment(sources, settings)?;
@@ -163,15 +163,15 @@ fn above(settings: &mut Settings, git: Settings, sources: &Sources) -> Result<()
     Ok(())
 }
 
-/// The system's configuration file.
+/// Returns the path of the system's configuration file.
 pub fn system_file() -> PathBuf {
     PathBuf::from("/etc/cowork/config.toml")
 }
 
-/// The user's configuration file, from `XDG_CONFIG_HOME` or the home directory.
+/// Returns the path of the user's configuration file, from `XDG_CONFIG_HOME` or the home directory.
 pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let set = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The XDG specification says that a relative path is to be ignored.
+    // The XDG specification says to ignore a relative path.
     set("XDG_CONFIG_HOME")
         .filter(|path| path.is_absolute())
         .or_else(|| set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config")))
@@ -193,15 +193,15 @@ fn environment(sources: &Sources, below: &Settings) -> Result<Settings> {
     let set = |name: &'static str| {
         sources.env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
-    // What other programs of the same provider read.
+    // The variables that other programs of the same provider read.
     let (their_url, their_key) = match is_anthropic(below, &["llm"]) {
         true => ("ANTHROPIC_BASE_URL", ANTHROPIC_KEY),
         false => ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
     };
     let url = set("COWORK_LLM_BASE_URL").or_else(|| set(their_url));
     let model = set("COWORK_LLM_MODEL");
-    // A server configured together with its key must not be sent the key of another server only
-    // because some other program has put that into the environment.
+    // If a server is configured together with its key, do not send it another server's key that the
+    // environment contains for some other program.
     let configured = |key: &str| {
         let setting = below.get(&path(&["llm", key]));
         setting.is_some_and(|s| !matches!(&s.value, Ok(Value::Text(text)) if text.is_empty()))
@@ -234,7 +234,7 @@ fn is_anthropic(settings: &Settings, section: &[&str]) -> bool {
     setting.is_some_and(|s| matches!(&s.value, Ok(Value::Text(text)) if text == ANTHROPIC))
 }
 
-/// The models of Claude's own server that have no key: which is where the usual one belongs.
+/// Returns the models on Claude's own server that have no key: they get the usual key.
 fn keyless_claudes(settings: &Settings) -> Vec<String> {
     let names = settings.keys().filter(|path| path.len() == 3 && path[0] == "models");
     let names: BTreeSet<&String> = names.map(|path| &path[1]).collect();
@@ -257,7 +257,8 @@ fn command_line(flags: &Flags) -> Result<Settings> {
     layer::from_pairs(&pairs)
 }
 
-/// A key sent as a literal `${…}` would fail far from here, and nobody would know why.
+/// Warns about a literal `${…}`: if it were sent as a key, the request would fail without a clear
+/// reason.
 fn unexpanded(settings: &Settings, warnings: &mut Vec<String>) {
     for (path, setting) in settings {
         let secret = path.last().is_some_and(|last| last == "api_key" || last == "base_url");
@@ -268,7 +269,7 @@ fn unexpanded(settings: &Settings, warnings: &mut Vec<String>) {
         };
         if literal {
             warnings.push(format!(
-                "`{}` in {} holds ${{…}}, which is replaced only in user and system files",
+                "`{}` in {} contains ${{…}}, which is replaced only in user and system files",
                 schema::dotted(path),
                 setting.origin
             ));

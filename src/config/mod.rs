@@ -1,8 +1,9 @@
-//! Configuration: what a user, a project, `git config`, the environment and the command line say,
-//! in this order, later wins (contract, section 6).
+//! Configuration from the user's and the project's files, `git config`, the environment and the
+//! command line, in this order; later sources win (contract, section 6).
 //!
-//! Everything below the command line sees only the resolved [`Config`]; its keys are the fields in
-//! `keys.rs`. [`load()`] makes one; [`access`](Config::temperature) answers what a stage or role gets.
+//! Code below the command line sees only the resolved [`Config`]; its keys are the fields in
+//! `keys.rs`. [`load()`] makes one; [`access`](Config::temperature) returns the values for a stage
+//! or a role.
 
 mod access;
 mod agent_files;
@@ -50,32 +51,32 @@ pub use shown::Shown;
 pub use template::template_file;
 pub use trust::{Restricted, Trust, TrustRecords};
 
-/// The name of [`Config::llm`] in roles and stages.
+/// Name of [`Config::llm`] in roles and stages.
 pub const DEFAULT_MODEL: &str = "default";
 
-/// Everything, resolved.
+/// The resolved configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The default model.
     pub llm: ModelConfig,
-    /// More models.
+    /// Additional models, by name.
     pub models: BTreeMap<String, ModelConfig>,
-    /// Who plays what.
+    /// Which model plays which role.
     pub roles: Roles,
     /// How people review.
     pub review: Review,
-    /// How much.
+    /// Limits on sizes and counts.
     pub limits: Limits,
-    /// Per stage.
+    /// Settings of single stages.
     pub stages: BTreeMap<Stage, StageConfig>,
-    /// What may be used.
+    /// Budget of a session.
     pub budget: Budget,
-    /// The repository's ways.
+    /// The repository's conventions.
     pub project: Project,
-    /// What commands may do.
+    /// What commands are allowed to do.
     pub sandbox: Sandbox,
-    /// Tools of the user's own.
+    /// User-defined tools.
     pub tools: BTreeMap<String, ToolConfig>,
-    /// Why a model (a key of `models`, or `default`) cannot be used: a variable that is not set.
+    /// Why a model (a key of `models`, or `default`) cannot be used: a variable is not set.
     pub unusable: BTreeMap<String, String>,
 }

@@ -1,5 +1,5 @@
-//! What is wrong in the configuration: an error for whoever works with it, and one thing among others
-//! for whoever looks at it (`git cowork doctor`, `git cowork config`).
+//! Problems in the configuration: errors for most commands, findings for the commands that inspect
+//! the configuration (`git cowork doctor`, `git cowork config`).
 
 use std::cell::RefCell;
 
@@ -7,16 +7,16 @@ use anyhow::Result;
 
 use crate::error::hints_of;
 
-/// Something that is wrong in a file or in git's configuration, and was left out.
+/// An invalid setting in a file or in git's configuration that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What, and where.
+    /// What is wrong, and where.
     pub text: String,
-    /// What helps, a line each.
+    /// Hints, one line each.
     pub hints: Vec<String>,
 }
 
-/// What becomes of it.
+/// Decides whether a problem is an error or is collected.
 #[derive(Debug)]
 pub(super) struct Problems {
     tolerant: bool,
@@ -24,15 +24,16 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Where it is `tolerant`, what is wrong is left out and told.
+    /// Collects problems if `tolerant`; otherwise they are errors.
     pub(super) fn new(tolerant: bool) -> Self {
         Self { tolerant, found: RefCell::default() }
     }
 
-    /// What was read, or nothing in its place.
+    /// Returns the value that was read, or the default if it is invalid and problems are collected.
     ///
     /// # Errors
-    /// The same one, unless it is to be told only.
+    ///
+    /// The error of `read`, unless problems are collected.
     pub(super) fn or_nothing<T: Default>(&self, read: Result<T>) -> Result<T> {
         match read {
             Err(error) if self.tolerant => {
@@ -48,7 +49,7 @@ impl Problems {
         self.tolerant
     }
 
-    /// All that was left out, in the order in which it was read.
+    /// Returns the collected problems, in the order in which they were found.
     pub(super) fn take(&self) -> Vec<Problem> {
         self.found.take()
     }

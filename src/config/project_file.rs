@@ -1,5 +1,5 @@
-//! The project's file as it lies in the working tree. It came with a clone, so it is read with care:
-//! once, never through a link, never more than a configuration can be.
+//! Reads the project's file from the working tree. The file came with a clone, so it is read only
+//! once, never through a symbolic link, and never beyond the largest plausible size.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
@@ -9,17 +9,17 @@ use anyhow::Result;
 
 use crate::error::Error;
 
-/// Where it lies, from the top of the working tree.
+/// Path of the file, from the top of the working tree.
 pub const PROJECT_FILE: &str = ".cowork/config.toml";
 
-/// Bytes it may have: the template with all its comments is a tenth of that.
+/// Most bytes of the file: the template with all its comments is a tenth of that.
 const LARGEST: u64 = 128 * 1024;
 
-/// The text of the project's file, if there is one.
+/// Returns the text of the project's file, if there is one.
 ///
 /// # Errors
-/// Kind `Model` when something else than a regular file is there, it is too large, or it cannot be
-/// read.
+///
+/// Kind `Model` if the path is not a regular file, or the file is too large or cannot be read.
 pub fn project_file(top: &Path) -> Result<Option<String>> {
     let path = top.join(PROJECT_FILE);
     for name in [".cowork", ".cowork/sessions", PROJECT_FILE] {
@@ -32,8 +32,8 @@ pub fn project_file(top: &Path) -> Result<Option<String>> {
         let wanted = if name == PROJECT_FILE { kind.is_file() } else { kind.is_dir() };
         if !wanted {
             let wanted = if name == PROJECT_FILE { "regular file" } else { "directory" };
-            return Err(Error::model(format!("{name} is no {wanted}, so it is not read"))
-                .hint(format!("look at what the repository put there: ls -ld {name}"))
+            return Err(Error::model(format!("{name} is not a {wanted}, so it is not read"))
+                .hint(format!("check what the repository contains there: ls -ld {name}"))
                 .into());
         }
     }
@@ -43,7 +43,7 @@ pub fn project_file(top: &Path) -> Result<Option<String>> {
     if bytes.len() as u64 > LARGEST {
         let limit = LARGEST / 1024;
         return Err(Error::model(format!("{PROJECT_FILE} is larger than {limit} KiB"))
-            .hint("no configuration is: look at what the repository put there")
+            .hint("configuration is never that large: check this file of the repository")
             .into());
     }
     let text = String::from_utf8(bytes);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_is() {
+    fn the_file_is_read_unchanged() {
         let top = tempfile::tempdir().unwrap();
         assert_eq!(project_file(top.path()).unwrap(), None);
         let top = tree();
@@ -79,11 +79,11 @@ mod tests {
     }
 
     #[test]
-    fn what_no_configuration_is_is_refused() {
+    fn other_file_types_large_files_and_binary_files_are_refused() {
         let says = |top: &tempfile::TempDir| project_file(top.path()).unwrap_err().to_string();
         let top = tree();
         fs::create_dir(top.path().join(PROJECT_FILE)).unwrap();
-        assert!(says(&top).contains("is no regular file"));
+        assert!(says(&top).contains("is not a regular file"));
         let top = tree();
         fs::write(top.path().join(PROJECT_FILE), vec![b'#'; 200 * 1024]).unwrap();
         assert!(says(&top).contains("larger than 128 KiB"));
@@ -94,17 +94,17 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn no_link_is_followed() {
+    fn symbolic_links_are_not_followed() {
         let top = tree();
         std::os::unix::fs::symlink("/dev/zero", top.path().join(PROJECT_FILE)).unwrap();
         assert!(project_file(top.path()).is_err());
         let top = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", top.path().join(".cowork")).unwrap();
         let error = project_file(top.path()).unwrap_err().to_string();
-        assert!(error.contains(".cowork is no directory"), "{error}");
+        assert!(error.contains(".cowork is not a directory"), "{error}");
         let top = tree();
         std::os::unix::fs::symlink("..", top.path().join(".cowork/sessions")).unwrap();
         let error = project_file(top.path()).unwrap_err().to_string();
-        assert!(error.contains(".cowork/sessions is no directory"), "{error}");
+        assert!(error.contains(".cowork/sessions is not a directory"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! What is sent to a model server besides the conversation: whether it can be sent, and what of it
-//! is to be kept secret.
+//! Extra headers, query parameters and body fields of requests to a model server: checks that they
+//! can be sent, and finds the secrets among them.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,15 @@ use serde_json::{Map, Value};
 use super::ModelConfig;
 use crate::secret;
 
-/// Headers that belong to the connection or to our own requests.
+/// Headers that belong to the connection or that git-cowork sets itself.
 const OURS: [&str; 5] =
     ["host", "content-length", "content-type", "transfer-encoding", "connection"];
-/// Parts of a body that say what is asked, and how it is read.
+/// Body fields that git-cowork sets itself: they hold the request and the format of the answer.
 const ASKED: [&str; 5] = ["model", "messages", "input", "tools", "stream"];
 
 impl ModelConfig {
-    /// The keys to its server: the one that is called so, and those in what is sent besides.
+    /// Returns the keys of the model's server: `api_key`, and those among the extra headers, query
+    /// parameters and body fields.
     pub fn secrets(&self) -> Vec<String> {
         let mut keys = vec![self.api_key.clone()];
         for (name, value) in self.headers.iter().chain(&self.query) {
@@ -41,24 +42,24 @@ fn of_value(name: &str, value: &Value, keys: &mut Vec<String>) {
     }
 }
 
-/// What is wrong with headers, if anything; never with their values in it.
+/// Returns what is wrong with headers, without their values.
 pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<String> {
     headers.iter().find_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes());
         let problem = match &known {
             Err(_) => "which is not a valid header name",
-            Ok(name) if OURS.contains(&name.as_str()) => "which is set by the program",
+            Ok(name) if OURS.contains(&name.as_str()) => "which git-cowork sets itself",
             Ok(_) if HeaderValue::from_str(value).is_err() => {
-                "with characters that no header can hold"
+                "with characters that a header cannot contain"
             }
             Ok(_) => return None,
         };
-        Some(format!("holds {name:?}, {problem}"))
+        Some(format!("contains {name:?}, {problem}"))
     })
 }
 
-/// What is wrong with an extra body, if anything.
+/// Returns what is wrong with an extra body.
 pub(super) fn body_problem(body: &Map<String, Value>) -> Option<String> {
     let asked = body.keys().find(|name| ASKED.contains(&name.as_str()))?;
-    Some(format!("holds {asked:?}, which is set by the program"))
+    Some(format!("contains {asked:?}, which git-cowork sets itself"))
 }

@@ -1,5 +1,5 @@
-//! The table of every key there is, made from the fields of `keys.rs`: files, `git config`, the check
-//! for unknown keys, trust and the file that `init` writes all read this one table.
+//! The table of all keys, made from the fields of `keys.rs`. Files, `git config`, the check for
+//! unknown keys, trust and the file that `init` writes all read this table.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use super::keys::{
 use super::value::Value;
 use crate::stage::{Depth, Role, Stage};
 
-/// Where each section's keys are, `*` standing for a name the user chooses; at most one, never first.
+/// The keys of each section. `*` is a name that the user chooses: at most one, never first.
 pub(super) const SECTIONS: [(&str, &[Key]); 11] = [
     ("llm", ModelConfig::KEYS),
     ("models.*", ModelConfig::KEYS),
@@ -28,15 +28,15 @@ pub(super) const SECTIONS: [(&str, &[Key]); 11] = [
     ("tools.*", ToolConfig::KEYS),
 ];
 
-/// One row: a key with the parts of its whole name.
+/// A key with the parts of its full name.
 pub(super) struct Row {
-    /// The parts, `*` where a name is chosen.
+    /// The parts of the name; `*` is a name that the user chooses.
     pub(super) pattern: Vec<&'static str>,
-    /// What holds for it.
+    /// The declaration of the key.
     pub(super) key: &'static Key,
 }
 
-/// Every key, in the order of the sections, and then the other names of keys.
+/// Every key, in the order of the sections, then the aliases.
 pub(super) static KEYS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let row = |(section, key): (&'static str, &'static Key)| Row {
         pattern: section.split('.').chain(key.name.split('.')).collect(),
@@ -53,7 +53,7 @@ pub(super) static KEYS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rows
 });
 
-/// What holds for a key that has been settled: a list of stages is a switch for each.
+/// Returns the value of a key after lists of stages have been split into a switch for each stage.
 pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts.as_slice() {
@@ -83,15 +83,15 @@ pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
     }
 }
 
-/// The depth whose gates and readings a project's file must leave as they are.
+/// The depth whose gates and self-reviews a project's file cannot weaken.
 const MOST: Depth = Depth::Thorough;
 
-/// The stages that something is switched on for.
+/// Returns the list of stages for which `on` is true.
 fn most(on: impl Fn(Stage) -> bool) -> Value {
     Value::Stages(Stage::ALL.into_iter().filter(|stage| on(*stage)).collect())
 }
 
-/// What holds for a stage, whoever says it.
+/// Returns the value of a stage's key, whichever key sets it.
 fn of_stage(config: &Config, stage: Stage, key: &str) -> Option<Value> {
     match key {
         "temperature.actor" => Some(config.temperature(stage, Role::Actor).to_value()),
@@ -102,18 +102,18 @@ fn of_stage(config: &Config, stage: Stage, key: &str) -> Option<Value> {
     }
 }
 
-/// Keys that are another name for one; the second is what counts, and wins where both are set in
-/// one place. `*` is the same name in both.
+/// Aliases of keys. The second name is the key; it wins if both are set in one place. `*` is the
+/// same name in both.
 const ALIASES: [(&str, &str); 2] =
     [("project.editor", "review.editor"), ("limits.iterations.*", "stages.*.iterations")];
 
-/// A list of stages is taken apart into a switch for each stage; this one's is a key of the stage.
+/// A list of stages is split into a switch for each stage; a gate's switch is a key of its stage.
 const GATES: (&str, &str) = ("review.gates.*", "stages.*.review");
 
-/// A key as somebody wrote it: a path whose names may themselves contain dots (`gpt-4.1`).
+/// A key as it was written: a path whose names can contain dots (`gpt-4.1`).
 pub(super) type Path = Vec<String>;
 
-/// What a path stands for, where it is another name for something.
+/// Returns the key that a path stands for if the path is an alias.
 pub(super) fn meant(path: &[String]) -> Option<Path> {
     ALIASES.iter().chain([&GATES]).find_map(|(alias, key)| {
         let alias: Vec<&str> = alias.split('.').collect();
@@ -128,7 +128,7 @@ pub(super) fn meant(path: &[String]) -> Option<Path> {
     })
 }
 
-/// The other names of a key.
+/// Returns the aliases of a key.
 pub(super) fn other_names(path: &[String]) -> Vec<Path> {
     let other = |(alias, key): &(&str, &str)| {
         let key: Vec<&str> = key.split('.').collect();
@@ -144,8 +144,8 @@ pub(super) fn other_names(path: &[String]) -> Vec<Path> {
     ALIASES.iter().chain([&GATES]).filter_map(other).collect()
 }
 
-/// A path as people read it; a name that is more than a word is quoted, and nothing in it is obeyed
-/// by a terminal: the file may come from anybody.
+/// Formats a path for messages. A name that is more than a word is quoted, with control characters
+/// escaped: the file can come from anybody.
 pub(super) fn dotted(path: &[String]) -> String {
     let word = |part: &String| {
         !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
@@ -154,7 +154,7 @@ pub(super) fn dotted(path: &[String]) -> String {
     path.iter().map(quote).collect::<Vec<_>>().join(".")
 }
 
-/// The same, cut where a name is longer than anybody reads.
+/// Like [`dotted`], but truncated if the path is too long to read.
 pub(super) fn brief(path: &[String]) -> String {
     const LONGEST: usize = 100;
     let whole = dotted(path);
@@ -164,17 +164,17 @@ pub(super) fn brief(path: &[String]) -> String {
     }
 }
 
-/// What a path in a TOML file is.
+/// What a path in a TOML file refers to.
 pub(super) enum Found {
-    /// A key that holds a value.
+    /// A key with a value.
     Leaf(&'static Key),
-    /// A table with keys below it.
+    /// A table that contains keys.
     Section,
-    /// Nothing we know.
+    /// Not a known key or table.
     Unknown,
 }
 
-/// Looks a TOML path up.
+/// Finds a TOML path in the table.
 pub(super) fn find(path: &[String]) -> Found {
     let mut found = Found::Unknown;
     for Row { pattern, key } in KEYS.iter() {
@@ -189,8 +189,8 @@ pub(super) fn find(path: &[String]) -> Found {
     found
 }
 
-/// Looks a `git config` name up, given without `cowork.`: any case, and without `_`. A chosen
-/// name in the middle is kept as written, dots included.
+/// Finds a `git config` name, given without `cowork.`, in any case and without `_`. A name that the
+/// user chose keeps its case and dots.
 pub(super) fn find_git(name: &str) -> Option<(&'static Key, Path)> {
     let given: Vec<&str> = name.split('.').collect();
     KEYS.iter().find_map(|Row { pattern, key }| {
@@ -221,7 +221,7 @@ fn plain(part: &str) -> String {
     part.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
-/// The known key or section that looks most like `path`, if any looks like it at all.
+/// Returns the known key or section that is most similar to `path`, unless none is similar enough.
 pub(super) fn nearest(path: &[String]) -> Option<String> {
     const LONGEST: usize = 100;
     let wanted = plain(&path.join("."));
@@ -231,9 +231,9 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
     let leaf = path.last().map(|part| plain(part)).unwrap_or_default();
     let mut best: Option<(usize, String)> = None;
     for Row { pattern, .. } in KEYS.iter() {
-        // A section can be misspelled, too, so every prefix of a key is a candidate.
+        // A section can be misspelled as well, so every prefix of a key is a candidate.
         for length in 1..=pattern.len() {
-            // A name that is free to choose is like anything.
+            // A name that the user chooses matches anything.
             if pattern[length - 1] == "*" {
                 continue;
             }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_names_what_was_meant() {
+    fn nearest_finds_the_misspelled_key() {
         assert_eq!(nearest(&path("llm.base_ulr")).as_deref(), Some("llm.base_url"));
         assert_eq!(nearest(&path("llm.url")), None);
         assert_eq!(nearest(&path("base_url")).as_deref(), Some("llm.base_url"));

@@ -1,4 +1,4 @@
-//! What is said about a model's server: Claude's own provider, and what is sent besides the
+//! Settings of a model's server: Claude's own provider, and data that is sent besides the
 //! conversation.
 
 use serde_json::json;
@@ -13,7 +13,7 @@ fn claudes_own_provider_has_an_address_and_a_key_of_its_own() {
     let case = Case::new().user(ANTHROPIC).env("OPENAI_API_KEY", "o");
     let llm = case.config().llm;
     assert_eq!(llm.base_url, "https://api.anthropic.com/v1");
-    assert_eq!((llm.api_key.as_str(), llm.model.as_str()), ("", ""), "not the key of another");
+    assert_eq!((llm.api_key.as_str(), llm.model.as_str()), ("", ""), "not OpenAI's key");
     assert_eq!((llm.rate_limit, llm.answer_s), (Some(30), 1800));
     let case = case.env("OPENAI_BASE_URL", "https://o.example/v1").env("ANTHROPIC_API_KEY", "a");
     let llm = case.config().llm;
@@ -39,7 +39,7 @@ fn a_key_that_is_configured_wins_over_that_of_other_programs() {
 }
 
 #[test]
-fn a_further_model_of_claudes_own_provider_is_keyed_as_well() {
+fn further_models_of_claudes_provider_get_its_key() {
     let models = "[models.judge]\nprovider = \"anthropic\"\nmodel = \"claude-x.y\"\n\
         [models.\"a.b\"]\nprovider = \"anthropic\"\n\
         [models.elsewhere]\nprovider = \"anthropic\"\nbase_url = \"https://c.example/v1\"\n\
@@ -49,7 +49,7 @@ fn a_further_model_of_claudes_own_provider_is_keyed_as_well() {
     assert_eq!(["judge", "a.b", "elsewhere", "keyed"].map(key), ["a", "a", "", "own"]);
     assert_eq!(config.models["judge"].base_url, "https://api.anthropic.com/v1");
     assert_eq!((config.models["a.b"].model.as_str(), config.llm.api_key.as_str()), ("", ""));
-    // The same server as that of [llm] has its key.
+    // A model on the same server as [llm] has the same key.
     let both = format!("{ANTHROPIC}[models.small]\nmodel = \"claude-small\"\n");
     let config = Case::new().user(&both).env("COWORK_LLM_API_KEY", "c").config();
     assert_eq!(config.models["small"].api_key, "c");
@@ -71,7 +71,7 @@ base_url = "https://b.example/v1"
 "#;
 
 #[test]
-fn what_is_sent_besides_the_conversation_belongs_to_a_server() {
+fn extra_request_data_is_inherited_only_for_the_same_server() {
     let config = Case::new().user(EXTRAS).env("PROXY_KEY", "proxy-0123456789").config();
     let llm = &config.llm;
     assert_eq!((llm.max_tokens, llm.reasoning_effort.as_str()), (4096, "low"));
@@ -89,7 +89,7 @@ fn what_is_sent_besides_the_conversation_belongs_to_a_server() {
 }
 
 #[test]
-fn keys_among_it_are_known_and_nothing_of_it_is_in_a_log() {
+fn keys_in_extra_request_data_are_secret_and_not_logged() {
     let config = Case::new().user(EXTRAS).env("PROXY_KEY", "proxy-0123456789").config();
     assert_eq!(config.llm.secrets(), ["proxy-0123456789"]);
     assert!(!format!("{:?}", config.llm).contains("proxy"));
@@ -97,20 +97,20 @@ fn keys_among_it_are_known_and_nothing_of_it_is_in_a_log() {
     let extra_body = extra_body.as_object().cloned().unwrap();
     let model = ModelConfig { api_key: "k".into(), extra_body, ..ModelConfig::default() };
     assert_eq!(model.secrets(), ["k", "nested-0123"]);
-    // A variable that is not set makes the model unusable, as with api_key.
+    // A variable that is not set makes the model unusable, as it does in api_key.
     let unset = Case::new().user(EXTRAS).config();
     let error = unset.model("default").unwrap_err().to_string();
     assert!(error.contains("`llm.headers`") && error.contains("PROXY_KEY"), "{error}");
 }
 
 #[test]
-fn what_cannot_be_sent_is_named_without_its_value() {
+fn invalid_request_data_is_named_without_its_value() {
     for (line, named) in [
         ("headers = { \"a b\" = \"hush\" }", "\"a b\", which is not a valid header name"),
         ("headers = { a = \"hush\\nhush\" }", "\"a\", with characters"),
-        ("headers = { Host = \"hush\" }", "\"Host\", which is set by the program"),
+        ("headers = { Host = \"hush\" }", "\"Host\", which git-cowork sets itself"),
         ("headers = { a = 1 }", "must be a table of strings"),
-        ("extra_body = { messages = \"hush\" }", "\"messages\", which is set by the program"),
+        ("extra_body = { messages = \"hush\" }", "\"messages\", which git-cowork sets itself"),
         ("extra_body = { a = 1979-05-27 }", "must be a table"),
         ("query = \"hush\"", "must be a table of strings"),
         ("max_tokens = -1", "must be a whole number"),

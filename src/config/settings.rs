@@ -1,4 +1,4 @@
-//! Typed reading of what has been set; [`super::layer`] has checked the types.
+//! Typed access to settings; [`super::layer`] has checked the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::value::Value;
 use super::{DEFAULT_MODEL, schema};
 use crate::error::Error;
 
-/// Typed reading of settings; the types were checked when they were read.
+/// Typed access to settings.
 pub(super) struct Values<'a>(pub(super) &'a Settings);
 
 impl<'a> Values<'a> {
@@ -19,19 +19,19 @@ impl<'a> Values<'a> {
         self.0.get(&path).and_then(|setting| setting.value.as_ref().ok())
     }
 
-    /// A field's type of value.
+    /// Returns a value in the type of its field.
     pub(super) fn read<T: Held>(&self, path: &[&str]) -> Option<T> {
         self.get(path).and_then(T::from_value)
     }
 
-    /// What is set under `path`, over the defaults.
+    /// Returns a section with its defaults and the settings under `path`.
     pub(super) fn section<T: Section>(&self, path: &[&str]) -> T {
         let mut section = T::default();
         self.lay_over(&mut section, path);
         section
     }
 
-    /// Lays what is set under `path` over `section`.
+    /// Applies the settings under `path` to `section`.
     pub(super) fn lay_over(&self, section: &mut impl Section, path: &[&str]) {
         section.set(|key| {
             let whole: Vec<&str> = path.iter().copied().chain(key.split('.')).collect();
@@ -39,7 +39,7 @@ impl<'a> Values<'a> {
         });
     }
 
-    /// The names chosen below a section, once each.
+    /// Returns the names that the user chose in a section, once each.
     pub(super) fn names(&self, section: &[&str]) -> BTreeSet<String> {
         self.0
             .keys()
@@ -50,7 +50,8 @@ impl<'a> Values<'a> {
             .collect()
     }
 
-    /// Models whose settings use a variable that is not set; an error when other settings do.
+    /// Returns the models whose settings use a variable that is not set; fails if any other setting
+    /// does.
     pub(super) fn unset(&self) -> Result<BTreeMap<String, String>> {
         let mut unusable = BTreeMap::new();
         for (path, setting) in self.0 {
@@ -69,14 +70,14 @@ impl<'a> Values<'a> {
         Ok(unusable)
     }
 
-    /// An error about a value, with the place it was set.
+    /// Makes an error about a value that names the place where the value was set.
     pub(super) fn wrong(&self, path: &[&str], problem: &str) -> anyhow::Error {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         let origin = self.0.get(&path).map_or("the defaults", |setting| &setting.origin);
         Error::model(format!("`{}` in {origin} {problem}", schema::dotted(&path))).into()
     }
 
-    /// The same, with a value that would do.
+    /// Like [`Self::wrong`], with an example of a valid value.
     pub(super) fn wrong_unlike(&self, path: &[&str], problem: &str, right: &str) -> anyhow::Error {
         let error = self.wrong(path, problem);
         match error.downcast::<Error>() {

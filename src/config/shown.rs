@@ -1,38 +1,38 @@
-//! A value as it is shown: as TOML and as JSON, and never a key to a server.
+//! A value in the form in which it is shown: as TOML and as JSON, never an API key.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::value::{Shape, Value};
 use crate::secret;
 
-/// What stands for a value that is not shown.
+/// Placeholder for a value that is not shown.
 const MASK: &str = "(set)";
 
-/// A value as people and programs may see it.
+/// A value in a form that is safe to show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown {
     /// As TOML, and as JSON.
     Value(String, Json),
-    /// There is one, and it is a key to a server.
+    /// A value is set, and it is an API key.
     Secret,
-    /// The depth of a session says it.
+    /// The session's depth decides.
     ByDepth,
-    /// It cannot be had, and why: it uses a variable that is not set.
+    /// The value is missing because it uses a variable that is not set; the text is the reason.
     Missing(String),
 }
 
-/// What may be seen of the value of a key.
+/// Returns the value of a key without secrets.
 pub(super) fn shown(path: &[String], shape: Shape, value: &Value) -> Shown {
     let key = path.last().map_or("", String::as_str);
     match value {
         Value::Text(text) if key == "api_key" && !text.is_empty() => Shown::Secret,
-        // A model's name may be as random as a key, and is no secret.
+        // A model's name can look as random as a key, but is not a secret.
         Value::Text(text) if key != "model" => toml_and_json(&masked(key, text).into()),
         Value::List(list) => {
             toml_and_json(&list.iter().map(|text| masked("", text)).collect::<Vec<_>>().into())
         }
         Value::Table(table) => toml_and_json(&Json::Object(masked_table(table))),
-        // Counts that may be left open are asked for as such.
+        // A count that can be unset is also `Value::Rate`; only a key with `Shape::Rate` is a rate.
         Value::Rate(rate) if matches!(shape, Shape::Rate) => match rate {
             Some(rate) => toml_and_json(&format!("{rate}/m").into()),
             None => toml_and_json(&"off".into()),
@@ -41,7 +41,7 @@ pub(super) fn shown(path: &[String], shape: Shape, value: &Value) -> Shown {
     }
 }
 
-/// A text without what looks like a key in it.
+/// Returns a text with everything that looks like a key masked.
 fn masked(name: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -50,7 +50,7 @@ fn masked(name: &str, text: &str) -> String {
     keys.iter().fold(text.to_owned(), |text, key| text.replace(key.as_str(), MASK))
 }
 
-/// Values whose name says that they are secret are left out whole.
+/// Masks every value whose name says that it is secret.
 fn masked_table(table: &Map<String, Json>) -> Map<String, Json> {
     table.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
 }
@@ -69,7 +69,8 @@ fn toml_and_json(value: &Json) -> Shown {
     Shown::Value(toml(value), value.clone())
 }
 
-/// As TOML has it. Control characters are written out, so that a terminal obeys none.
+/// Formats a value as TOML. Control characters are escaped, so that a terminal does not interpret
+/// them.
 fn toml(value: &Json) -> String {
     match value {
         Json::String(text) => format!("{text:?}"),

@@ -1,4 +1,4 @@
-//! The file `init` writes: every key with its meaning and its default, nothing set.
+//! The file that `init` writes: every key with its description and its default, all commented out.
 
 use super::fields::{Key, Rule, Section as _};
 use super::schema::{SECTIONS, held};
@@ -8,19 +8,20 @@ use super::{Config, ToolConfig};
 const HEAD: &str = "\
 # Configuration of git-cowork for this project.
 #
-# Later wins: /etc/cowork/config.toml, ~/.config/cowork/config.toml, this file,
-# `git config cowork.*` (same keys without _), environment (COWORK_LLM_API_KEY,
-# COWORK_LLM_BASE_URL, COWORK_LLM_MODEL, else OPENAI_API_KEY, OPENAI_BASE_URL; for provider
-# \"anthropic\" ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL), command line.
+# Later sources win: /etc/cowork/config.toml, ~/.config/cowork/config.toml, this file,
+# `git config cowork.*` (the same keys without _), the environment (COWORK_LLM_API_KEY,
+# COWORK_LLM_BASE_URL and COWORK_LLM_MODEL, otherwise OPENAI_API_KEY and OPENAI_BASE_URL; for
+# provider \"anthropic\", ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL), the command line.
 #
-# This file comes with every clone. Keys marked (trust) count in it only after `git cowork trust`,
-# on exactly what it says then; or put them into your own file or `git config`. Those marked
-# (stricter) count before only where they allow less than you do: fewer, a narrower range, a stage
-# more. A gate that you name yourself stays open in any case. Never put a key to a server into
-# this file.
+# Every clone has this file, so it is not trusted by default. Keys marked (trust) count only after
+# `git cowork trust`, which accepts exactly the current contents; or set them in your own file or
+# with `git config`. Without trust, keys marked (stricter) count only if they allow less than your
+# own configuration: a smaller number, a narrower range, one more stage. A gate that you configure
+# yourself always stays. Never put a server's API key into this file.
 ";
 
-/// A project configuration in which everything is commented out. Prose follows `# `, keys `#`.
+/// Returns a project configuration in which everything is commented out: text after `# `, keys
+/// after `#`.
 pub fn template_file() -> String {
     let usual = Config::default();
     let tool = ToolConfig {
@@ -33,7 +34,7 @@ pub fn template_file() -> String {
         let (header, path) = match section {
             "models.*" => {
                 text.push_str(
-                    "\n# More models, with the same keys. What is not set is as in [llm].\n\
+                    "\n# More models, with the same keys. A key that is not set is taken from [llm].\n\
                      #[models.reviewer]\n#model = \"gpt-4.1-mini\"\n",
                 );
                 continue;
@@ -63,7 +64,7 @@ pub fn template_file() -> String {
     text
 }
 
-/// What the key is for, as a comment.
+/// Returns the key's description as a comment.
 fn described(key: &Key) -> String {
     let rule = match key.rule {
         Rule::Free => "",
@@ -74,7 +75,7 @@ fn described(key: &Key) -> String {
     format!("#{rule}{}\n", key.about.join("\n#"))
 }
 
-/// The default in TOML; of what may not be said as it is, the first that may.
+/// Returns the default as TOML, or the first allowed word if the default is not an allowed one.
 fn sample(shape: Shape, value: Value) -> String {
     match (shape, value) {
         (Shape::Choice(words), Value::Text(word)) if !words.contains(&word.as_str()) => {
@@ -96,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn it_sets_nothing() {
+    fn the_template_sets_nothing() {
         let loaded = load_text(template_file());
         assert_eq!(loaded.config, Config::default());
         assert!(loaded.origins.is_empty());
     }
 
     #[test]
-    fn every_key_in_it_is_accepted_and_none_is_missing() {
+    fn the_template_has_every_key_and_all_are_accepted() {
         let uncommented: String = template_file()
             .lines()
             .map(|line| match line.strip_prefix('#') {
@@ -118,7 +119,7 @@ mod tests {
                 let known = loaded.origins.keys().any(|set| {
                     set.starts_with(wanted[0]) && set.ends_with(&format!(".{}", key.name))
                 });
-                // Everything [models] can hold, [llm] shows.
+                // [llm] has every key of [models].
                 assert!(known || section == "models.*", "{section}.{}", key.name);
             }
         }
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_shows_is_the_default() {
+    fn the_template_shows_the_defaults() {
         let text = template_file();
         for line in [
             "#model = \"gpt-4.1\"",

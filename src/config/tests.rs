@@ -1,4 +1,4 @@
-//! Layers, precedence, trust and what is said about mistakes.
+//! Layers, precedence, trust and error messages.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::*;
 use crate::error::{Kind, hints_of, kind_of};
 use crate::stage::{Depth, Role};
 
-/// Sources whose system and user files lie in a directory of their own.
+/// Sources whose system and user files are in a temporary directory.
 pub(super) struct Case {
     dir: tempfile::TempDir,
     sources: Sources,
@@ -68,7 +68,7 @@ impl Case {
         self.load().config
     }
 
-    /// Message and hints of the refusal.
+    /// Returns the message and the hints of the error.
     pub(super) fn error(&self) -> String {
         let error = load(&self.sources).unwrap_err();
         assert_eq!(kind_of(&error), Kind::Model, "{error:#}");
@@ -77,7 +77,7 @@ impl Case {
 }
 
 #[test]
-fn nothing_said_means_the_defaults_of_the_contract() {
+fn without_settings_the_defaults_of_the_contract_apply() {
     let mut case = Case::new();
     case.sources.user = Some(case.dir.path().join("not-there/config.toml"));
     let config = case.config();
@@ -124,7 +124,7 @@ fn later_layers_win_key_by_key() {
 }
 
 #[test]
-fn unknown_keys_are_named_with_place_and_likeness() {
+fn unknown_keys_are_reported_with_place_and_suggestion() {
     let error = Case::new().user("[llm]\nmodel = \"m\"\nbase_ulr = \"x\"\n").error();
     assert!(error.contains("unknown key `llm.base_ulr` in "), "{error}");
     assert!(error.contains("user.toml:3"), "{error}");
@@ -137,7 +137,7 @@ fn unknown_keys_are_named_with_place_and_likeness() {
     let error = Case::new().git("cowork.llm.modle", "x").error();
     assert!(error.contains("unknown key `cowork.llm.modle` in git config"), "{error}");
     assert!(error.contains("did you mean `cowork.llm.model`?"), "{error}");
-    // Git takes no name with a `_`: what is meant can be typed.
+    // Git does not accept a name with a `_`, so the suggestion has none.
     let error = Case::new().git("cowork.llm.base-url", "x").error();
     assert!(error.contains("did you mean `cowork.llm.baseurl`?"), "{error}");
 
@@ -227,7 +227,7 @@ fn an_unset_variable_names_itself_key_and_file() {
         assert!(error.contains("${NO_SUCH}"), "{error}");
     }
     assert_eq!(config.llm.base_url, HOSTED);
-    // A later layer that has the value makes the variable unnecessary.
+    // If a later layer sets the value, the variable is not needed.
     assert!(case.env("COWORK_LLM_API_KEY", "k").config().model(DEFAULT_MODEL).is_ok());
 
     let error = Case::new().user("[review]\nnotify = \"${NO_SUCH}\"\n").error();
@@ -325,10 +325,11 @@ fetch = "always"
     assert!(warnings.is_empty(), "{warnings:?}");
 }
 
-/// A project file that nobody accepted, over what the user has; and the keys a warning calls looser.
+/// Loads a project file that nobody accepted, over the user's file; also returns the keys that were
+/// ignored.
 fn untrusted(user: &str, project: &str) -> (Config, Vec<String>) {
     let loaded = Case::new().user(user).project(project).load();
-    assert_eq!(loaded.warnings.len(), usize::from(!loaded.restricted.is_empty()), "said once");
+    assert_eq!(loaded.warnings.len(), usize::from(!loaded.restricted.is_empty()), "one warning");
     (loaded.config, loaded.restricted.into_iter().map(|restricted| restricted.key).collect())
 }
 
@@ -353,7 +354,7 @@ fn an_unaccepted_project_file_lowers_numbers_and_raises_none() {
             let (config, looser) = untrusted("", &format!("{key} = {fewer}"));
             assert_eq!((read(&config), looser), (fewer, vec![]), "{key} = {fewer}");
         }
-        // Above the usual, below what the user allows.
+        // Above the default, but below the user's own value.
         let (config, looser) =
             untrusted(&format!("{key} = {}", usual + 9), &format!("{key} = {}", usual + 1));
         assert_eq!((read(&config), looser), (usual + 1, vec![]), "{key} of the user's");
@@ -361,7 +362,7 @@ fn an_unaccepted_project_file_lowers_numbers_and_raises_none() {
 }
 
 #[test]
-fn the_users_drafts_are_not_raised_by_another_name_of_the_key() {
+fn an_alias_does_not_raise_the_users_draft_limit() {
     for (own, theirs) in [
         ("limits.iterations.prd = 1", "stages.prd.iterations = 2"),
         ("stages.prd.iterations = 1", "limits.iterations.prd = 2"),
@@ -392,7 +393,7 @@ fn an_unaccepted_project_file_caps_a_budget_and_lifts_none() {
             assert_eq!((read(&config), looser), (5, vec![key.to_owned()]), "{theirs}");
         }
     }
-    // A price that is lower than the real one would make a budget larger.
+    // A price below the real one would make the budget larger.
     let prices = |usd| format!("[budget.prices.m]\nin = {usd}\n");
     let (config, looser) = untrusted(&prices(2.0), &prices(0.1));
     assert_eq!(config.budget.prices["m"].input, 2.0);
@@ -410,7 +411,7 @@ fn an_unaccepted_project_file_narrows_ranges_and_widens_none() {
     }
 }
 
-/// The stages where a person decides in a session that has every stage and every gate.
+/// Returns the stages with a gate in a session that has every stage and every gate.
 fn gates(config: &Config) -> Vec<Stage> {
     Stage::ALL.into_iter().filter(|stage| config.gated(Depth::Thorough, *stage)).collect()
 }
@@ -423,7 +424,7 @@ fn gates_that_are_named_are_exact_at_every_depth() {
         gates.map(Stage::name).collect::<Vec<_>>().join(" ")
     };
     for of in Depth::ALL {
-        // What a depth lacks is decided about where its work is done.
+        // If a depth lacks a stage, its gate moves to the stage that does its work.
         let prd = if of == Depth::Quick { "prd plan" } else { "prd" };
         assert_eq!(named("[review]\ngates = [\"prd\"]", of), prd);
         assert_eq!(named("[review]\ngates = []", of), "");
@@ -480,7 +481,7 @@ fn an_unaccepted_project_file_adds_gates_and_takes_none() {
         untrusted("", "stages.coding.review = false\nstages.check.review = true");
     assert!([Stage::Coding, Stage::Check].iter().all(|stage| gates(&config).contains(stage)));
     assert_eq!(looser, ["stages.coding.review"]);
-    // The user's own list is exact, and can be added to.
+    // The user's own list is exact, and a project file can add to it.
     let own = "[review]\ngates = [\"prd\"]";
     let (config, looser) = untrusted(own, "[review]\ngates = [\"prd\", \"design\"]");
     assert_eq!((gates(&config), looser), (vec![Stage::Prd, Stage::Design], vec![]));
@@ -508,7 +509,7 @@ fn a_gate_the_user_named_stays_whatever_an_accepted_file_says() {
     assert_eq!(gates(Case::new().system(own).project(none)), [Stage::Prd]);
     let named = Case::new().user("stages.coding.review = true").project(none);
     assert_eq!(gates(named), [Stage::Coding]);
-    // What comes after the project's file is the user's, and exact.
+    // Layers above the project's file belong to the user and are exact.
     let later =
         Case::new().project("[review]\ngates = [\"prd\"]").git("cowork.review.gates", "plan");
     assert_eq!(gates(later), [Stage::Plan]);
@@ -517,7 +518,7 @@ fn a_gate_the_user_named_stays_whatever_an_accepted_file_says() {
 }
 
 #[test]
-fn what_would_count_is_shown_but_no_key_and_nothing_a_terminal_obeys() {
+fn ignored_settings_are_shown_without_keys_and_control_characters() {
     let text = "[llm]\nmodel = \"m\"\napi_key = \"sk-secret\"\n[project]\ntest = \"a\\u001b[2Jb\"\n\
                 [sandbox]\nnetwork = true\nwritable = [\"/a\", \"/b\"]\n[review]\ngates = [\"prd\"]\n\
                 [models.\"x\\u001b\"]\nbase_url = \"http://a/v1\"\n";
@@ -533,7 +534,7 @@ fn what_would_count_is_shown_but_no_key_and_nothing_a_terminal_obeys() {
 }
 
 #[test]
-fn every_key_of_an_unaccepted_file_has_a_rule_that_reads_its_kind_of_value() {
+fn every_compared_key_has_a_rule_for_its_type() {
     use super::fields::Rule;
     use super::schema::{self, KEYS};
     use super::value::Shape;
@@ -542,7 +543,7 @@ fn every_key_of_an_unaccepted_file_has_a_rule_that_reads_its_kind_of_value() {
     for row in KEYS.iter().filter(|row| matches!(row.key.rule, Rule::Stricter | Rule::Capped)) {
         let mut path: Vec<String> =
             row.pattern.iter().map(|part| part.replace('*', "prd")).collect();
-        // A list of stages is judged stage by stage.
+        // A list of stages is compared stage by stage.
         if matches!(row.key.shape, Shape::Stages) {
             path.push("prd".to_owned());
         }
@@ -555,7 +556,7 @@ fn every_key_of_an_unaccepted_file_has_a_rule_that_reads_its_kind_of_value() {
 }
 
 #[test]
-fn git_config_speaks_the_same_keys() {
+fn git_config_accepts_the_same_keys() {
     let config = Case::new()
         .git("cowork.llm.baseurl", "http://127.0.0.1:1/v1/")
         .git("Cowork.models.Reviewer.model", "big")
@@ -621,8 +622,8 @@ fn presets_bring_their_url_where_they_are_named() {
     assert_eq!(loaded.config.llm.base_url, "http://127.0.0.1:11434/v1");
     assert_eq!(loaded.config.llm.rate_limit, None);
     assert!(loaded.origins["llm.base_url"].ends_with("(provider ollama)"));
-    // A later URL beats the preset, a later preset beats an earlier URL, and a later provider
-    // takes the preset's URL away.
+    // A later URL replaces the preset's, a later preset replaces an earlier URL, and a later
+    // provider removes the preset's URL.
     let case = case.flags(None, Some("http://127.0.0.1:5/v1"));
     assert_eq!(case.config().llm.base_url, "http://127.0.0.1:5/v1");
     let case = Case::new()
@@ -634,7 +635,7 @@ fn presets_bring_their_url_where_they_are_named() {
 }
 
 #[test]
-fn rates_hold_for_their_server() {
+fn default_rate_depends_on_the_server() {
     let remote = "[llm]\nbase_url = \"https://x.example/v1\"\n";
     assert_eq!(Case::new().user(remote).config().llm.rate_limit, Some(30));
     let off = format!("{remote}rate_limit = \"off\"\n");
@@ -644,7 +645,7 @@ fn rates_hold_for_their_server() {
 }
 
 #[test]
-fn answers_end_where_servers_are_elsewhere() {
+fn only_remote_servers_have_a_default_answer_limit() {
     let seconds = |user: &str| Case::new().user(user).config().llm.answer_s;
     let remote = "[llm]\nbase_url = \"https://x.example/v1\"\n";
     let local = "[llm]\nbase_url = \"http://127.0.0.1:1/v1\"\n";
@@ -656,14 +657,14 @@ fn answers_end_where_servers_are_elsewhere() {
     let config = Case::new().user(&format!("{remote}answer_s = 60\n{models}")).config();
     let of = |name: &str| config.model(name).unwrap().1.answer_s;
     assert_eq!(["same", "own", "local"].map(of), [60, 5, 0]);
-    // The same server on this machine is asked as often as [llm] says.
+    // A model on the same local server has the rate limit of [llm].
     let config = Case::new().user(&format!("{local}rate_limit = \"9/m\"\n{models}")).config();
     assert_eq!(config.model("same").unwrap().1.rate_limit, Some(9));
     assert_eq!(Case::new().git("cowork.llm.answers", "7").config().llm.answer_s, 7);
 }
 
 #[test]
-fn more_models_take_over_what_they_do_not_say() {
+fn models_inherit_unset_keys_from_llm() {
     let config = Case::new()
         .user(
             r#"
@@ -706,7 +707,7 @@ agent = "codex"
 }
 
 #[test]
-fn who_plays_what() {
+fn models_are_assigned_to_roles() {
     let config = Case::new()
         .user(
             "[models.big]\nmodel = \"b\"\n[models.judge]\nmodel = \"j\"\n[roles]\n\
@@ -762,7 +763,7 @@ fn one_command_timeout_moves_the_other() {
 }
 
 #[test]
-fn an_alias_yields_to_its_key() {
+fn a_key_wins_over_its_alias() {
     let both = "[project]\neditor = \"alias\"\n[review]\neditor = \"key\"\n";
     assert_eq!(Case::new().user(both).config().review.editor, "key");
     let later = Case::new().user(both).git("cowork.project.editor", "later");

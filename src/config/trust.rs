@@ -1,7 +1,8 @@
-//! Whether a user accepted the project's file: by the hash of its bytes, kept outside the tree.
+//! Whether the user accepted the project's file: by the hash of its content, saved outside the
+//! tree.
 //!
-//! A clone brings the file, and never what is written here: the records lie in J, which git does not
-//! copy and all linked working trees of a repository share.
+//! A clone brings the file, but never these records: they are in the state directory, which git
+//! does not copy and which all linked working trees of a repository share.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,57 +17,59 @@ use super::layer::Settings;
 use super::schema;
 use crate::clock;
 
-/// How many ignored keys a warning names.
+/// Most ignored keys that a warning names.
 const NAMED: usize = 20;
 
-/// Something the project's file sets that counts only when the file is trusted.
+/// A setting of the project's file that counts only if the file is trusted.
 #[derive(Clone, Debug)]
 pub struct Restricted {
     /// The dotted key, as it was written.
     pub key: String,
-    /// The same, as a warning names it.
+    /// The key in the shortened form that warnings use.
     pub(super) brief: String,
-    /// The value as people read it; of a key to a server only that there is one.
+    /// The value for messages; a server's API key is not shown.
     pub value: String,
-    /// The file and the line where it is written.
+    /// The file and line of the setting.
     pub origin: String,
-    /// Whether it would count if it were stricter.
+    /// Whether the setting would count if it were stricter.
     pub(super) loosens: bool,
 }
 
-/// What a user said about the project's file.
+/// Whether the user has accepted the project's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Nothing.
+    /// No version was accepted.
     #[default]
     None,
-    /// Another content of it was accepted.
+    /// A different version was accepted.
     Changed,
-    /// Exactly this content was accepted.
+    /// Exactly this version was accepted.
     Given,
 }
 
-/// The accepted contents of a repository: `trusted` in J, a line each (SHA-256, when).
+/// The accepted versions of a file: `trusted` in the state directory, one line each (SHA-256,
+/// time).
 #[derive(Clone, Debug)]
 pub struct TrustRecords {
     path: PathBuf,
 }
 
 impl TrustRecords {
-    /// Those of the repository whose J this is.
+    /// Opens the records of the repository whose state directory is `j`.
     pub fn of(j: &Path) -> Self {
         Self { path: j.join("trusted") }
     }
 
-    /// Those of what configures agent programs there: `trusted-agents` in J.
+    /// Opens the records of agent configuration files: `trusted-agents` in the state directory.
     pub fn of_agents(j: &Path) -> Self {
         Self { path: j.join("trusted-agents") }
     }
 
-    /// What the user said about this content.
+    /// Returns whether this text was accepted.
     ///
     /// # Errors
-    /// The records are there and cannot be read.
+    ///
+    /// If the records exist but cannot be read.
     pub fn about(&self, text: &str) -> Result<Trust> {
         let records = self.read()?;
         let wanted = hash(text);
@@ -79,10 +82,11 @@ impl TrustRecords {
         })
     }
 
-    /// Accepts this content; answers with its hash.
+    /// Accepts this text and returns its hash.
     ///
     /// # Errors
-    /// The records cannot be written.
+    ///
+    /// If the records cannot be written.
     pub fn give(&self, text: &str) -> Result<String> {
         let hash = hash(text);
         if self.about(text)? == Trust::Given {
@@ -94,10 +98,11 @@ impl TrustRecords {
         Ok(hash)
     }
 
-    /// Forgets every content that was accepted; whether there was one.
+    /// Removes every accepted version; returns whether there was one.
     ///
     /// # Errors
-    /// The records cannot be removed.
+    ///
+    /// If the records cannot be removed.
     pub fn revoke(&self) -> Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -114,7 +119,7 @@ impl TrustRecords {
         }
     }
 
-    /// Whole or not at all.
+    /// Writes the file atomically.
     fn write(&self, text: &str) -> Result<()> {
         let failed = || format!("writing {}", self.path.display());
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -130,8 +135,8 @@ fn hash(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What was taken out of the project's file, each key once as it was written, with its value as
-/// people read it. A key to a server is never among the values.
+/// Returns the settings that were removed from the project's file, each key once as it was written,
+/// with its value for messages. A server's API key is not shown.
 pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted> {
     let names: BTreeSet<&schema::Path> = taken.values().map(|setting| &setting.written).collect();
     let shown = |path: &schema::Path| {
@@ -150,7 +155,7 @@ pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted
     names.into_iter().filter_map(shown).collect()
 }
 
-/// The warning that something in the project's file does not count, if there is such a thing.
+/// Returns the warning that settings of the project's file are ignored, if there are any.
 pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Option<String> {
     let named = |loosens: bool| {
         let keys: Vec<&str> =
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_exactly_what_was_accepted_is_trusted() {
+    fn only_the_exact_accepted_text_is_trusted() {
         let j = tempfile::tempdir().unwrap();
         let records = TrustRecords::of(&j.path().join("not/there/yet"));
         assert_eq!(records.about("a").unwrap(), Trust::None);

@@ -1,4 +1,4 @@
-//! What a key may hold, and how it is read from TOML and from plain text (`git config`,
+//! The values that a key allows, and how they are read from TOML and from plain text (`git config`,
 //! environment, command line).
 
 use serde_json::{Map, Value as Json};
@@ -7,63 +7,64 @@ use toml::de::DeValue;
 use crate::stage::Stage;
 use crate::stages::DepthChoice;
 
-/// What a key may hold.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     /// Any text.
     Text,
-    /// Yes or no.
+    /// True or false.
     Flag,
-    /// A whole number with its bounds.
+    /// A whole number between these bounds.
     Count(u64, u64),
-    /// A number with its bounds.
+    /// A number between these bounds.
     Number(f64, f64),
-    /// Fewest and most.
+    /// The fewest and the most.
     Range,
-    /// Texts.
+    /// A list of texts.
     List,
-    /// Stage names.
+    /// A list of stage names.
     Stages,
-    /// How much process.
+    /// A session's depth, or "auto".
     Depth,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Requests in a time.
+    /// A number of requests per time.
     Rate,
-    /// Texts by name.
+    /// A table of texts.
     Texts,
-    /// Anything that JSON can say, by name.
+    /// A table of any JSON values.
     Table,
 }
 
-/// What a key holds; the variant follows from its [`Shape`].
+/// The value of a key; the variant follows from its [`Shape`].
 #[derive(Clone, PartialEq)]
 pub(super) enum Value {
-    /// Of [`Shape::Text`] and [`Shape::Choice`].
+    /// For [`Shape::Text`] and [`Shape::Choice`].
     Text(String),
-    /// Of [`Shape::Flag`].
+    /// For [`Shape::Flag`].
     Flag(bool),
-    /// Of [`Shape::Count`].
+    /// For [`Shape::Count`].
     Count(u64),
-    /// Of [`Shape::Number`].
+    /// For [`Shape::Number`].
     Number(f64),
-    /// Of [`Shape::Range`].
+    /// For [`Shape::Range`].
     Range([u32; 2]),
-    /// Of [`Shape::List`].
+    /// For [`Shape::List`].
     List(Vec<String>),
-    /// Of [`Shape::Stages`].
+    /// For [`Shape::Stages`].
     Stages(Vec<Stage>),
-    /// Of [`Shape::Depth`].
+    /// For [`Shape::Depth`].
     Depth(DepthChoice),
-    /// Of [`Shape::Rate`]: requests per minute.
+    /// For [`Shape::Rate`]: requests per minute.
     Rate(Option<u32>),
-    /// Of [`Shape::Texts`] and [`Shape::Table`].
+    /// For [`Shape::Texts`] and [`Shape::Table`].
     Table(Map<String, Json>),
 }
 
 impl Value {
-    /// Whether it allows no more than `held`, a value of the same shape: at most as many, a range
-    /// inside, a switch that is on where the other is, a text where there is none, no less process.
+    /// True if the value is at least as strict as `held`, a value of the same shape: a number at
+    /// most as large, a range inside the other, a switch that is on or stays off, a text that is
+    /// equal or set where there was none, a depth at least as thorough.
     pub(super) fn is_within(&self, held: &Self) -> bool {
         match (self, held) {
             (Self::Count(count), Self::Count(most)) => count <= most,
@@ -76,12 +77,13 @@ impl Value {
         }
     }
 
-    /// Whether it is a number, and 0.
+    /// True if the value is the number 0.
     pub(super) fn is_zero(&self) -> bool {
         matches!(self, Self::Count(0)) || matches!(self, Self::Number(number) if *number == 0.0)
     }
 
-    /// For people; control characters are written out, so that a terminal obeys none.
+    /// Formats the value for messages; control characters are escaped, so that a terminal does not
+    /// interpret them.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => format!("{text:?}"),
@@ -97,7 +99,7 @@ impl Value {
             Self::Depth(depth) => format!("\"{depth}\""),
             Self::Rate(Some(rate)) => format!("{rate} requests a minute"),
             Self::Rate(None) => "no limit".to_owned(),
-            // Values may be keys to a server.
+            // The values can be API keys.
             Self::Table(table) => {
                 let names: Vec<String> = table.keys().map(|name| format!("{name:?} = …")).collect();
                 if names.is_empty() {
@@ -111,7 +113,7 @@ impl Value {
 }
 
 impl Shape {
-    /// How an error names it.
+    /// Returns the description that an error uses.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
@@ -139,9 +141,9 @@ impl Shape {
         }
     }
 
-    /// Reads a TOML value whose strings have passed through `expand`.
+    /// Reads a TOML value, with `expand` applied to its strings.
     ///
-    /// `Ok(None)` when it is not what is expected.
+    /// Returns `Ok(None)` if the value does not have this shape.
     pub(super) fn read_toml<E>(
         self,
         value: &DeValue<'_>,
@@ -182,7 +184,7 @@ impl Shape {
         })
     }
 
-    /// Reads plain text, where lists are separated by commas.
+    /// Reads plain text; lists are separated by commas.
     pub(super) fn read_text(self, text: &str) -> Option<Value> {
         match self {
             Self::Text => Some(Value::Text(text.to_owned())),
@@ -227,7 +229,7 @@ impl Shape {
 
     fn number(self, text: &str) -> Option<Value> {
         let Self::Number(least, most) = self else { return None };
-        // Not-a-number is in no range, so it is refused here as well.
+        // NaN is in no range, so this also refuses it.
         let number = text.parse::<f64>().ok()?;
         (least..=most).contains(&number).then_some(Value::Number(number))
     }
@@ -242,13 +244,13 @@ impl Shape {
     }
 }
 
-/// How an error names words to choose from.
+/// Formats the words that a key allows.
 fn one_of(words: &[&str]) -> String {
     let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
     format!("one of {}", words.join(", "))
 }
 
-/// How an error names what was found instead, without the value: it may be a secret.
+/// Describes the value that was found, for an error; without the value, which may be a secret.
 pub(super) fn found(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "this string",
@@ -267,8 +269,8 @@ fn integer(value: &DeValue<'_>) -> Option<u64> {
     u64::from_str_radix(digits.trim_start_matches('+'), integer.radix()).ok()
 }
 
-/// A TOML value as JSON, its strings passed through `expand`; none for a date, or a number that
-/// JSON has not.
+/// Converts a TOML value to JSON, with `expand` applied to its strings; `None` for a date or for a
+/// number that JSON cannot represent.
 fn json<E>(
     value: &DeValue<'_>,
     expand: &dyn Fn(&str) -> Result<String, E>,
@@ -309,7 +311,7 @@ fn range(numbers: &[u64]) -> Option<Value> {
     Some(Value::Range([u32::try_from(*least).ok()?, u32::try_from(*most).ok()?]))
 }
 
-/// A whole number with the suffixes `git config --type=int` knows.
+/// Parses a whole number with the suffixes of `git config --type=int`.
 fn scaled(text: &str) -> Option<u64> {
     let (digits, factor) = match text.char_indices().last()? {
         (at, 'k' | 'K') => (&text[..at], 1024),
@@ -320,7 +322,7 @@ fn scaled(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Requests per minute; `Some(None)` = unlimited, `None` = not a rate.
+/// Parses a rate as requests per minute; `Some(None)` is unlimited, `None` is not a rate.
 fn rate(text: &str) -> Option<Option<u32>> {
     if matches!(text, "0" | "off") {
         return Some(None);
@@ -365,7 +367,7 @@ mod tests {
         assert!(Shape::Texts.read_text(text).is_none());
         assert!(Shape::Texts.read_text(r#"{"a": "x"}"#).is_some());
         assert!(Shape::Table.read_text("a=x").is_none());
-        // What it holds is never shown.
+        // Values of a table are never shown.
         assert_eq!(Value::Table(table).shown(), r#"{ "a" = …, "b" = … }"#);
     }
 

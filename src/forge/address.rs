@@ -1,14 +1,14 @@
-//! Where a remote's address leads: which kind of forge, whose repository, and the page that
-//! compares two of its branches. No credentials ever come out of here.
+//! Parses a remote's URL: the kind of forge, the repository, and the page that compares two of its
+//! branches. The results never contain credentials.
 
 use std::fmt::Write as _;
 
-/// What a host runs.
+/// The software a host runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forge {
     /// github.com, or a GitHub Enterprise server.
     GitHub,
-    /// gitlab.com, or a server of one's own.
+    /// gitlab.com, or a self-hosted server.
     GitLab,
     /// bitbucket.org
     Bitbucket,
@@ -16,26 +16,26 @@ pub enum Forge {
     Gitea,
     /// git.sr.ht
     Sourcehut,
-    /// A host whose kind its name does not tell.
+    /// A host whose name does not show its kind.
     Unknown,
 }
 
 /// A repository on a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What the host runs.
+    /// The software on the host.
     pub forge: Forge,
-    /// The host, with the port of its web pages where the address has one.
+    /// The host, with the port of its web pages if the URL has one.
     pub host: String,
-    /// `owner/name`, or with GitLab's groups `group/sub/name`.
+    /// `owner/name`, or `group/sub/name` with GitLab's groups.
     pub path: String,
-    /// `https`, or `http` where the remote is spoken to so.
+    /// `https`, or `http` if the remote's URL has it.
     scheme: &'static str,
 }
 
 impl Address {
-    /// The address of a remote: `git@host:owner/name.git`, `ssh://…`, `https://…`; `None` for a
-    /// path on this machine, a bundle, or anything that is not on a host.
+    /// Parses a remote's URL: `git@host:owner/name.git`, `ssh://…`, `https://…`. `None` for a local
+    /// path, a bundle, or anything else without a host.
     pub fn parse(url: &str) -> Option<Self> {
         let url = url.trim();
         let (host, path, scheme) = match url.split_once("://") {
@@ -45,13 +45,13 @@ impl Address {
                 match scheme {
                     "https" => (host, path, "https"),
                     "http" => (host, path, "http"),
-                    // The port of another service says nothing about web pages.
+                    // The port of ssh or git is not that of the web pages.
                     "ssh" | "git" | "git+ssh" | "ssh+git" => (without_port(host), path, "https"),
                     _ => return None,
                 }
             }
             None => {
-                // `host:path`, where no slash stands before the colon; `C:\…` is a path.
+                // `host:path`, without a slash before the colon; `C:\…` is a path.
                 let (authority, path) = url.split_once(':')?;
                 if authority.contains(['/', '\\']) || authority.len() < 2 {
                     return None;
@@ -73,8 +73,8 @@ impl Address {
         Some(Self { forge: forge_of(&host), host, path: path.to_owned(), scheme })
     }
 
-    /// The page where a pull request of `head` into `base` is opened by hand. `head_owner` owns
-    /// the fork that has `head`, where it is another repository.
+    /// The page for opening a pull request of `head` into `base` by hand. `head_owner` owns the
+    /// fork with `head`, if that is another repository.
     pub fn compare(&self, base: &str, head: &str, head_owner: Option<&str>) -> Option<String> {
         let Self { scheme, host, path, .. } = self;
         let root = format!("{scheme}://{host}/{path}");
@@ -87,20 +87,20 @@ impl Address {
                 "{root}/-/merge_requests/new?merge_request%5Bsource_branch%5D={head}&merge_request%5Btarget_branch%5D={base}"
             ),
             Forge::Bitbucket => format!("{root}/pull-requests/new?source={head}&dest={base}"),
-            // It takes patches by mail; this is what they would be made of.
+            // Sourcehut takes patches by mail; the log shows the commits to send.
             Forge::Sourcehut => format!("{root}/log/{head}"),
             Forge::Unknown => return None,
         })
     }
 
-    /// Who owns the repository: all of the path but its last part.
+    /// The owner of the repository: the path without its last part.
     pub fn owner(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(owner, _)| owner)
     }
 }
 
-/// An address as it may be shown: without user name and password, unless the name is that of a
-/// service (`git@`).
+/// Returns a URL without user name and password, for display. `git@`, the name of a service,
+/// remains.
 pub fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = match rest.find('/') {
@@ -117,8 +117,8 @@ fn without_port(host: &str) -> &str {
     host.split_once(':').map_or(host, |(host, _)| host)
 }
 
-/// The host of the web pages: forges take ssh on other names where port 22 is closed, and people
-/// give hosts short names in their ssh configuration.
+/// The host of the web pages: forges accept ssh on other host names if port 22 is blocked, and
+/// users have aliases for hosts in their ssh configuration.
 fn public_host(host: &str) -> String {
     match host {
         "ssh.github.com" => "github.com",
@@ -144,7 +144,7 @@ fn forge_of(host: &str) -> Forge {
     }
 }
 
-/// Percent-encoded for a URL; `also` may stay as it is.
+/// Percent-encodes text for a URL, except the characters in `also`.
 pub(super) fn encoded(text: &str, also: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

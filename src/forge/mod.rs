@@ -1,6 +1,6 @@
-//! Forges: the hosts that show a repository to people and take pull requests. What the address of
-//! a remote means, and the user's own `gh` and `glab`, which are the only programs started here.
-//! Git, sessions and reports, nobody knows here.
+//! Forges: hosts that publish repositories and accept pull requests. Parses a remote's URL and runs
+//! the user's own `gh` and `glab`, the only programs started here. Nothing here depends on git,
+//! sessions or reports.
 
 mod address;
 mod program;

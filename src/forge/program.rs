@@ -1,6 +1,6 @@
-//! The user's own `gh` and `glab`: whether they are there and signed in, and opening a pull
-//! request with them. They get the user's environment, for that is where their sign-in may be,
-//! but never a terminal, a pager, a browser or an editor to ask anything with.
+//! The user's own `gh` and `glab`: checks whether they are installed and signed in, and opens a
+//! pull request with them. They get the user's environment, which may contain their credentials,
+//! but no terminal, pager, browser or editor for prompts.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::address::{Address, Forge, encoded};
 use crate::error::Error;
 
-/// Beginnings of variables that hold model servers' keys.
+/// Prefixes of variables with keys of model servers, which are not passed on.
 const OURS: [&str; 2] = ["COWORK_", "OPENAI_"];
 
-/// Characters of a program's complaint that are shown.
+/// Maximum length of an error message shown, in characters.
 const MOST_SAID: usize = 1_000;
 
-/// One of the two, found and signed in.
+/// `gh` or `glab`, for one host.
 #[derive(Clone, Debug)]
 pub struct Program {
     forge: Forge,
@@ -27,44 +27,44 @@ pub struct Program {
     env: Vec<(String, String)>,
 }
 
-/// A pull request that is to be opened.
+/// A pull request to open.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The repository that is to take it.
+    /// The repository to merge into.
     pub into: &'a Address,
-    /// The branch there.
+    /// The branch to merge into.
     pub base: &'a str,
-    /// The branch that is proposed.
+    /// The branch to merge.
     pub head: &'a str,
-    /// The owner of the fork that has it, where that is another repository.
+    /// The owner of the fork with `head`, if that is another repository.
     pub head_owner: Option<&'a str>,
     /// Its title.
     pub title: &'a str,
-    /// Its text, Markdown.
+    /// Its description, in Markdown.
     pub text: &'a str,
-    /// Not ready to be merged.
+    /// True to open it as a draft.
     pub draft: bool,
 }
 
-/// How opening went.
+/// An opened pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// Its page.
+    /// Its web page.
     pub url: String,
-    /// It was there before, and nothing was changed.
+    /// It existed before and was not changed.
     pub existed: bool,
-    /// It was to be a draft, and the forge has none.
+    /// A draft was requested, but the forge does not support drafts.
     pub plain: bool,
 }
 
-/// What is there for a forge.
+/// State of a forge's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// The program is not installed.
     Missing,
-    /// It is, and nobody is signed in to the host.
+    /// It is installed, but not signed in to the host.
     SignedOut,
-    /// All is there.
+    /// It is installed and signed in.
     Yes,
 }
 
@@ -75,7 +75,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Both streams, for words that may stand on either.
+    /// Both streams: messages may be on either.
     fn all(&self) -> String {
         format!("{}\n{}", self.stdout, self.stderr)
     }
@@ -83,7 +83,7 @@ impl Answer {
 
 impl Program {
     /// The program for this repository, if it is installed and signed in to its host. `dir` is the
-    /// working tree; of the environment everything is passed on but what is ours.
+    /// working tree; keys of model servers are removed from the environment.
     pub fn find<'e>(
         address: &Address,
         dir: &Path,
@@ -92,7 +92,7 @@ impl Program {
         Self::candidates(address, dir, env).into_iter().find(Self::is_signed_in)
     }
 
-    /// The programs that a repository's forge has, each with what is there of it; asks the forge.
+    /// The programs for a repository's forge, each with its state; contacts the forge.
     pub fn ready<'e>(
         address: &Address,
         dir: &Path,
@@ -112,7 +112,7 @@ impl Program {
         dir: &Path,
         env: impl Iterator<Item = (&'e String, &'e String)>,
     ) -> Vec<Self> {
-        // The keys of models are no business of theirs.
+        // Do not pass on keys of model servers.
         let theirs = |key: &str| !OURS.iter().any(|prefix| key.starts_with(prefix));
         let env: Vec<(String, String)> = env
             .filter(|(key, _)| theirs(key))
@@ -121,7 +121,7 @@ impl Program {
         let candidates = match address.forge {
             Forge::GitHub => &[Forge::GitHub][..],
             Forge::GitLab => &[Forge::GitLab],
-            // A server of one's own: whoever is signed in to it knows what it is.
+            // A self-hosted server: try both programs, one may be signed in to it.
             Forge::Unknown => &[Forge::GitHub, Forge::GitLab],
             Forge::Bitbucket | Forge::Gitea | Forge::Sourcehut => &[],
         };
@@ -142,10 +142,10 @@ impl Program {
         }
     }
 
-    /// Opens it, or finds the one that is open for this branch.
+    /// Opens the pull request, or finds an open one for the same branch.
     ///
     /// # Errors
-    /// The forge refuses (exit 5 with its words).
+    /// The forge refuses (exit 5 with its message).
     pub fn open(&self, request: &Request<'_>) -> Result<Opened> {
         let answer = self.create(request, request.draft)?;
         if let Some(url) = self.url_of(&answer, request)? {
@@ -171,7 +171,7 @@ impl Program {
         if self.forge == Forge::GitLab {
             return self.create_with_glab(request, draft);
         }
-        // A report is longer than what fits on a command line.
+        // A report may be too long for a command line.
         let mut body = tempfile::NamedTempFile::new().context("writing the text of the request")?;
         body.write_all(request.text.as_bytes()).context("writing the text of the request")?;
         let path = body.path().display().to_string();
@@ -188,7 +188,7 @@ impl Program {
         self.run(&args, None)
     }
 
-    /// `glab mr create` takes a description only as an argument; its API call takes a file.
+    /// `glab mr create` accepts a description only as an argument; its `api` command reads a file.
     fn create_with_glab(&self, request: &Request<'_>, draft: bool) -> Result<Answer> {
         let title =
             if draft { format!("Draft: {}", request.title) } else { request.title.to_owned() };
@@ -202,7 +202,7 @@ impl Program {
         self.run(&args, Some(fields.to_string()))
     }
 
-    /// The page of the request that was made, or of the one that is in its way.
+    /// The page of the new request, or of an existing one that prevents it.
     fn url_of(&self, answer: &Answer, request: &Request<'_>) -> Result<Option<String>> {
         if self.forge != Forge::GitLab {
             let exists = answer.stderr.contains("already exists");
@@ -278,7 +278,7 @@ fn requests_of(into: &Address) -> String {
     format!("projects/{}/merge_requests", encoded(&into.path, ""))
 }
 
-/// The last address in a text.
+/// The last URL in a text.
 fn last_url(text: &str) -> Option<String> {
     let is_url = |word: &&str| word.starts_with("https://") || word.starts_with("http://");
     text.split_whitespace().rfind(is_url).map(|url| url.trim_end_matches(['.', ',']).to_owned())

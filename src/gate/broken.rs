@@ -1,5 +1,5 @@
-//! What becomes of an edit that broke a record, or that the checks refuse: as `visudo` does, it says where
-//! and what, and asks.
+//! The prompt after an edit that broke a record or fails the checks: like `visudo`, it shows where
+//! and why, and asks what to do.
 
 use anyhow::Result;
 
@@ -10,29 +10,29 @@ use crate::gate::menu_lines::PROMPT;
 use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key};
 
-/// What is wrong with documents as a person left them.
+/// Problems in documents that a person edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Broken {
-    /// A line each: `prd.md:12: …`.
+    /// The problems, a line each: `prd.md:12: …`.
     pub lines: Vec<String>,
-    /// They can be read, and the checks refuse them.
+    /// True if the documents can be read, but fail the checks.
     pub is_readable: bool,
 }
 
-/// What a person does about it.
+/// What the person chose to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterEdit {
     /// The editor opens again.
     EditAgain,
-    /// The edit is taken back, once it is kept.
+    /// The edit is undone, after it was saved.
     TakeBack,
-    /// The actor gets it as it is.
+    /// The actor gets the edited draft as it is.
     HandOver,
-    /// It stays as it is, and the draft waits. Also when the terminal is closed.
+    /// The edit remains, and the draft waits. Also if the terminal was closed.
     Leave,
 }
 
-/// Says what is wrong and asks until there is an answer.
+/// Shows the problems and asks until there is an answer.
 pub(super) fn ask(gate: &Gate<'_>, broken: &Broken, to_actor: bool) -> Result<AfterEdit> {
     let terminal = gate.terminal;
     let mark = Paint::of(terminal).bad("✗");
@@ -41,12 +41,9 @@ pub(super) fn ask(gate: &Gate<'_>, broken: &Broken, to_actor: bool) -> Result<Af
     }
     let hands_over = to_actor && broken.is_readable;
     let mut keys = vec![vec![('e', "edit again".to_owned())]];
-    keys.push(vec![('x', "take my edit back: it is kept as an attempt first".to_owned())]);
+    keys.push(vec![('x', "take my edit back (it is saved as an attempt first)".to_owned())]);
     if hands_over {
-        keys.push(vec![(
-            'p',
-            "hand it to the actor as it is, who answers these points".to_owned(),
-        )]);
+        keys.push(vec![('p', "hand it to the actor as it is, to fix these problems".to_owned())]);
     }
     keys.push(vec![('q', "leave it as it is and stop".to_owned())]);
     terminal.discard_typed();

@@ -1,20 +1,20 @@
-//! Text of models, files and commands, made harmless for a person at a terminal.
+//! Removes control sequences from text of models, files and commands before a person sees it.
 
 pub use crate::clean::marked as clean;
 
-/// As [`clean`], on one line: white space of any kind becomes single spaces.
+/// Like [`clean`], on one line: each run of white space becomes a single space.
 pub fn clean_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text as git coloured it, with everything but git's colours made harmless: `plain` is what it
-/// was made of, so that a colour in the text itself, which could hide some of it, is told from one
-/// of git's. `None` where the one is not the other with colours in it.
+/// Cleans text that git coloured, keeping only git's colours. `plain` is the same text before git
+/// coloured it, to distinguish git's colours from those in the text itself, which could hide parts
+/// of it. `None` if `colored` is not `plain` with colours added.
 pub fn clean_colored(plain: &str, colored: &str) -> Option<String> {
     let mut out = String::with_capacity(colored.len());
     let (mut plain, mut colored) = (plain, colored);
     loop {
-        // Two of the same, one git's and one not, are one of each in either order.
+        // Of two equal colours, one from git and one not, it does not matter which one remains.
         if let Some(color) = color(colored).filter(|color| !plain.starts_with(color)) {
             out.push_str(color);
             colored = &colored[color.len()..];
@@ -33,7 +33,7 @@ pub fn clean_colored(plain: &str, colored: &str) -> Option<String> {
     }
 }
 
-/// The colour a text begins with: `ESC [`, numbers, `m`.
+/// The colour sequence at the start of a text: `ESC [`, numbers, `m`.
 fn color(text: &str) -> Option<&str> {
     let numbers = text.strip_prefix("\x1b[")?;
     let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
@@ -58,7 +58,7 @@ mod tests {
         );
         assert_eq!(clean_colored("a\x1b", "\x1b[1ma\x1b").as_deref(), Some("\x1b[1ma"));
         assert_eq!(clean_colored("", "").as_deref(), Some(""));
-        // What git did not write, and what is no colour, never comes through.
+        // Text that git did not write, and sequences that are not colours, are rejected.
         assert_eq!(clean_colored("a", "\x1b[2Ja"), None);
         assert_eq!(clean_colored("a", "b"), None);
         assert_eq!(clean_colored("ab", "a"), None);

@@ -1,17 +1,17 @@
-//! Comments a person writes into a document while editing it: lines that begin with
-//! `[review] comment_prefix` are taken out, and each reaches the actor with the passage above it.
+//! Comments that a person writes into a document while editing it: lines that start with
+//! `[review] comment_prefix` are removed, and the actor gets each with the passage above it.
 //!
-//! Only lines the person added are comments. In a code fence a line that begins so may be code (a
-//! Python session does): there it is a comment only if the fence was there before and held no such
-//! line of its own.
+//! Only lines that the person added are comments. In a code fence, such a line may be code (a
+//! Python session): there it is a comment only if the fence existed before and contained no such
+//! line.
 
-/// Characters of a quoted passage.
+/// Maximum length of a quoted passage, in characters.
 const PASSAGE: usize = 400;
 
-/// What begins the part of a feedback text that says where its words stood.
+/// Start of the location in a feedback text.
 const PLACE: &str = "\n\n(a comment on ";
 
-/// What a person said in one place.
+/// A person's comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comment {
     /// The person's words.
@@ -23,7 +23,7 @@ pub struct Comment {
 }
 
 impl Comment {
-    /// As feedback: the words, then where in `document` they stood.
+    /// Formats it as feedback: the words, then their location in `document`.
     pub fn details(&self, document: &str) -> String {
         let mut text = format!("{}{PLACE}{document}", self.words);
         if !self.heading.is_empty() {
@@ -40,12 +40,12 @@ impl Comment {
     }
 }
 
-/// The person's own words in a feedback text.
+/// Returns the person's words in a feedback text.
 pub fn words(details: &str) -> &str {
     details.split_once(PLACE).map_or(details, |(words, _)| words)
 }
 
-/// The document and the passage a feedback text is about, where it quotes one.
+/// Returns the document and the quoted passage that a feedback text is about.
 pub fn place(details: &str) -> Option<(&str, String)> {
     let (_, place) = details.split_once(PLACE)?;
     let (head, passage) = place.strip_suffix(')')?.split_once(", about this:\n> ")?;
@@ -56,13 +56,13 @@ pub fn place(details: &str) -> Option<(&str, String)> {
 /// A document without its comments, and the comments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commented {
-    /// What stays in the document: every byte of every other line.
+    /// The remaining text: all other lines, byte for byte.
     pub text: String,
-    /// The comments, in order. Empty ones are taken out and say nothing.
+    /// The comments, in order; empty ones are removed and not listed.
     pub comments: Vec<Comment>,
 }
 
-/// Takes out of `text` the comments that are not in `before`, what the person was shown.
+/// Removes from `text` the comments that are not in `before`, the text the person was shown.
 /// Consecutive comment lines are one comment.
 pub fn take(text: &str, before: &str, prefix: &str) -> Commented {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -84,7 +84,7 @@ pub fn take(text: &str, before: &str, prefix: &str) -> Commented {
             let words: Vec<&str> = group.iter().map(|line| said(line, prefix)).collect();
             out.comment(words.join("\n").trim());
         }
-        // Paragraphs the person wrote beside a comment must not grow together.
+        // Do not join paragraphs the person wrote around a comment.
         let blank = run.iter().find(|line| is_blank(line));
         let theirs = at.checked_sub(1).is_some_and(|at| marks.added[at])
             || marks.added.get(end).is_some_and(|added| *added);
@@ -97,15 +97,15 @@ pub fn take(text: &str, before: &str, prefix: &str) -> Commented {
     Commented { text: out.text, comments: out.comments }
 }
 
-/// The words of a comment line; `None` when it is none.
+/// The words of a comment line; `None` if it is not a comment.
 fn comment_of<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let mark = prefix.trim_end();
     if mark.is_empty() {
         return None;
     }
     let rest = line.trim().strip_prefix(mark)?;
-    // Editors take a space at the end of a line away, and people forget it; but a mark of one
-    // character ("#") must not take headings.
+    // Editors remove a space at the end of a line, and people forget it; but a mark of one
+    // character ("#") must not match headings.
     let fits = prefix == mark || rest.is_empty() || rest.starts_with(' ') || mark.len() > 1;
     fits.then(|| rest.trim())
 }
@@ -118,7 +118,7 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// Runs of lines that are comments.
+/// Groups consecutive comment lines.
 fn groups<'a>(run: &'a [&'a str], is_comment: &[bool]) -> Vec<Vec<&'a str>> {
     let mut groups: Vec<Vec<&str>> = Vec::new();
     for (at, line) in run.iter().enumerate() {
@@ -133,7 +133,7 @@ fn groups<'a>(run: &'a [&'a str], is_comment: &[bool]) -> Vec<Vec<&'a str>> {
     groups
 }
 
-/// What each line is.
+/// Properties of each line.
 struct Marks {
     added: Vec<bool>,
     comment: Vec<bool>,
@@ -146,7 +146,7 @@ impl Marks {
         let begins = |line: &str| comment_of(line, prefix).is_some();
         let mut comment: Vec<bool> =
             lines.iter().zip(&added).map(|(line, added)| *added && begins(line)).collect();
-        // A line that stands for one that went was changed, not added.
+        // A line in the place of a removed comment-like line was changed, not added.
         let mut next = 0;
         let mut gone = 0;
         for at in 0..lines.len() {
@@ -171,10 +171,10 @@ impl Marks {
     }
 }
 
-/// Where each line of `now` stands in `before`: a longest common subsequence, white space at the
-/// ends of lines aside.
+/// Maps each line of `now` to its line in `before`, by a longest common subsequence that ignores
+/// white space at the ends of lines.
 pub fn matched(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
-    /// Beyond this many pairs a line counts as old wherever it stood.
+    /// With more pairs than this, a line matches an equal old line anywhere.
     const PAIRS: usize = 4_000_000;
     let same = |a: usize, b: usize| before[a].trim_end() == now[b].trim_end();
     let most = before.len().min(now.len());
@@ -195,7 +195,7 @@ pub fn matched(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
         }
         return found;
     }
-    // Lengths of the longest common rest from each pair on.
+    // Lengths of the longest common subsequence from each pair to the end.
     let mut rest = vec![vec![0_u32; columns + 1]; rows + 1];
     for a in (0..rows).rev() {
         for b in (0..columns).rev() {
@@ -220,7 +220,7 @@ pub fn matched(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
     found
 }
 
-/// The fence a line opens or closes: its character and how many.
+/// The character and length of the code fence a line opens or closes.
 fn fence_mark(line: &str) -> Option<(char, usize)> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -228,7 +228,7 @@ fn fence_mark(line: &str) -> Option<(char, usize)> {
     (count >= 3).then_some((mark, count))
 }
 
-/// From each opening line of a code fence to behind its closing one.
+/// Ranges of code fences, from the opening line to after the closing line.
 fn fences(lines: &[&str]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char, usize)> = None;
@@ -250,7 +250,7 @@ fn fences(lines: &[&str]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The document as it grows, and what stands above its end.
+/// The text without comments so far.
 #[derive(Default)]
 struct Out {
     text: String,
@@ -271,7 +271,7 @@ impl Out {
     }
 }
 
-/// The last heading of a text and its last paragraph, list item, table row or line of code.
+/// The last heading of a text, and its last paragraph, list item, table row or line of code.
 fn above(text: &str) -> (String, String) {
     let lines: Vec<&str> = text.lines().collect();
     let fences = fences(&lines);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_leave_the_document_and_say_where_they_stood() {
+    fn comments_are_removed_with_their_location() {
         let before = "# Title\n\nOne\nmore.\n\n## Parts\n- a\n- b\n  goes on\n| x | y |\n";
         let text = ">>> top\n# Title\n>>> who is it for?\n\nOne\nmore.\n>>> shorter\n>>> and kinder\n\n\
                     ## Parts\n- a\n- b\n  goes on\n  >>> is b needed?\n| x | y |\n>>> why y?\n";
@@ -367,18 +367,18 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_person_added_is_a_comment() {
+    fn only_lines_the_person_added_are_comments() {
         let doctest = "```python\n>>> add('x')\n1\n>>> add('y')\n```\n>>> quoted\nEnd\n";
         assert_eq!(taken(doctest, doctest), (doctest.to_owned(), vec![]));
-        // A changed line of the document is an edit.
+        // A changed line of the document is an edit,
         let changed = doctest.replace("add('y')", "add('z')").replace("quoted", "cited");
         assert_eq!(taken(&changed, doctest), (changed.clone(), vec![]));
-        // So is a line more in a session, or a session of one's own.
+        // as is an additional line in a Python session, or a new session.
         let more = doctest.replace("1\n", "1\n>>> add('b')\n");
         assert_eq!(taken(&more, doctest), (more.clone(), vec![]));
         let own = format!("{doctest}```\n>>> 1 + 1\n2\n```\n");
         assert_eq!(taken(&own, doctest), (own.clone(), vec![]));
-        // Below the fence it is a comment, and in a fence without such lines, too.
+        // Below the fence it is a comment, also in a fence without such lines.
         let below = format!("{doctest}>>> no doctests\n");
         assert_eq!(taken(&below, doctest), (doctest.to_owned(), words(&["no doctests"])));
         let shell = "```sh\nls\n```\n";
@@ -394,7 +394,7 @@ mod tests {
         }
         let two = "One.\n\n>>> a\n\n>>> b\n\nTwo.\n";
         assert_eq!(taken(two, before), (before.to_owned(), words(&["a", "b"])));
-        // What the person wrote stays a paragraph of its own.
+        // A paragraph the person wrote remains separate.
         let (text, _) = taken("One.\n\n>>> a\n\nNew.\n\nTwo.\n", before);
         assert_eq!(text, "One.\n\nNew.\n\nTwo.\n");
     }

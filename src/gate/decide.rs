@@ -1,5 +1,6 @@
-//! Asks a command of the user's whether a draft passes (`[review] decide`, row B21). It runs as the user
-//! does, at the top of the working tree, and is told what it is about in its environment.
+//! Runs a command of the user that decides whether to approve a draft (`[review] decide`, row B21).
+//! It runs with the user's rights at the top of the working tree; environment variables describe
+//! the draft.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -12,28 +13,28 @@ use anyhow::{Context as _, Result};
 use crate::excerpt;
 use crate::interrupt;
 
-/// How often it is looked whether it has ended.
+/// Interval of checks whether the command has ended.
 const BEAT: Duration = Duration::from_millis(20);
-/// Bytes it may print before it is stopped.
+/// Bytes of output after which the command is stopped.
 const FLOOD: u64 = 16 * 1024 * 1024;
-/// Bytes of what it printed that are feedback.
+/// Bytes of output used as feedback.
 const SHOWN: usize = 8_000;
 
-/// What it decided.
+/// The decision of the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decided {
-    /// The draft passes.
+    /// The draft is approved.
     Pass,
-    /// It does not, and why.
+    /// Changes are requested, for this reason.
     Feedback(String),
-    /// A person has to say: this happened.
+    /// A person has to decide, for this reason.
     Person(String),
 }
 
-/// Runs a command (a shell string) in `cwd` with these variables, at most `limit`.
+/// Runs a shell command in `cwd` with the variables `about`, for at most `limit`.
 ///
 /// # Errors
-/// It cannot be run at all; somebody asks us to stop.
+/// The command cannot be run, or git-cowork was asked to stop.
 pub fn decide(
     command: &str,
     cwd: &Path,
@@ -80,14 +81,14 @@ pub fn decide(
     })
 }
 
-/// Words of a shell that only prepare what decides.
+/// Shell commands that prepare the command that decides.
 const PREPARE: [&str; 12] = [
     "cd", "set", "export", "unset", "umask", "echo", "printf", "source", ".", ":", "mkdir", "exit",
 ];
-/// Words before the name of a program.
+/// Commands that run another program.
 const BEFORE: [&str; 6] = ["env", "exec", "command", "time", "nice", "sudo"];
 
-/// What a command is called: its first program, without a folder; `sh` where the shell itself decides.
+/// The name of a command: its first program without the folder, or `sh` if the shell decides.
 pub fn command_name(command: &str) -> String {
     let programs = command.split(['\n', ';', '|', '&']).filter_map(|part| {
         let words = part.split_whitespace().map(|word| word.trim_matches(QUOTES));
@@ -125,7 +126,7 @@ fn ending(status: ExitStatus) -> String {
     status.code().map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit {code}"))
 }
 
-/// Kills it with all that it started in its group.
+/// Kills the command's whole process group.
 fn kill(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_says_is_by_its_exit_status() {
+    fn the_exit_status_is_the_decision() {
         let folder = tempfile::tempdir().unwrap();
         let about = [("COWORK_STAGE", "prd".to_owned())];
         let ask = |command: &str, limit| {
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_called_by_the_program_that_decides() {
+    fn a_command_is_named_after_the_program_that_decides() {
         for (command, name) in [
             ("/usr/local/bin/judge --strict", "judge"),
             ("  judge", "judge"),

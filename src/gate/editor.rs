@@ -1,7 +1,7 @@
-//! The person's editor, run as git runs it: a shell string with the files appended.
+//! The person's editor, run like git runs it: a shell command with the files appended.
 //!
-//! An edit counts only when the editor ended well; what it left in a file nobody may lose is
-//! kept and named.
+//! An edit counts only if the editor succeeded. If it failed, a scratch file with new text is kept,
+//! and the error names it.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use anyhow::{Context as _, Result};
 
 use crate::error::Error;
 
-/// Git's description of the repository a git command runs in. An editor that runs git itself
-/// (fugitive, magit) must find the one it is opened in.
+/// Variables that point a git command to its repository. An editor that runs git itself (fugitive,
+/// magit) must find the repository it was opened in.
 const REPOSITORY_VARIABLES: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -29,16 +29,16 @@ const REPOSITORY_VARIABLES: [&str; 12] = [
     "GIT_INTERNAL_SUPER_PREFIX",
 ];
 
-/// The process id of what owns the terminal now; 0 when we do.
+/// Process id of the child that owns the terminal; 0 if git-cowork owns it.
 static EDITING: AtomicU32 = AtomicU32::new(0);
 
-/// Whether an editor or a pager owns the terminal now: a Ctrl-C then is meant for it, though
-/// the signal reaches us, too.
+/// True while an editor or a pager owns the terminal: a Ctrl-C then is for that program, although
+/// git-cowork receives the signal as well.
 pub fn is_editing() -> bool {
     EDITING.load(Ordering::Relaxed) != 0
 }
 
-/// Ends what owns the terminal, if anything does; whoever opened it goes on then.
+/// Ends the program that owns the terminal, if any; its caller then continues.
 pub fn stop() {
     #[cfg(unix)]
     {
@@ -47,7 +47,7 @@ pub fn stop() {
         if leader == 0 {
             return;
         }
-        // The editor itself runs below the shell that was asked to start it.
+        // The editor is a child of the shell that started it.
         let below = format!("/proc/{leader}/task/{leader}/children");
         let below = std::fs::read_to_string(below).unwrap_or_default();
         let below = below.split_whitespace().filter_map(|pid| pid.parse().ok());
@@ -61,24 +61,24 @@ pub fn stop() {
 /// The person's editor.
 #[derive(Clone, Debug)]
 pub struct Editor {
-    /// A shell string, as `git var GIT_EDITOR` or `review.editor` gives it; empty when there
-    /// is none, `:` accepts every text as it is.
+    /// A shell command from `git var GIT_EDITOR` or `review.editor`; empty if there is none. `:`
+    /// leaves every text as it is.
     pub command: String,
-    /// Where it runs: the top of the working tree.
+    /// Working directory: the top of the working tree.
     pub cwd: PathBuf,
 }
 
-/// What an editor did.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditResult {
-    /// These files hold other bytes than before.
+    /// These files were changed.
     Changed(Vec<PathBuf>),
-    /// None does.
+    /// No file was changed.
     Unchanged,
 }
 
 impl Editor {
-    /// How a person calls it: `vim`, or `your editor`.
+    /// The name to show: `vim`, or `your editor`.
     pub fn name(&self) -> &str {
         self.command
             .split_whitespace()
@@ -91,11 +91,11 @@ impl Editor {
             .unwrap_or("your editor")
     }
 
-    /// Opens files and waits for the editor to end.
+    /// Opens files and waits until the editor ends.
     ///
     /// # Errors
-    /// No editor, an editor that cannot be started or ends with failure, a file that cannot be
-    /// read. The files may have been changed nevertheless.
+    /// There is no editor, it cannot be started or fails, or a file cannot be read. The files may
+    /// have been changed nevertheless.
     pub fn open(&self, files: &[PathBuf]) -> Result<EditResult> {
         let command = self.command.trim();
         if command.is_empty() {
@@ -124,11 +124,11 @@ impl Editor {
     }
 
     /// Lets the person write a text, in a scratch file in `folder` whose name ends in `suffix`
-    /// (`.md`). `None` when nothing but white space, or nothing new, was left in it.
+    /// (`.md`). `None` if the text is unchanged or blank.
     ///
     /// # Errors
-    /// As [`Editor::open`]; the scratch file is then kept if it holds anything new, and a hint
-    /// names it.
+    /// Like [`Editor::open`]; the scratch file is then kept if it has new text, and a hint names
+    /// it.
     pub fn edit_text(&self, folder: &Path, initial: &str, suffix: &str) -> Result<Option<String>> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("creating {}", folder.display()))?;
@@ -153,7 +153,7 @@ impl Editor {
     }
 }
 
-/// The error, and where the text is when something was written.
+/// Adds a hint with the scratch file's path, if the file has new text.
 fn keep(scratch: tempfile::NamedTempFile, initial: &str, error: anyhow::Error) -> anyhow::Error {
     let path = scratch.path().to_owned();
     if std::fs::read(&path).is_ok_and(|bytes| bytes == initial.as_bytes()) {
@@ -168,7 +168,7 @@ fn keep(scratch: tempfile::NamedTempFile, initial: &str, error: anyhow::Error) -
     kept.hint(hint).into()
 }
 
-/// A shell that runs `command` with the arguments added to it, as git does.
+/// A shell that runs `command` with arguments appended, like git runs an editor.
 pub(crate) fn shell(command: &str, cwd: &Path) -> Command {
     let mut child = Command::new("sh");
     child.arg("-c").arg(format!("{command} \"$@\"")).arg(command).current_dir(cwd);
@@ -179,7 +179,7 @@ pub(crate) fn shell(command: &str, cwd: &Path) -> Command {
     child
 }
 
-/// Runs a child that owns the terminal.
+/// Runs a child process that owns the terminal.
 pub(crate) fn run(child: &mut Command) -> std::io::Result<std::process::ExitStatus> {
     let mut child = child.spawn()?;
     EDITING.store(child.id(), Ordering::Relaxed);
@@ -189,7 +189,7 @@ pub(crate) fn run(child: &mut Command) -> std::io::Result<std::process::ExitStat
     status
 }
 
-/// The person's keyboard, though stdin be a pipe.
+/// The terminal's keyboard, even if stdin is a pipe.
 fn keyboard() -> Stdio {
     if std::io::stdin().is_terminal() {
         return Stdio::inherit();
@@ -197,7 +197,7 @@ fn keyboard() -> Stdio {
     std::fs::File::open("/dev/tty").map_or_else(|_| Stdio::inherit(), Stdio::from)
 }
 
-/// The person's screen: stdout is for data, so stderr unless only stdout is a terminal.
+/// The terminal's screen: stdout is for data, so stderr unless only stdout is a terminal.
 pub(crate) fn screen() -> Stdio {
     if std::io::stdout().is_terminal() && !std::io::stderr().is_terminal() {
         Stdio::inherit()
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_knows_it_by_name() {
+    fn the_name_is_short_or_generic() {
         let name = |command: &str| editor(command, Path::new("/")).name().to_owned();
         assert_eq!(name("/usr/bin/vim -f"), "vim");
         assert_eq!(name("code --wait"), "code");

@@ -1,4 +1,4 @@
-//! What passes, and what a person edits at a gate: the bytes that were shown, or those that were saved.
+//! Approving and editing at a gate: the approved bytes are those shown, or those the person saved.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::gate::menu::{failed, say};
 use crate::gate::terminal::Terminal;
 use crate::gate::{Actor, AfterEdit, Decision, Draft, Gate, comments, screen};
 
-/// What the files held when a person was told that they are not what is shown.
+/// The files' contents when the person was told that they differ from those shown.
 pub(super) type Announced = Option<Vec<Vec<u8>>>;
 
-/// Passes what was shown. Files that hold something else by now are named first; a second `p`
-/// then passes them as the person's edit.
+/// Approves the draft as shown. If files have changed on disk since, names them first; a second `p`
+/// then approves them as the person's edit.
 pub(super) fn pass(
     gate: &Gate<'_>,
     draft: &Draft<'_>,
@@ -31,11 +31,11 @@ pub(super) fn pass(
     *announced = Some(now);
     gate.terminal.discard_typed();
     say(gate.terminal, &format!("not passed yet: {differing} changed on disk since it was shown"))?;
-    say(gate.terminal, "e opens it, p again passes it as it is now")?;
+    say(gate.terminal, "press e to open it, or p again to pass it as it is")?;
     Ok(None)
 }
 
-/// Opens files; what the person saved is the decision, unless others changed unseen meanwhile.
+/// Opens files; the saved files are the decision, unless other files changed meanwhile.
 pub(super) fn edit(
     gate: &Gate<'_>,
     draft: &Draft<'_>,
@@ -44,7 +44,7 @@ pub(super) fn edit(
 ) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
     if files.is_empty() {
-        say(terminal, "there is no document to edit here; f says what to change")?;
+        say(terminal, "there is no document to edit here; press f to request changes")?;
         return Ok(None);
     }
     let mut changed: Vec<PathBuf> = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn edit(
             }
         }
         let Some(now) = read(terminal, draft)? else { return Ok(None) };
-        // Comments ask for another draft, whatever the checks say of this one.
+        // Comments lead to another draft, so this one need not pass the checks.
         let broken = (draft.broken)(count_comments(gate, draft, &now) == 0)?;
         if broken.lines.is_empty() {
             break now;
@@ -90,7 +90,7 @@ pub(super) fn edit(
         return Ok(None);
     }
     let follows = match count_comments(gate, draft, &now) {
-        0 => "what you saved is what passes".to_owned(),
+        0 => "your version passes".to_owned(),
         1 => "your comment goes to the actor".to_owned(),
         n => format!("your {n} comments go to the actor"),
     };
@@ -98,7 +98,7 @@ pub(super) fn edit(
     Ok(Some(Decision::Edited))
 }
 
-/// What the documents hold now; `None`, said, when one cannot be read.
+/// The documents' contents on disk; `None` after an error message if one cannot be read.
 fn read(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Vec<Vec<u8>>>> {
     let mut now = Vec::with_capacity(draft.documents.len());
     for document in &draft.documents {
@@ -114,7 +114,7 @@ fn read(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Vec<Vec<u8>
     Ok(Some(now))
 }
 
-/// Names of documents that are not what is shown, but for those a person just had open.
+/// Names of documents that differ from those shown, except those the person just edited.
 fn differing(draft: &Draft<'_>, now: &[Vec<u8>], but: &[PathBuf]) -> String {
     let names: Vec<_> = draft
         .documents
@@ -126,8 +126,8 @@ fn differing(draft: &Draft<'_>, now: &[Vec<u8>], but: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// What of the draft is the person's: what is known to be edited, or is on disk in the place of what is
-/// shown.
+/// Names of the documents with edits by the person: known ones, and those that differ on disk from
+/// those shown.
 pub(super) fn edited(draft: &Draft<'_>) -> Option<String> {
     let mut names = draft.edited.clone().into_iter().collect::<Vec<_>>();
     for document in &draft.documents {
@@ -139,7 +139,7 @@ pub(super) fn edited(draft: &Draft<'_>) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// How many comments the person wrote.
+/// Counts the person's comments.
 fn count_comments(gate: &Gate<'_>, draft: &Draft<'_>, now: &[Vec<u8>]) -> usize {
     let documents = draft.documents.iter().zip(now);
     documents
@@ -150,11 +150,11 @@ fn count_comments(gate: &Gate<'_>, draft: &Draft<'_>, now: &[Vec<u8>]) -> usize 
         .sum()
 }
 
-/// Opens the changed files; what was saved is looked at again.
+/// Opens the changed files; saved changes are checked and shown again.
 pub(super) fn edit_code(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let files: Vec<_> = draft.code.iter().filter(|path| path.is_file()).cloned().collect();
     if files.is_empty() {
-        say(gate.terminal, "no changed file is there to edit; d shows the diff")?;
+        say(gate.terminal, "there is no changed file to edit; press d for the diff")?;
         return Ok(None);
     }
     match gate.editor.open(&files) {

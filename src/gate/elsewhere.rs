@@ -1,4 +1,4 @@
-//! Another terminal, from which a gate may be answered while it is open here.
+//! Another terminal from which an open gate can be answered.
 
 use anyhow::Result;
 
@@ -7,19 +7,19 @@ use crate::gate::Decision;
 use crate::gate::menu::say;
 use crate::gate::terminal::Terminal;
 
-/// What the gate asks of it.
+/// Access to the answers of other terminals.
 pub trait Elsewhere {
-    /// Whether somebody there has answered the gate that is open.
+    /// True if the open gate was answered there.
     fn has_answered(&self) -> bool;
 
-    /// Decides the gate here: from now on nobody else can. What was decided there, where that was first.
+    /// Closes the gate to other terminals. Returns their decision if it came first.
     fn decide(&self) -> Option<Decision>;
 
-    /// The same of a menu: the key that was pressed there.
+    /// Like [`Self::decide`], for a menu: returns the key pressed there.
     fn choose(&self) -> Option<Chosen>;
 }
 
-/// Nobody looks on.
+/// No other terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct NobodyElse;
 
@@ -37,7 +37,7 @@ impl Elsewhere for NobodyElse {
     }
 }
 
-/// Says what was answered elsewhere, and that it was first where somebody has answered here, too.
+/// Reports the answer of another terminal; `late` if there was also an answer here.
 pub(super) fn answered_elsewhere(terminal: &dyn Terminal, what: &str, late: bool) -> Result<()> {
     if !late {
         terminal.write("\n")?;

@@ -1,5 +1,5 @@
-//! A gate explained to somebody who has seen none (`git cowork demo --ask`): what it will show, what its
-//! keys do, what is recorded. It is read before the gate fills the screen.
+//! Explains a gate to a new user (`git cowork demo --ask`): what it shows, what its keys do, what
+//! is recorded. The text is shown before the gate.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,20 +12,20 @@ use crate::gate::terminal::{self, Key};
 use crate::gate::{Draft, Gate, menu_lines};
 use crate::stages::{Approves, row};
 
-/// Explains each gate, and each key once.
+/// Explains each gate; each key only once.
 #[derive(Debug, Default)]
 pub struct Guide {
     told: RefCell<BTreeSet<String>>,
 }
 
-/// Where one waits until it has been read.
+/// The prompt after the explanation.
 const READ: &str = "Enter shows the gate ▸ ";
 
 impl Guide {
-    /// Explains the gate of a draft and waits for Enter. False where the terminal was closed.
+    /// Explains a draft's gate and waits for Enter. Returns false if the terminal was closed.
     ///
     /// # Errors
-    /// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
+    /// Interrupted by Ctrl-C, or the terminal cannot be written.
     pub(super) fn explain(&self, gate: &Gate<'_>, draft: &Draft<'_>) -> Result<bool> {
         let terminal = gate.terminal;
         terminal.write(&self.text(gate, draft))?;
@@ -64,7 +64,7 @@ impl Guide {
         out
     }
 
-    /// The keys that do something at this gate which no gate before had.
+    /// The keys of this gate that no earlier gate had.
     fn new_keys(&self, gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
         let mut told = self.told.borrow_mut();
         let mut keys = menu_lines::rows(gate, draft);
@@ -73,20 +73,20 @@ impl Guide {
     }
 }
 
-/// What has been done so far.
+/// The state of the stage.
 fn now(draft: &Draft<'_>) -> String {
     let Draft { stage, iteration, place: (number, of), .. } = draft;
     let draft = match (iteration, row(*stage).approves) {
-        (1, Approves::Artifacts) => "The actor has written a draft and the program has checked it.",
+        (1, Approves::Artifacts) => "The actor has written a draft and git-cowork has checked it.",
         (1, Approves::Tree) => {
             "The actor has worked on the tasks: each one is a commit already, made when its checks were done."
         }
-        _ => "The draft before was refused, and the actor has answered that in another one.",
+        _ => "The previous draft was rejected, and the actor has written another one.",
     };
-    format!("Stage {number} of {of}. {draft} The stage is complete when you pass it.")
+    format!("Stage {number} of {of}. {draft} The stage is complete when you pass the draft.")
 }
 
-/// What is on the screen, from top to bottom.
+/// The parts of the screen, from top to bottom.
 fn shown(draft: &Draft<'_>) -> String {
     let mut parts = Vec::new();
     if draft.since.as_ref().is_some_and(|since| !since.diff.trim().is_empty()) {
@@ -96,38 +96,38 @@ fn shown(draft: &Draft<'_>) -> String {
         parts.push("the files that changed (d shows the difference)");
     }
     if draft.records.as_ref().is_some_and(|records| !records.rows.is_empty()) {
-        parts.push("the records as a table: they are sections of the document, each with its id");
+        parts.push("the records as a table: each is a section of the document, with its id");
     }
     if draft.main().is_some() {
         parts.push("the beginning of the document, as far as there is room (v reads all of it)");
     }
-    parts.push("the checks that the program made itself (✓ or ✗)");
+    parts.push("the checks that git-cowork ran (✓ or ✗)");
     if draft.actor_said.is_some() {
-        parts.push("the actor's closing words");
+        parts.push("the actor's closing message");
     }
     if !draft.said.is_empty() {
-        parts.push("your feedback, and what came of it");
+        parts.push("your feedback, and how it was addressed");
     }
     parts.push("the menu");
     format!("From top to bottom: {}.", parts.join("; "))
 }
 
-/// What follows a pass and what follows feedback.
+/// What happens after approval and after feedback.
 fn then(draft: &Draft<'_>) -> String {
     let passed = match draft.critic_next {
         true => {
-            "After p a second model, the critic, reads the draft. It may refuse what you have passed: \
+            "After p a second model, the critic, reads the draft. It may reject the draft you passed: \
              then there is another draft, and the gate opens again."
         }
         false => "After p the next stage begins.",
     };
     format!(
-        "{passed} Feedback is answered by another draft. Your own edits count as you saved them, and a \
+        "{passed} Feedback leads to another draft. Your own edits count as you saved them, and a \
          later draft that changes them is named."
     )
 }
 
-/// What history holds afterwards.
+/// What is recorded in history.
 fn recorded(draft: &Draft<'_>, first: bool) -> String {
     let stage = draft.stage;
     let bytes = match row(stage).approves {
@@ -135,14 +135,14 @@ fn recorded(draft: &Draft<'_>, first: bool) -> String {
         Approves::Tree => "the code",
     };
     let mut text = format!(
-        "p, and e without comments: one commit, \"{stage}: …\", with a tag. Its trailers hold your name \
+        "p, and e without comments: one commit, \"{stage}: …\", with a tag. Its trailers contain your name \
          (Reviewed-by) and the ids of {bytes} you saw (Cowork-Approved)."
     );
     if first {
         text.push_str(
             "\nf, and comments: an entry of feedback_history.json, committed with the stage.\
-             \ng, a: what is left behind becomes a ref, refs/cowork/attempts/…; `git cowork undo` takes it back.\
-             \nq: the draft becomes a commit (Cowork-Event: draft), and the command that continues is named.",
+             \ng, a: the abandoned work becomes a ref, refs/cowork/attempts/…; `git cowork undo` restores it.\
+             \nq: the draft becomes a commit (Cowork-Event: draft), and the command to continue is shown.",
         );
     }
     text

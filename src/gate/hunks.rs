@@ -1,5 +1,5 @@
-//! Going through a diff hunk by hunk: what is right is accepted, what is not gets a comment, or is
-//! edited. Comments are in a file from the moment they are written until they are sent.
+//! Reviews a diff hunk by hunk: the person accepts, comments on, or edits each hunk. Comments are
+//! saved in a file until they are sent.
 
 use std::path::{Path, PathBuf};
 
@@ -18,20 +18,20 @@ use crate::stage::Stage;
 /// A hunk of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Hunk {
-    /// From the top of the working tree.
+    /// Path relative to the top of the working tree.
     file: String,
-    /// The first line of it that changed, in the new file.
+    /// Its first changed line, in the new file.
     line: usize,
-    /// Its lines, the one with `@@` first.
+    /// Its lines, from the `@@` line on.
     text: String,
 }
 
-/// Where the comments on a stage's draft are until they are sent.
+/// The file with the comments on a stage's draft until they are sent.
 pub fn comments_file(scratch: &Path, stage: Stage) -> PathBuf {
     scratch.join(format!("comments-{stage}.md"))
 }
 
-/// The comments that were written and not sent.
+/// Number of saved comments not sent yet.
 pub(super) fn unsent(gate: &Gate<'_>, draft: &Draft<'_>) -> usize {
     written(&comments_file(gate.scratch, draft.stage))
         .lines()
@@ -47,8 +47,8 @@ fn is_comment(line: &str) -> bool {
     line.starts_with("- ")
 }
 
-/// Goes through the diff. The decision is the comments, where they are sent, or another look, where
-/// something was edited.
+/// Goes through the diff. Returns the comments as feedback if they are sent, or another look if a
+/// file was edited.
 pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
     let paint = Paint::of(terminal);
@@ -118,7 +118,7 @@ pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<De
     Ok(edited.then_some(Decision::Look))
 }
 
-/// Asks whether the comments are sent.
+/// Asks whether to send the comments.
 fn send(gate: &Gate<'_>, draft: &Draft<'_>, file: &Path) -> Result<Option<Decision>> {
     let count = unsent(gate, draft);
     if count == 0 {
@@ -143,14 +143,14 @@ fn send(gate: &Gate<'_>, draft: &Draft<'_>, file: &Path) -> Result<Option<Decisi
             _ => {
                 terminal.write("no\n")?;
                 let file = file.display();
-                say(terminal, &format!("not sent: {file} keeps {them}; h goes on with {them}"))?;
+                say(terminal, &format!("not sent: {file} keeps {them}; h continues with {them}"))?;
                 Ok(None)
             }
         };
     }
 }
 
-/// Writes a comment down; on the disk before anything else is asked.
+/// Saves a comment to disk before anything else is asked.
 fn keep(file: &Path, place: &str, words: &str) -> Result<()> {
     use std::io::Write as _;
     let words = words.trim().replace('\n', "\n  ");
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_falls_into_hunks_that_know_their_lines() {
+    fn a_diff_is_split_into_hunks_with_line_numbers() {
         let diff = "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n\
                     @@ -3,2 +3,3 @@ def f():\n a\n+b\n c\n@@ -20 +21 @@\n-d\n+e\n\
                     diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n\

@@ -1,4 +1,4 @@
-//! What sessions learned about the project: a difference that a person takes, edits or drops.
+//! The prompt for facts that sessions learned about the project: a diff to accept, edit or drop.
 
 use anyhow::Result;
 
@@ -11,34 +11,34 @@ use crate::gate::paint::Paint;
 use crate::gate::screen::{self, header, labelled};
 use crate::gate::terminal::{self, Key, Terminal};
 
-/// What is asked about.
+/// The proposed facts.
 #[derive(Clone, Debug)]
 pub struct Learned<'a> {
-    /// Facts that are proposed.
+    /// Number of facts.
     pub count: usize,
-    /// Whose they are: a session, or a line for each fact.
+    /// The session that proposed them, or a line for each fact.
     pub sessions: &'a str,
-    /// How the file would change: a unified difference.
+    /// A unified diff of the knowledge file.
     pub diff: &'a str,
     /// The editor's name.
     pub editor: &'a str,
 }
 
-/// What a person decided about them.
+/// The decision about the facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LearnedDecision {
-    /// The file changes as shown.
+    /// Change the file as shown.
     Take,
-    /// What they save in the editor is the file.
+    /// Use the file as saved in the editor.
     Edit,
-    /// The file stays as it is, and nobody asks again.
+    /// Leave the file as it is; this is not asked again.
     Drop,
-    /// They are asked again. Also when the terminal is closed.
+    /// Ask again in the next run. Also if the terminal was closed.
     Later,
 }
 
 impl Learned<'_> {
-    /// The keys that decide, wherever they are pressed; the editor is here.
+    /// The keys that decide, here or at another terminal; the editor is available only here.
     pub fn choices() -> Vec<Choice> {
         vec![
             Choice::new('t', "take all"),
@@ -48,7 +48,7 @@ impl Learned<'_> {
     }
 }
 
-/// What a key means that was pressed elsewhere.
+/// The decision for a key pressed at another terminal.
 fn decided(chosen: &Chosen) -> Option<LearnedDecision> {
     match chosen.key {
         't' => Some(LearnedDecision::Take),
@@ -58,7 +58,7 @@ fn decided(chosen: &Chosen) -> Option<LearnedDecision> {
     }
 }
 
-/// Asks until there is a decision, here or elsewhere; the first one counts.
+/// Asks until there is a decision, here or at another terminal; the first one counts.
 pub(super) fn run(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
@@ -81,7 +81,7 @@ pub(super) fn run(
     }
 }
 
-/// Asks here until there is a decision; none where somebody elsewhere has answered.
+/// Asks here until there is a decision; `None` if another terminal has answered.
 fn dialogue(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
@@ -138,16 +138,16 @@ fn menu(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
     format!("{}\n{}", Paint::of(terminal).bold(question), screen::keys(terminal, &rows))
 }
 
-/// What each key does, at length.
+/// Describes each key in full.
 fn help(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
     let edit = format!(
-        "edit the file in {}: what you save is the file; a fact that you delete is dropped",
+        "edit the file in {}: it is used as you save it; a fact that you delete is dropped",
         what.editor
     );
     let rows = vec![
         vec![('t', "take all: the file changes as shown, in a commit".to_owned())],
         vec![('e', edit)],
-        vec![('d', "drop all: the file stays as it is, and nobody asks again".to_owned())],
+        vec![('d', "drop all: the file stays as it is, and this is not asked again".to_owned())],
         vec![('l', "later: nothing changes, and the next run asks again".to_owned())],
     ];
     screen::keys(terminal, &rows)
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difference_is_shown_and_obeyed_by_nobody() {
+    fn the_diff_is_shown_without_control_sequences() {
         let terminal = Scripted::new("t");
         run(&terminal, &NobodyElse, &learned()).unwrap();
         let shown = terminal.output();

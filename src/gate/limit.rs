@@ -1,4 +1,5 @@
-//! When a stage cannot go on by itself: try again, say how, look at the draft, go back, or give up.
+//! The prompt when a stage cannot continue: retry, give guidance, read the draft, go back, or
+//! abort.
 
 use anyhow::Result;
 
@@ -13,42 +14,42 @@ use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::untold::{Untold, text_after};
 use crate::stage::Stage;
 
-/// What is said about a stage that cannot go on by itself.
+/// A stage that cannot continue without a person.
 #[derive(Clone, Debug)]
 pub struct Stuck<'a> {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// Why, in a few words: `draft limit reached (3/3)`.
+    /// The reason, in a few words: `draft limit reached (3/3)`.
     pub title: &'a str,
-    /// What was said about the last draft, a line or more each.
+    /// Findings about the last draft, one line or more each.
     pub reasons: &'a [String],
-    /// How many more drafts trying again allows.
+    /// Number of further drafts that a retry allows.
     pub more: u32,
-    /// There is a draft to look at.
+    /// True if there is a draft to read.
     pub has_draft: bool,
-    /// Stages one can go back to.
+    /// Stages that can be gone back to.
     pub earlier: &'a [Stage],
 }
 
-/// What a person decided about it.
+/// The decision about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitDecision {
-    /// The count restarts.
+    /// Retry: the draft count restarts.
     Retry,
-    /// The count restarts, and the text is critical feedback for the actor.
+    /// Retry: the draft count restarts, and the text is critical feedback for the actor.
     Guide(String),
     /// Open the gate of the draft as it is.
     Review,
-    /// Back to an earlier stage.
+    /// Go back to an earlier stage.
     GoBack(Stage),
-    /// The session ends as failed; everything is kept.
+    /// End the session as failed; everything is kept.
     Abort,
-    /// Later: the same is asked again. Also when the terminal is closed.
+    /// Ask again later. Also if the terminal was closed.
     Stop,
 }
 
 impl Stuck<'_> {
-    /// The keys that decide, wherever they are pressed.
+    /// The keys that decide, here or at another terminal.
     pub fn choices(&self) -> Vec<Choice> {
         let more = self.more;
         let mut choices = vec![
@@ -66,7 +67,7 @@ impl Stuck<'_> {
         choices
     }
 
-    /// What a key means that was pressed elsewhere.
+    /// The decision for a key pressed at another terminal.
     fn decided(&self, chosen: Chosen) -> Option<LimitDecision> {
         Some(match (chosen.key, chosen.stage) {
             ('1', _) => LimitDecision::Retry,
@@ -79,10 +80,10 @@ impl Stuck<'_> {
     }
 }
 
-/// What is asked of who gives guidance.
+/// The prompt for guidance.
 const GUIDANCE: &str = "what should the actor do? ";
 
-/// Asks until there is a decision, here or elsewhere; the first one counts.
+/// Asks until there is a decision, here or at another terminal; the first one counts.
 pub(super) fn run(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
@@ -101,7 +102,7 @@ pub(super) fn run(
     }
 }
 
-/// A decision in a few words.
+/// Describes a decision in a few words.
 fn told(decision: &LimitDecision) -> String {
     match decision {
         LimitDecision::Retry => "retry".to_owned(),
@@ -113,7 +114,7 @@ fn told(decision: &LimitDecision) -> String {
     }
 }
 
-/// Asks here until there is a decision; none where somebody elsewhere has answered.
+/// Asks here until there is a decision; `None` if another terminal has answered.
 fn dialogue(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
@@ -207,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_before_is_the_first_text_of_guidance() {
+    fn guidance_starts_with_notes_typed_during_the_run() {
         let terminal = Scripted::new("2, please\r");
         let decision = run(&terminal, &NobodyElse, &Typed, &what(&[], &[])).unwrap();
         assert_eq!(decision, LimitDecision::Guide("name the file, please".to_owned()));
         let said = terminal.output();
-        assert!(said.contains("Typed    \"name the file\"; 2 goes on with it"), "{said}");
+        assert!(said.contains("Typed    \"name the file\"; 2 continues it"), "{said}");
     }
 
     fn decide(keys: &str) -> LimitDecision {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_terminal_stops_and_enter_is_nothing() {
+    fn a_closed_terminal_stops_and_enter_is_ignored() {
         for keys in ["", "\r\r\r", "2", "g"] {
             assert_eq!(decide(keys), LimitDecision::Stop, "{keys:?}");
         }
@@ -256,7 +257,7 @@ mod tests {
         assert!(!terminal.output().contains("read the draft"), "{}", terminal.output());
     }
 
-    /// Somebody who has pressed a key elsewhere, before anything was typed here.
+    /// Another terminal that has answered before anything was typed here.
     struct There(Chosen);
 
     impl Elsewhere for There {
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_was_wrong() {
+    fn the_last_findings_are_shown() {
         let terminal = Scripted::new("1");
         let reasons = ["critic: REQ-002 cannot be\ntested\x1b[2J".to_owned(), "no FEAT".to_owned()];
         run(&terminal, &NobodyElse, &NothingTyped, &what(&reasons, &[])).unwrap();

@@ -1,25 +1,25 @@
-//! A line while it is typed at a gate: how it is drawn behind its prompt, and the lines that were typed
-//! before in this run.
+//! Editing a line at a gate: how it is drawn after its prompt, and the history of lines typed in
+//! this run.
 
 use console::measure_text_width;
 
 use crate::typed_line::{Edit, TypedLine};
 
-/// A line while it is typed, on the screen.
+/// A line being edited on the screen.
 #[derive(Debug)]
 pub(super) struct LineEdit<'a> {
     prompt: &'a str,
     width: usize,
     history: &'a [String],
-    /// Which line of the history is shown; behind the last one is the line itself.
+    /// Index of the history line shown; the history's length for the new line.
     shown: usize,
-    /// The line itself, while another one is shown.
+    /// The new line, while a history line is shown.
     own: TypedLine,
     line: TypedLine,
 }
 
 impl<'a> LineEdit<'a> {
-    /// An empty line behind a prompt that was written, on a screen `width` columns wide.
+    /// An empty line after a prompt already written, on a screen `width` columns wide.
     pub(super) fn new(prompt: &'a str, width: usize, history: &'a [String]) -> Self {
         let shown = history.len();
         let width = if width == 0 { usize::MAX } else { width };
@@ -33,17 +33,17 @@ impl<'a> LineEdit<'a> {
         }
     }
 
-    /// What was typed.
+    /// The text typed so far.
     pub(super) fn text(&self) -> String {
         self.line.text()
     }
 
-    /// Whether nothing was.
+    /// True if the line is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.line.is_empty()
     }
 
-    /// Does what a key asks for. Answers with what the terminal is to be sent.
+    /// Applies an edit. Returns the text to write to the terminal.
     pub(super) fn apply(&mut self, edit: Edit) -> String {
         let (row, _) = self.place(self.line.cursor());
         let was_at_end = self.line.is_at_end();
@@ -60,17 +60,17 @@ impl<'a> LineEdit<'a> {
         self.redrawn(row)
     }
 
-    /// Moves the cursor behind the line, where Enter is pressed.
+    /// Moves the cursor to the end of the line, for Enter.
     pub(super) fn leave(&mut self) -> String {
         if self.line.is_at_end() { String::new() } else { self.apply(Edit::End) }
     }
 
-    /// The whole line again, on a screen where nothing of it stands any more.
+    /// Redraws the whole line on a screen from which it was cleared.
     pub(super) fn again(&self) -> String {
         self.redrawn(0)
     }
 
-    /// Shows a line of the history, or the line itself.
+    /// Shows a history line, or the new line.
     fn show(&mut self, at: usize) {
         if at == self.shown {
             return;
@@ -86,7 +86,7 @@ impl<'a> LineEdit<'a> {
         self.line.apply(Edit::End);
     }
 
-    /// Row and column, from the prompt's beginning, where the character of this index stands.
+    /// Row and column of the character at `index`, counted from the start of the prompt.
     fn place(&self, index: usize) -> (usize, usize) {
         let (mut row, mut column) = (0, 0);
         for c in self.prompt.chars().chain(self.line.chars().iter().take(index).copied()) {
@@ -99,13 +99,13 @@ impl<'a> LineEdit<'a> {
         if column == self.width { (row + 1, 0) } else { (row, column) }
     }
 
-    /// A terminal stays in its last column until more comes.
+    /// A terminal moves to the next row only when more text follows the last column.
     fn wrap_at_edge(&self) -> &'static str {
         let (row, column) = self.place(self.line.chars().len());
         if row > 0 && column == 0 { " \r" } else { "" }
     }
 
-    /// The line written over what stands there, with the cursor in `row` of it.
+    /// Redraws the line over itself, with the cursor in row `row` of it.
     fn redrawn(&self, row: usize) -> String {
         let up = |rows: usize| match rows {
             0 => String::new(),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_before_comes_again_and_the_line_is_not_lost() {
+    fn history_can_be_browsed_without_losing_the_new_line() {
         let history = ["one".to_owned(), "two".to_owned()];
         let mut line = LineEdit::new("f  ", 80, &history);
         typed(&mut line, "thr");
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(line.apply(Edit::Home), "\x1b[1A\rf  123456789\x1b[J\x1b[1A\r\x1b[3C");
         assert_eq!(line.apply(Edit::End), "\rf  123456789\x1b[J\r\x1b[2C");
         assert_eq!(line.leave(), "");
-        // A wide character does not stand across the edge.
+        // A wide character is not split at the edge.
         let mut line = LineEdit::new("", 3, &[]);
         typed(&mut line, "a漢字");
         assert_eq!(line.place(3), (1, 2));

@@ -1,6 +1,6 @@
-//! The dialogue of a gate: keys in, a decision out.
+//! The dialogue of a gate: reads keys and returns a decision.
 //!
-//! Whatever goes wrong here leads back to the menu, never to a pass.
+//! Every error leads back to the menu, never to an approval.
 
 use anyhow::Result;
 
@@ -16,7 +16,7 @@ use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::wrap::{hanging, hanging_command};
 
-/// Asks until there is a decision, here or elsewhere; the first one counts.
+/// Asks until there is a decision, here or at another terminal; the first one counts.
 pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
     loop {
         let here = dialogue(gate, draft)?;
@@ -34,7 +34,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
     }
 }
 
-/// Asks here until there is a decision; none where somebody elsewhere has answered.
+/// Asks here until there is a decision; `None` if another terminal has answered.
 fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
     match &draft.reply {
@@ -45,7 +45,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
         }
     }
     let mut announced = None;
-    // The Enter that follows a key by habit is no key of its own.
+    // Ignore an Enter typed by habit after another key.
     let mut after_key = false;
     loop {
         let answered = || gate.elsewhere.has_answered();
@@ -65,7 +65,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             unknown(terminal, key)?;
             continue;
         }
-        // A text follows on the same line.
+        // For these keys, text follows on the same line.
         if let Key::Char(c) = key
             && c != 'f'
             && (c != 't' || draft.actor != Actor::Answers)
@@ -128,7 +128,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     }
 }
 
-/// Whether the menu has this key now.
+/// True if the menu offers this key now.
 fn is_offered(gate: &Gate<'_>, draft: &Draft<'_>, key: Key) -> bool {
     match key {
         Key::Char(c) => menu_lines::has(gate, draft, c),
@@ -137,7 +137,7 @@ fn is_offered(gate: &Gate<'_>, draft: &Draft<'_>, key: Key) -> bool {
     }
 }
 
-/// Beeps; the line of the menu says why.
+/// Beeps, and reports the unknown key on the menu's line.
 fn unknown(terminal: &dyn Terminal, key: Key) -> Result<()> {
     terminal.write("\x07")?;
     if let Key::Char(c) = key {
@@ -148,14 +148,14 @@ fn unknown(terminal: &dyn Terminal, key: Key) -> Result<()> {
     Ok(())
 }
 
-/// The whole gate, and what is said above its menu. What was typed before it was there cannot be about
-/// a draft nobody had seen.
+/// Draws the whole gate, with `reply` above its menu. Discards earlier input: it cannot be about a
+/// draft not shown yet.
 fn draw(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     gate.terminal.write(&screen::draft(gate, draft))?;
     again(gate, draft, reply)
 }
 
-/// The menu below what came of the last key.
+/// Draws the menu below the reply to the last key.
 fn again(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     for line in clean(reply).lines() {
         let line = hanging_command(line, gate.terminal.width(), 2);
@@ -165,13 +165,15 @@ fn again(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     gate.terminal.write(&menu_lines::menu(gate, draft))
 }
 
-/// A question to the actor, which decides nothing.
+/// Asks the actor a question, which decides nothing.
 fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decision>> {
     if let Actor::Agent(name) = &draft.actor {
         let name = clean_line(name);
         say(
             terminal,
-            &format!("{name} cannot be asked: it would write; f tells it what to change"),
+            &format!(
+                "{name} cannot be asked, because it would write files; press f to request changes"
+            ),
         )?;
         return Ok(None);
     }
@@ -199,7 +201,7 @@ fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
     }
 }
 
-/// Whether the person's pager showed it.
+/// Shows the diff. Returns true if the person's pager showed it.
 fn show_diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<bool> {
     let text = match diff(gate, draft) {
         Ok(text) => text,
@@ -215,18 +217,18 @@ fn show_diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<bool> {
     show(gate, draft, &gate.pagers.diff, &text)
 }
 
-/// The difference in git's colours, as the user configured them.
+/// The diff in git's colours, as configured by the user.
 fn diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<String> {
     let plain = (draft.full_diff)(false)?;
     if !gate.terminal.colors() {
         return Ok(clean(&plain));
     }
     let colored = clean_colored(&plain, &(draft.full_diff)(true)?);
-    // Some settings make other text of it (`diff.wordRegex`, a mode of another git).
+    // Some settings change the text itself (`diff.wordRegex`, or features of another git version).
     Ok(colored.unwrap_or_else(|| screen::colored_diff(Paint::of(gate.terminal), &plain)))
 }
 
-/// Shows a cleaned text; whether the person's pager did.
+/// Shows a cleaned text. Returns true if the person's pager showed it.
 fn show(gate: &Gate<'_>, draft: &Draft<'_>, pager: &str, text: &str) -> Result<bool> {
     let paged = pager::show(gate.terminal, pager, &gate.editor.cwd, text)?;
     if !paged {
@@ -235,7 +237,7 @@ fn show(gate: &Gate<'_>, draft: &Draft<'_>, pager: &str, text: &str) -> Result<b
     Ok(paged)
 }
 
-/// Whether the person's pager showed them.
+/// Shows documents. Returns true if the person's pager showed them.
 fn show_documents(gate: &Gate<'_>, draft: &Draft<'_>, documents: &[&Document]) -> Result<bool> {
     if documents.is_empty() {
         say(gate.terminal, "there is no document here; d shows the diff")?;
@@ -268,22 +270,22 @@ fn go_back(gate: &Gate<'_>, earlier: &[Stage]) -> Result<Option<Decision>> {
     }
 }
 
-/// Where a person wants to go back to.
+/// The answer to "go back to which stage?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
-    /// To before this stage.
+    /// Back to before this stage.
     To(Stage),
-    /// Nowhere.
+    /// Stay here.
     Stay,
     /// The terminal was closed.
     End,
 }
 
-/// Asks which of the earlier stages; any other key stays, and so does whoever need not answer any more,
-/// as `ends` says.
+/// Asks for one of the earlier stages. Any other key stays here, and so does an answer from another
+/// terminal (`ends`).
 ///
 /// # Errors
-/// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
+/// Interrupted by Ctrl-C, or the terminal cannot be written.
 pub fn earlier_stage(
     terminal: &dyn Terminal,
     earlier: &[Stage],
@@ -296,7 +298,7 @@ pub fn earlier_stage(
     let list: Vec<_> =
         earlier.iter().enumerate().map(|(i, stage)| format!("{}  {stage}", i + 1)).collect();
     terminal.write(&format!(
-        "Go back to which stage? What comes after it is kept as an attempt.\n\
+        "Go back to which stage? Later work is kept as an attempt.\n\
          \x20   {}   other keys stay\n",
         list.join("   ")
     ))?;
@@ -318,8 +320,9 @@ pub fn earlier_stage(
 }
 
 fn raise(terminal: &dyn Terminal, depth: Depth) -> Result<Option<Decision>> {
-    let text =
-        format!("Go on as a {depth} session? Everything is kept; nothing lowers it again. [y/n] ");
+    let text = format!(
+        "Continue as a {depth} session? Everything is kept; the depth cannot be lowered again. [y/n] "
+    );
     confirmed(terminal, &text, Decision::Raise(depth))
 }
 
@@ -329,13 +332,13 @@ fn abort(terminal: &dyn Terminal, stage: Stage) -> Result<Option<Decision>> {
     confirmed(terminal, &text, Decision::Abort)
 }
 
-/// The decision, once a person has said yes to the question.
+/// Returns the decision if the person confirms the question.
 fn confirmed(terminal: &dyn Terminal, text: &str, decided: Decision) -> Result<Option<Decision>> {
     terminal.write(&hanging(text, terminal.width(), 2))?;
     terminal.write(" ")?;
     loop {
         let (answer, decision) = match terminal::menu_key(terminal, &[])? {
-            // It may be the Enter after the `a`.
+            // This may be the Enter after the `a`.
             Key::Enter => continue,
             Key::Char('y') => ("yes", Some(decided)),
             Key::End => ("", Some(Decision::Stop)),
@@ -346,12 +349,12 @@ fn confirmed(terminal: &dyn Terminal, text: &str, decided: Decision) -> Result<O
     }
 }
 
-/// A line about what happened.
+/// Writes a line about an event.
 pub(super) fn say(terminal: &dyn Terminal, text: &str) -> Result<()> {
     terminal.write(&format!("{}\n", hanging(text, terminal.width(), 2)))
 }
 
-/// What failed, and that nothing was decided by it.
+/// Reports an error, and that nothing was decided.
 pub(super) fn failed(terminal: &dyn Terminal, error: &anyhow::Error) -> Result<()> {
     let text = clean_line(&format!("{error:#}"));
     let mark = Paint::of(terminal).bad("✗");

@@ -1,14 +1,14 @@
-//! The menu of a gate: two lines, and what `?` unfolds of them.
+//! The menu of a gate: two lines of keys, and the full list for `?`.
 
 use crate::gate::clean::clean_line;
 use crate::gate::paint::Paint;
 use crate::gate::screen;
 use crate::gate::{Actor, Draft, Gate, edits};
 
-/// What stands before the key that is pressed.
+/// The prompt before a key.
 pub(super) const PROMPT: &str = "▸ ";
 
-/// A key, what the menu says of it, and what the help says.
+/// A key, its text in the menu, and its text in the help.
 struct Entry {
     key: char,
     short: String,
@@ -19,7 +19,7 @@ fn entry(key: char, short: &str, long: impl Into<String>) -> Entry {
     Entry { key, short: short.to_owned(), long: long.into() }
 }
 
-/// The menu in two lines, more where they do not fit, and the prompt.
+/// The menu in two lines (more if the terminal is narrow), and the prompt.
 pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let paint = Paint::of(gate.terminal);
     let width = gate.terminal.width().max(20);
@@ -31,24 +31,24 @@ pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     out + PROMPT
 }
 
-/// Every key with a line of its own.
+/// Every key, one a line.
 pub(super) fn help(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     screen::keys(gate.terminal, &rows(gate, draft))
 }
 
-/// Every key with what the help says of it.
+/// Every key with its help text.
 pub(super) fn rows(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
     let all = decisions(gate, draft).into_iter().chain(looks(draft));
     all.map(|entry| vec![(entry.key, entry.long)]).collect()
 }
 
-/// Whether a key does something at this gate.
+/// True if a key does something at this gate.
 pub(super) fn has(gate: &Gate<'_>, draft: &Draft<'_>, key: char) -> bool {
     let mut all = decisions(gate, draft).into_iter().chain(looks(draft));
     all.any(|entry| entry.key == key)
 }
 
-/// How many lines of a terminal the menu takes.
+/// Number of terminal lines of the menu.
 pub(super) fn height(gate: &Gate<'_>, draft: &Draft<'_>) -> usize {
     menu(gate, draft).lines().count()
 }
@@ -71,7 +71,7 @@ fn packed(out: &mut String, paint: Paint, width: usize, entries: &[&Entry]) {
     out.push('\n');
 }
 
-/// The keys that decide, or lead to a decision.
+/// Keys that decide or lead to a decision.
 fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
     let editor = gate.editor.name();
     let mut keys = vec![match draft.critic_next {
@@ -110,7 +110,7 @@ fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
         )),
         Actor::Agent(name) => {
             let name = clean_line(name);
-            keys.push(entry('t', "", format!("ask the actor: not possible here, {name} would write")));
+            keys.push(entry('t', "", format!("ask the actor: not possible here, {name} would write files")));
         }
         Actor::Absent => {}
     }
@@ -121,21 +121,21 @@ fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
             'm',
             "other model",
             format!(
-                "another model for the next drafts of this stage{now}; your configuration stays"
+                "another model for the next drafts of this stage{now}; the configuration is not changed"
             ),
         ));
     }
     keys
 }
 
-/// The keys that show something, and the ways out.
+/// Keys that show something, and keys that leave the gate.
 fn looks(draft: &Draft<'_>) -> Vec<Entry> {
     let mut keys = vec![entry('d', "diff", "the whole diff")];
     if !draft.documents.is_empty() {
         keys.push(entry('v', "read", "the whole document"));
     }
     if !draft.documents.is_empty() {
-        // Of one document it is what `v` is.
+        // With one document, `V` does the same as `v`.
         let short = if draft.documents.len() > 1 { "all" } else { "" };
         keys.push(entry('V', short, "all documents"));
     }
@@ -143,13 +143,13 @@ fn looks(draft: &Draft<'_>) -> Vec<Entry> {
         keys.push(entry('g', "go back", "go back to an earlier stage"));
     }
     if let Some(depth) = draft.more {
-        keys.push(entry('+', "deeper", format!("more process: go on as a {depth} session")));
+        keys.push(entry('+', "deeper", format!("more process: continue as a {depth} session")));
     }
     if let Some(edited) = edits::edited(draft) {
         keys.push(entry(
             'x',
             "take my edit back",
-            format!("take your edit of {edited} back: it is kept as an attempt first"),
+            format!("take your edit of {edited} back (it is saved as an attempt first)"),
         ));
     }
     keys.push(entry('a', "abort", "abort (everything is kept)"));

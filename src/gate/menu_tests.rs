@@ -13,7 +13,7 @@ const EARLIER: [Stage; 2] = [Stage::Idea, Stage::Prd];
 
 type Change = dyn Fn(&mut Draft<'_>);
 
-/// A working tree with a draft of the design, and what became of a review.
+/// A working tree with a draft of the design, and a terminal for its review.
 struct Desk {
     folder: tempfile::TempDir,
     terminal: Scripted,
@@ -22,7 +22,7 @@ struct Desk {
     untold: Typed,
 }
 
-/// What was typed before, and whether it was said.
+/// Notes typed during the run, until they are used.
 #[derive(Default)]
 struct Typed(std::cell::RefCell<String>);
 
@@ -131,7 +131,7 @@ fn laid_out(text: &str, _: usize, _: bool) -> String {
 }
 
 #[test]
-fn documents_are_laid_out_and_records_are_shown_as_they_are() {
+fn markdown_is_laid_out_and_json_is_not() {
     let desk = Desk::new("Vq", "vim");
     desk.decision();
     let said = desk.said();
@@ -157,7 +157,7 @@ fn decide(keys: &str) -> Decision {
 }
 
 #[test]
-fn what_was_typed_before_the_gate_is_the_first_text_of_feedback() {
+fn feedback_starts_with_notes_typed_during_the_run() {
     let typed = |keys: &str, editor: &str| {
         let desk = Desk::new(keys, editor);
         desk.untold.0.replace("name the file\n\nin JSON".to_owned());
@@ -168,7 +168,7 @@ fn what_was_typed_before_the_gate_is_the_first_text_of_feedback() {
     let feedback = |text: &str| Decision::Feedback(text.to_owned());
     let (decision, left, said) = typed("f\r", "");
     assert_eq!((decision, left.as_str()), (feedback("name the file\n\nin JSON"), ""));
-    assert!(said.contains("Typed    \"name the file in JSON\"; f goes on with it"), "{said}");
+    assert!(said.contains("Typed    \"name the file in JSON\"; f continues it"), "{said}");
     assert!(said.contains("f  name the file in JSON\n") || said.ends_with("in JSON"), "{said}");
     assert_eq!(typed("f, please\r", "").0, feedback("name the file in JSON, please"));
     assert_eq!(typed("f\x15no\r", "").0, feedback("no"));
@@ -179,7 +179,7 @@ fn what_was_typed_before_the_gate_is_the_first_text_of_feedback() {
 }
 
 #[test]
-fn more_process_is_asked_for_and_confirmed() {
+fn a_raised_depth_needs_confirmation() {
     for (keys, decided) in [("+y", Decision::Raise(Depth::Standard)), ("+nq", Decision::Stop)] {
         let desk = Desk::new(keys, "").with(|draft| draft.more = Some(Depth::Standard));
         assert_eq!(desk.decision(), decided);
@@ -189,7 +189,7 @@ fn more_process_is_asked_for_and_confirmed() {
 }
 
 #[test]
-fn the_actor_is_asked_and_a_question_passes_nothing() {
+fn a_question_to_the_actor_decides_nothing() {
     let asked = |keys: &str| {
         let desk = Desk::new(keys, "false").with(|draft| draft.actor = Actor::Answers);
         (desk.decision(), desk.said())
@@ -220,20 +220,20 @@ fn another_model_is_offered_and_the_chosen_one_named() {
 }
 
 #[test]
-fn an_edit_is_taken_back_where_there_is_one() {
+fn an_edit_can_be_undone_only_if_there_is_one() {
     let desk = Desk::new("xq", "").with(|draft| draft.edited = Some("design.md".to_owned()));
     assert_eq!(desk.decision(), Decision::TakeBack);
     assert!(desk.said().contains("x take my edit back"), "{}", desk.said());
     let desk = Desk::new("x", "");
     std::fs::write(desk.path("design.md"), "# Mine\n").unwrap();
-    assert_eq!(desk.decision(), Decision::TakeBack, "it was edited beside the gate");
+    assert_eq!(desk.decision(), Decision::TakeBack, "it was edited outside the gate");
     let desk = Desk::new("xq", "");
     assert_eq!(desk.decision(), Decision::Stop);
     assert!(desk.said().contains("unknown key 'x'"), "{}", desk.said());
 }
 
 #[test]
-fn what_a_person_saved_and_broke_is_asked_about() {
+fn a_broken_edit_leads_to_a_question() {
     let broken = |keys: &str, is_readable: bool, actor: Actor| {
         let lines = vec!["design.md:3: 'x\x1b[2J' is not a kind".to_owned()];
         let broken = Broken { lines, is_readable };
@@ -251,7 +251,7 @@ fn what_a_person_saved_and_broke_is_asked_about() {
     assert_eq!(decision, Decision::Stop);
     assert!(said.contains("✗ design.md:3: 'x' is not a kind\nYour edit cannot be read"), "{said}");
     let (decision, said) = broken("eeepx", false, Actor::Answers);
-    assert_eq!(decision, Decision::TakeBack, "nobody gets what nobody can read");
+    assert_eq!(decision, Decision::TakeBack, "an unreadable edit is not handed over");
     assert_eq!(said.matches("What now?").count(), 3, "{said}");
     assert_eq!(broken("ep", true, Actor::Answers).0, Decision::HandOver);
     assert_eq!(broken("epq", true, Actor::Absent).0, Decision::Stop);
@@ -460,7 +460,7 @@ fn code(keys: &str, editor: &str) -> Desk {
 }
 
 #[test]
-fn e_opens_the_changed_files_and_the_code_is_looked_at_again() {
+fn e_opens_the_changed_files_and_checks_the_code_again() {
     let desk = code("e", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Look);
     assert!(desk.said().contains("saved x.py: it is checked"), "{}", desk.said());
@@ -474,7 +474,7 @@ fn hunks_are_accepted_commented_and_edited_one_by_one() {
     let desk = code("hyc why not f?\ry", "");
     assert_eq!(desk.decision(), Decision::Feedback("- x.py:21: why not f?".to_owned()));
     let desk = code("hyy q", "");
-    assert_eq!(desk.decision(), Decision::Stop, "what is accepted passes nothing");
+    assert_eq!(desk.decision(), Decision::Stop, "accepted hunks approve nothing");
     let desk = code("heyq", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Look);
     assert_eq!(desk.said().matches("hunk 1 of 2").count(), 1, "{}", desk.said());
@@ -490,7 +490,7 @@ fn comments_on_hunks_outlive_the_gate() {
     std::fs::create_dir(again.path("scratch")).unwrap();
     std::fs::copy(&file, again.path("scratch/comments-coding.md")).unwrap();
     assert_eq!(again.decision(), Decision::Feedback("- x.py:4: name it".to_owned()));
-    assert!(again.said().contains("1 comment on hunks not sent; h goes on"), "{}", again.said());
+    assert!(again.said().contains("1 comment on hunks not sent; h continues"), "{}", again.said());
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn only_p_passes() {
 }
 
 #[test]
-fn enter_alone_says_so_once_it_is_meant() {
+fn a_second_enter_explains_that_it_decides_nothing() {
     let desk = Desk::new("d\r\rq", "false");
     desk.decision();
     assert_eq!(desk.said().matches("Enter alone decides nothing").count(), 1);
@@ -537,12 +537,12 @@ fn a_wrong_key_beeps_and_only_the_question_mark_helps() {
         assert!(said.contains(&line), "{said}");
     }
     assert_eq!(said.matches("? help").count(), 2, "the menu stays: {said}");
-    assert_eq!(said.matches("    q  stop for now: draft kept").count(), 1, "? unfolds it: {said}");
+    assert_eq!(said.matches("    q  stop for now: draft kept").count(), 1, "? lists it: {said}");
     assert_eq!(said.matches('\x07').count(), 4, "the gate, two keys, Escape: {said}");
 }
 
 #[test]
-fn what_was_typed_before_is_forgotten() {
+fn input_before_the_gate_is_discarded() {
     let desk = Desk::new("q", "false");
     desk.decision();
     assert_eq!(*desk.terminal.discarded.borrow(), 1);
@@ -588,7 +588,7 @@ fn long_feedback_is_written_in_the_editor() {
 fn a_saved_edit_is_the_decision() {
     let desk = Desk::new("e", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Edited);
-    assert!(desk.said().ends_with("saved design.md: what you saved is what passes\n"));
+    assert!(desk.said().ends_with("saved design.md: your version passes\n"));
     assert_eq!(std::fs::read_to_string(desk.path("design_spec.json")).unwrap(), "{}\n");
     let desk = Desk::new("E", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Edited);
@@ -613,17 +613,17 @@ fn an_edit_that_changes_nothing_or_fails_leads_back() {
 }
 
 #[test]
-fn what_changed_behind_the_screen_passes_only_when_it_was_said() {
-    // The editor fails after it wrote: the screen shows other bytes than the disk holds.
+fn a_file_changed_on_disk_passes_only_after_a_warning() {
+    // The editor fails after it wrote: the file on disk differs from the screen.
     let desk = Desk::new("epp", &script("echo more >>\"$1\"; exit 1"));
     assert_eq!(desk.decision(), Decision::Edited);
     assert!(desk.said().contains("not passed yet: design.md changed on disk"));
     assert_eq!(Desk::new("epq", &desk.editor.command).decision(), Decision::Stop);
-    // It changes once more between the two.
+    // The file changes again between the two keys.
     let again = Desk::new("epepq", &desk.editor.command);
     assert_eq!(again.decision(), Decision::Stop);
     assert_eq!(again.said().matches("not passed yet").count(), 2);
-    // An edit of one file does not carry another one along unseen.
+    // An edit of one file does not approve an unseen change of another file.
     let other = Desk::new("ep", &script("echo more >>\"$1\"; echo [] >design_spec.json"));
     assert_eq!(other.decision(), Decision::Edited);
     assert!(other.said().contains("saved design.md, but design_spec.json changed on disk, too"));
@@ -641,7 +641,7 @@ fn diff_and_documents_are_shown_whole() {
     assert!(said.contains("@@ -1 +1 @@\n-old\n+new\n━━ design · draft 1 of 3"), "{said}");
     assert!(said.contains("\tline 14\n━━ design · draft 1 of 3"), "{said}");
     let short = "tokens ━━\n p pass → critic → commit";
-    assert_eq!(said.matches(short).count(), 2, "a heading stands below each: {said}");
+    assert_eq!(said.matches(short).count(), 2, "a heading is below each: {said}");
     assert!(!said.contains("\x1b[2J"));
     let desk = Desk::new("Vq", "false");
     desk.decision();

@@ -1,9 +1,9 @@
-//! Review by a person: on a terminal and in an editor.
+//! Review by a person, on a terminal and in an editor.
 //!
-//! The gate shows a draft and brings back a [`Decision`]. It never commits, and it knows neither
-//! git nor a model: whoever opens it supplies the texts and acts on the answer. Two rules hold
-//! in every corner: nothing but a deliberate key passes a draft, and what was passed is what
-//! was shown or what the person saved.
+//! The gate shows a draft and returns a [`Decision`]. It never commits and depends neither on git
+//! nor on a model: its caller supplies the texts and acts on the decision. Two rules hold
+//! everywhere: only a deliberate key approves a draft, and the approved bytes are those shown or
+//! those the person saved.
 
 mod broken;
 pub mod clean;
@@ -54,22 +54,22 @@ pub use terminal::Terminal;
 pub use tty::Tty;
 pub use untold::{NothingTyped, Untold};
 
-/// How a review is held (`--review`).
+/// How a draft is reviewed (`--review`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// At this terminal.
+    /// By a person at this terminal.
     Ask,
-    /// The draft is left in history and the program ends.
+    /// Later: the draft is committed, and the run ends.
     Wait,
-    /// Passed unseen, because a person said so beforehand.
+    /// Approved without a review, as a person has requested beforehand.
     Auto,
 }
 
 impl Mode {
-    /// What applies: a terminal is asked, without one the draft waits.
+    /// The mode to use: by default a terminal asks; without one the draft waits.
     ///
     /// # Errors
-    /// Usage, when [`Mode::Ask`] was asked for and nobody sits there.
+    /// Usage error if [`Mode::Ask`] was requested without a terminal.
     pub fn resolve(asked: Option<Self>, attended: bool) -> anyhow::Result<Self> {
         match (asked, attended) {
             (Some(Self::Ask), false) => Err(Error::usage("--review ask needs a terminal")
@@ -83,7 +83,7 @@ impl Mode {
 }
 
 impl Mode {
-    /// Their names.
+    /// The modes' names.
     pub const NAMES: [&str; 3] = ["ask", "wait", "auto"];
 }
 
@@ -100,37 +100,39 @@ impl FromStr for Mode {
     }
 }
 
-/// Whether a person can be asked: both ends are a terminal, and git's pager does not own it.
+/// True if a person can be asked: both ends are a terminal that git's pager does not own.
 pub const fn attended(stdin_is_tty: bool, stderr_is_tty: bool, pager_in_use: bool) -> bool {
     stdin_is_tty && stderr_is_tty && !pager_in_use
 }
 
-/// What a person decided about a draft.
+/// A person's decision about a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The bytes shown pass.
+    /// The draft is approved as shown.
     Pass,
-    /// The same, said at another terminal: what the files hold by now nobody there has seen.
+    /// Approved at another terminal, where changes of the files since the gate opened were not
+    /// shown.
     PassedElsewhere,
-    /// The person changed the files; the bytes on disk pass, or carry comments to the actor.
+    /// The person edited the files; the bytes on disk are approved, or contain comments for the
+    /// actor.
     Edited,
-    /// The actor is to change something.
+    /// Changes are requested.
     Feedback(String),
-    /// The person edited code: it is looked at again.
+    /// The person edited code: it is checked and shown again.
     Look,
-    /// The person's edit, which the checks refuse, goes to the actor as it is.
+    /// The person's edit, which fails the checks, goes to the actor as it is.
     HandOver,
-    /// The person's own edit of this draft is taken back, once it is kept.
+    /// The person's edit of this draft is undone, after it was saved.
     TakeBack,
     /// The actor answers a question about the draft.
     Question(String),
-    /// Another model makes the next draft.
+    /// Choose another model for the next draft.
     OtherModel,
-    /// Back to an earlier stage.
+    /// Go back to an earlier stage.
     GoBack(Stage),
-    /// More process from here on.
+    /// Raise the session's depth.
     Raise(Depth),
-    /// The session ends as failed; everything is kept.
+    /// End the session as failed; everything is kept.
     Abort,
     /// Later: the draft is kept as a waiting review.
     Stop,
@@ -141,54 +143,54 @@ pub enum Decision {
 pub struct Document {
     /// Short name, `design.md`.
     pub name: String,
-    /// The real file in the working tree, absolute.
+    /// Its absolute path in the working tree.
     pub path: PathBuf,
-    /// The text this review is about, uncleaned.
+    /// The text under review, not cleaned.
     pub text: String,
-    /// What is shown of it, where the file is not made for reading.
+    /// A readable form to show, if the file itself is not meant for reading.
     pub readable: Option<String>,
 }
 
 impl Document {
-    /// What a person is shown, uncleaned.
+    /// The text to show, not cleaned.
     pub fn shown(&self) -> &str {
         self.readable.as_deref().unwrap_or(&self.text)
     }
 }
 
-/// Whether the actor can be asked about its draft.
+/// Whether the actor can answer questions about its draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// It answers.
+    /// It can.
     Answers,
-    /// It is an agent program, which has no tools that only read.
+    /// It cannot: it is an agent program, which has no read-only tools.
     Agent(String),
-    /// No model is asked here.
+    /// There is no model here.
     Absent,
 }
 
-/// What came of a key after which the gate opens again.
+/// The result of a key after which the gate opens again.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// What is said above the menu, cleaned here.
+    /// The text above the menu; cleaned when shown.
     pub text: String,
-    /// The draft is another one now, and is shown again.
+    /// True if the draft has changed and is shown again.
     pub redraws: bool,
-    /// The person may have gone away while they waited for it.
+    /// True if the result took time, so the person may have left and is notified.
     pub calls: bool,
 }
 
 impl Reply {
-    /// Of a key that was answered at once, and left the draft as it is.
+    /// The result of a key that took no time and did not change the draft.
     pub fn at_once(text: impl Into<String>) -> Self {
         Self { text: text.into(), redraws: false, calls: false }
     }
 }
 
-/// What changed since the person last looked.
+/// Changes since the person last looked.
 #[derive(Clone, Debug)]
 pub struct Since {
-    /// What it is compared with: `Since you last looked`.
+    /// The heading, which names the draft compared with: `Since you last looked`.
     pub heading: &'static str,
     /// One line: `1 component removed, 6 lines changed`.
     pub summary: String,
@@ -196,79 +198,79 @@ pub struct Since {
     pub diff: String,
 }
 
-/// Something the person said last time.
+/// A person's earlier feedback.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// The person's words.
+    /// The feedback.
     pub text: String,
-    /// What came of it, as far as the draft shows: `done: COMP-003 removed`, `no change there`.
+    /// How the draft addressed it, if known: `done: COMP-003 removed`, `no change there`.
     pub outcome: Option<String>,
 }
 
-/// Everything the screen of a gate shows. Texts may come from a model: they are cleaned here.
+/// Everything a gate shows. Texts may come from a model: they are cleaned when shown.
 pub struct Draft<'a> {
     /// Stage under review.
     pub stage: Stage,
     /// Draft number, from 1.
     pub iteration: u32,
-    /// How many drafts there may be; 0 when there is no limit.
+    /// Maximum number of drafts; 0 if unlimited.
     pub limit: u32,
-    /// Which of the session's stages it is, and of how many.
+    /// The stage's position in the session, and the number of stages.
     pub place: (usize, usize),
-    /// What the stage took so far.
+    /// Usage of the stage so far.
     pub spent: Spent,
     /// The files; the first Markdown one is the main document.
     pub documents: Vec<Document>,
-    /// The records as a table, where the stage has some.
+    /// The records as a table, if the stage has some.
     pub records: Option<Records>,
-    /// The changed files, where the draft is code.
+    /// The changed files, if the draft is code.
     pub code: Vec<PathBuf>,
-    /// Since the last look; `None` on the first one, which shows the document's beginning.
+    /// Changes since the last look; `None` on the first look, which shows the document's beginning.
     pub since: Option<Since>,
-    /// Checks that hold, a few words each.
+    /// Passed checks, a few words each.
     pub passed: Vec<String>,
-    /// Checks that do not, a line each.
+    /// Failed checks, a line each.
     pub findings: Vec<String>,
-    /// What is allowed and yet to be looked at, a line each.
+    /// Warnings to review, a line each.
     pub warnings: Vec<String>,
-    /// What the person said last time.
+    /// The person's earlier feedback.
     pub said: Vec<Said>,
-    /// What the actor's self-review of this draft could not fix.
+    /// Problems that the actor's self-review of this draft could not fix.
     pub unfixed: Vec<String>,
-    /// The actor's closing words, on a second look.
+    /// The actor's closing message, on a second look.
     pub actor_said: Option<String>,
-    /// What the critic said, where it reads first.
+    /// The critic's comment, if the critic reads first.
     pub critic_said: Option<String>,
-    /// What the challenger said, likewise.
+    /// The challenger's comment, if the critic reads first.
     pub challenger_said: Option<String>,
-    /// Whether the critic reads after a pass.
+    /// True if the critic reads the draft after an approval.
     pub critic_next: bool,
     /// `git diff --stat`, in coding.
     pub diffstat: Option<String>,
-    /// The whole diff, made only when asked for; the argument asks for git's colours.
+    /// Returns the whole diff; true requests git's colours.
     pub full_diff: &'a dyn Fn(bool) -> anyhow::Result<String>,
-    /// What is wrong with the documents as they are on disk; the argument asks for the checks, too.
+    /// Returns the problems of the documents on disk; true includes failed checks.
     pub broken: &'a dyn Fn(bool) -> anyhow::Result<Broken>,
-    /// What the person has edited of this draft, as far as it is known: `prd.md`.
+    /// Names of the documents the person has edited, if known: `prd.md`.
     pub edited: Option<String>,
-    /// Whether the actor can be asked about the draft.
+    /// Whether the actor can answer questions.
     pub actor: Actor,
-    /// Whether another model can be taken for the next draft.
+    /// True if another model can be chosen for the next draft.
     pub other_models: bool,
-    /// Who makes the next draft, where a person has chosen another model.
+    /// The model for the next draft, if a person has chosen another one.
     pub next_by: Option<String>,
-    /// What came of the last key, where the gate opens again because of it.
+    /// The result of the last key, if the gate opens again after it.
     pub reply: Option<Reply>,
-    /// Stages one can go back to.
+    /// Stages that can be gone back to.
     pub earlier: &'a [Stage],
     /// The depth the session can be raised to.
     pub more: Option<Depth>,
-    /// Why the gate is open, when it is not the usual reason.
+    /// Why the gate is open, if for an unusual reason.
     pub note: Option<String>,
 }
 
 impl Draft<'_> {
-    /// The document a person reads: the first Markdown file, else the first.
+    /// The document to read: the first Markdown file, else the first file.
     pub(crate) fn main(&self) -> Option<&Document> {
         self.documents
             .iter()
@@ -277,25 +279,25 @@ impl Draft<'_> {
     }
 }
 
-/// What a gate works with.
+/// The environment of a gate.
 pub struct Gate<'a> {
-    /// Where the person sits.
+    /// The person's terminal.
     pub terminal: &'a dyn Terminal,
     /// The person's editor; its `cwd` is the top of the working tree.
     pub editor: &'a Editor,
     /// The person's pagers.
     pub pagers: &'a Pagers,
-    /// What begins a comment line in an edited document.
+    /// The prefix of comment lines in an edited document.
     pub comment_prefix: &'a str,
-    /// A folder outside the working tree for texts being written.
+    /// Folder outside the working tree for texts being written.
     pub scratch: &'a Path,
-    /// Calls a person who may be elsewhere (`[review] notify`), once for each thing that is asked.
+    /// Notifies a person who may have left (`[review] notify`), once for each question.
     pub call: &'a dyn Fn(&str),
-    /// Who else may answer.
+    /// Other terminals that may answer.
     pub elsewhere: &'a dyn Elsewhere,
     /// Explains each gate before it is shown.
     pub guide: Option<&'a Guide>,
-    /// What feedback begins with.
+    /// Notes typed during the run, with which feedback starts.
     pub untold: &'a dyn Untold,
 }
 
@@ -303,7 +305,7 @@ impl Gate<'_> {
     /// Shows the draft and asks until there is a decision. A closed terminal is [`Decision::Stop`].
     ///
     /// # Errors
-    /// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
+    /// Interrupted by Ctrl-C, or the terminal cannot be written.
     pub fn ask(&self, draft: &Draft<'_>) -> anyhow::Result<Decision> {
         if draft.reply.as_ref().is_none_or(|reply| reply.calls) {
             (self.call)(&format!("{} waits for you", draft.stage));
@@ -316,37 +318,37 @@ impl Gate<'_> {
         menu::run(self, draft)
     }
 
-    /// Asks what to do when a stage cannot go on by itself. A closed terminal is
+    /// Asks what to do when a stage cannot continue by itself. A closed terminal is
     /// [`LimitDecision::Stop`].
     ///
     /// # Errors
-    /// As [`Gate::ask`].
+    /// Like [`Gate::ask`].
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
         (self.call)(&format!("{} cannot continue and waits for you", what.stage));
         limit::run(self.terminal, self.elsewhere, self.untold, what)
     }
 
-    /// Says what is wrong with what a person saved, and asks what comes of it. The actor can get it only
-    /// where it goes on (`to_actor`).
+    /// Shows the problems of a person's edit and asks what to do. The actor can get the edit only
+    /// if it continues with the draft (`to_actor`).
     ///
     /// # Errors
-    /// As [`Gate::ask`].
+    /// Like [`Gate::ask`].
     pub fn broken(&self, what: &Broken, to_actor: bool) -> anyhow::Result<AfterEdit> {
         broken::ask(self, what, to_actor)
     }
 
-    /// Asks what becomes of facts that are proposed. A closed terminal is [`LearnedDecision::Later`].
+    /// Asks for a decision on proposed facts. A closed terminal is [`LearnedDecision::Later`].
     ///
     /// # Errors
-    /// As [`Gate::ask`].
+    /// Like [`Gate::ask`].
     pub fn learned(&self, what: &Learned<'_>) -> anyhow::Result<LearnedDecision> {
         knowledge::run(self.terminal, self.elsewhere, what)
     }
 
-    /// Asks for a yes or a no, by these keys; anything else, and a closed terminal, is a no.
+    /// Asks for a yes or a no; any other key, and a closed terminal, is a no.
     ///
     /// # Errors
-    /// As [`Gate::ask`].
+    /// Like [`Gate::ask`].
     pub fn allow(&self, question: &str) -> anyhow::Result<bool> {
         question::allow(self.terminal, self.elsewhere, question)
     }
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_or_a_pipe_means_nobody_is_there() {
+    fn a_pager_or_a_pipe_is_not_attended() {
         assert!(attended(true, true, false));
         assert!(!attended(true, true, true));
         assert!(!attended(false, true, false));

@@ -1,4 +1,4 @@
-//! Tells a person elsewhere that they are waited for.
+//! Notifies a person who has left the terminal.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::gate::clean::clean_line;
 
-/// How long a notifier may take before it is left to itself.
+/// How long to wait for the notify command.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the person's command (a shell string) in `cwd` with the message as its last argument,
-/// away from the terminal. Returns a warning when it did not work; nothing depends on it.
+/// Runs the person's shell command in `cwd` with the message as its last argument, detached from
+/// the terminal. Returns a warning if it failed; nothing else depends on it.
 pub fn notify(command: &str, message: &str, cwd: &Path) -> Option<String> {
     let command = command.trim();
     if command.is_empty() {
@@ -23,7 +23,8 @@ pub fn notify(command: &str, message: &str, cwd: &Path) -> Option<String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // Its own group: a Ctrl-C at the gate is not for it, and it cannot read the person's keys.
+    // In a process group of its own, so that it neither gets a Ctrl-C at the gate nor reads the
+    // person's keys.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut child, 0);
     let mut child = match child.spawn() {

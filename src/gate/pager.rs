@@ -1,4 +1,4 @@
-//! Long texts, through the person's pager or straight to the terminal.
+//! Shows long texts in the person's pager, or directly on the terminal.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,20 +11,21 @@ use crate::gate::editor;
 use crate::gate::menu::say;
 use crate::gate::terminal::Terminal;
 
-/// A person's pagers, shell commands; an empty one and `cat` are none.
+/// A person's pagers (shell commands); an empty one and `cat` mean no pager.
 #[derive(Clone, Debug, Default)]
 pub struct Pagers {
     /// For texts.
     pub text: String,
-    /// For differences.
+    /// For diffs.
     pub diff: String,
-    /// Lays Markdown out for so many columns, with colours or without; without it, it is shown as it is.
+    /// Formats Markdown for a number of columns, with or without colours; if `None`, it is shown as
+    /// is.
     pub layout: Option<fn(&str, usize, bool) -> String>,
 }
 
-/// Shows a text that was cleaned, by a shell command that pages in `cwd`; whether it did. A pager
-/// that cannot be used is said, and no reason not to show the text. What was typed while it was
-/// open was meant for it.
+/// Shows a cleaned text with a pager, a shell command run in `cwd`. Returns false if the pager
+/// cannot be used: this is reported, and the text goes to the terminal. Input typed while the pager
+/// was open is discarded.
 ///
 /// # Errors
 /// The terminal cannot be written.
@@ -46,8 +47,8 @@ pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Res
     Ok(false)
 }
 
-/// Shows a text that was cleaned, by a shell command that pages on standard output; why it did not,
-/// where it cannot be run.
+/// Shows a cleaned text with a pager, a shell command, on standard output. Returns the reason if
+/// the pager cannot be run.
 pub fn page_output(pager: &str, cwd: &Path, text: &str) -> std::result::Result<(), String> {
     let pager = pager.trim();
     match page(pager, cwd, text, Stdio::inherit()) {
@@ -57,7 +58,7 @@ pub fn page_output(pager: &str, cwd: &Path, text: &str) -> std::result::Result<(
     }
 }
 
-/// Whether a person wants a pager at all.
+/// True if the person wants a pager.
 pub fn is_pager(pager: &str) -> bool {
     !matches!(pager.trim(), "" | "cat")
 }
@@ -70,7 +71,7 @@ fn unusable(pager: &str, why: &str) -> String {
     format!("the pager '{}' cannot be run: {why}", clean_line(pager))
 }
 
-/// Whether the pager ran. Git's own defaults for `less` and `lv` apply.
+/// Returns true if the pager ran. Git's defaults for `less` and `lv` apply.
 fn page(pager: &str, cwd: &Path, text: &str, screen: Stdio) -> std::io::Result<bool> {
     let script = format!(": \"${{LESS=FRX}}\" \"${{LV=-c}}\"; export LESS LV; {pager}");
     // A file, not a pipe: the pager may end before it has read everything.
@@ -79,7 +80,7 @@ fn page(pager: &str, cwd: &Path, text: &str, screen: Stdio) -> std::io::Result<b
     std::io::Seek::rewind(&mut file)?;
     let mut shell = editor::shell(&script, cwd);
     let status = editor::run(shell.stdin(Stdio::from(file)).stdout(screen))?;
-    // 126 and 127: the shell found no program to run.
+    // 126 and 127: the shell could not run the program.
     Ok(!matches!(status.code(), Some(126 | 127)))
 }
 
@@ -90,7 +91,7 @@ mod tests {
     use crate::gate::terminal::scripted::Scripted;
 
     #[test]
-    fn a_pager_gets_the_text_and_a_missing_one_does_not_hide_it() {
+    fn a_missing_pager_does_not_hide_the_text() {
         let folder = tempfile::tempdir().unwrap();
         let terminal = Scripted::new("");
         assert!(show(&terminal, "cat >paged", folder.path(), "long text").unwrap());

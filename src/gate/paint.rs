@@ -3,7 +3,7 @@
 use crate::gate::terminal::Terminal;
 use crate::palette::{self, Slot};
 
-/// Colours, or their absence.
+/// Paints text, or leaves it as it is if colours are off.
 #[derive(Clone, Copy)]
 pub(super) struct Paint(pub(super) bool);
 

@@ -1,4 +1,4 @@
-//! Questions other than about a draft: the model's, a yes or no, one of several.
+//! Questions that are not about a draft: a model's question, a yes or no, a choice from a list.
 
 use anyhow::Result;
 
@@ -14,9 +14,9 @@ use crate::wrap::hanging;
 
 /// A person at a terminal, for `ask_user`.
 pub struct TerminalPerson<'a> {
-    /// Where the person sits.
+    /// The person's terminal.
     pub terminal: &'a dyn Terminal,
-    /// Calls the person, who may be elsewhere.
+    /// Notifies the person, who may have left.
     pub call: &'a dyn Fn(&str),
 }
 
@@ -27,7 +27,7 @@ impl Person for TerminalPerson<'_> {
     }
 }
 
-/// Nobody can be asked: the run stops and waits.
+/// No person is available: the run stops and waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NobodyThere;
 
@@ -37,11 +37,11 @@ impl Person for NobodyThere {
     }
 }
 
-/// A model's question: a number takes an option, anything else is the answer. `None` when it
-/// was left open (two empty lines, Escape, end of input).
+/// Asks a model's question: a number selects an option, any other text is the answer. `None` if the
+/// person gave no answer (two empty lines, Escape, end of input).
 ///
 /// # Errors
-/// Interrupted on Ctrl-C.
+/// Interrupted by Ctrl-C.
 pub fn ask(terminal: &dyn Terminal, question: &str, options: &[String]) -> Result<Option<String>> {
     terminal.discard_typed();
     let paint = Paint::of(terminal);
@@ -70,10 +70,10 @@ pub fn ask(terminal: &dyn Terminal, question: &str, options: &[String]) -> Resul
     }))
 }
 
-/// Yes or no. Only `y` is yes; what was typed before it was asked, or pasted, is no answer.
+/// Asks for a yes or a no. Only `y` is yes; earlier input and pasted text are ignored.
 ///
 /// # Errors
-/// Interrupted on Ctrl-C.
+/// Interrupted by Ctrl-C.
 pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
     terminal.discard_typed();
     loop {
@@ -84,15 +84,15 @@ pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
     }
 }
 
-/// The keys of [`allow`], wherever they are pressed.
+/// The keys of [`allow`], here or at another terminal.
 pub fn yes_or_no() -> Vec<Choice> {
     vec![Choice::new('y', "yes"), Choice::new('n', "no")]
 }
 
-/// A yes or a no that may be given elsewhere, too; the first one counts. Only `y` is yes.
+/// Asks for a yes or a no, here or at another terminal; the first answer counts. Only `y` is yes.
 ///
 /// # Errors
-/// Interrupted on Ctrl-C.
+/// Interrupted by Ctrl-C.
 pub fn allow(terminal: &dyn Terminal, elsewhere: &dyn Elsewhere, text: &str) -> Result<bool> {
     terminal.discard_typed();
     loop {
@@ -107,7 +107,7 @@ pub fn allow(terminal: &dyn Terminal, elsewhere: &dyn Elsewhere, text: &str) -> 
     }
 }
 
-/// Asks here; none where somebody elsewhere has answered.
+/// Asks here; `None` if another terminal has answered.
 fn yes_here(
     terminal: &dyn Terminal,
     elsewhere: &dyn Elsewhere,
@@ -130,12 +130,11 @@ fn yes_here(
     }
 }
 
-/// One of several, from a list; what was typed before it was asked, or pasted, chooses nothing. The
-/// `default` is marked from the beginning, and Enter takes it: not for approvals. `None` on Escape or
-/// end of input.
+/// Lets the person choose from a list; earlier input and pasted text are ignored. The `default` is
+/// selected at first, and Enter accepts it: not for approvals. `None` on Escape or end of input.
 ///
 /// # Errors
-/// Interrupted on Ctrl-C.
+/// Interrupted by Ctrl-C.
 pub fn choose<T: Clone>(
     terminal: &dyn Terminal,
     prompt: &str,
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_takes_a_default_only_where_there_is_one() {
+    fn enter_accepts_only_a_default() {
         let choices = [('w', "linked worktree"), ('p', "go on"), ('c', "cancel")];
         let pick = |keys: &str, default| {
             choose(&Scripted::new(keys), "Uncommitted changes", &choices, default).unwrap()
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_answers_nothing() {
+    fn nobody_there_gives_no_answer() {
         let question = Question { question: "?".to_owned(), options: Vec::new() };
         assert_eq!(NobodyThere.ask(&question).unwrap(), None);
         let called = std::cell::RefCell::new(Vec::new());

@@ -1,4 +1,4 @@
-//! The records of a draft as a table: requirements, components, tasks in their order.
+//! The records of a draft as a table: requirements, components, or tasks in order.
 
 use console::{measure_text_width, pad_str};
 
@@ -6,33 +6,33 @@ use crate::gate::clean::clean_line;
 use crate::gate::paint::Paint;
 use crate::wrap::shortened;
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// The title of a record is not made narrower than this; columns behind it are left out first.
+/// Minimum width of the title column; columns to its right are dropped first.
 const TITLE: usize = 16;
 
 /// The records of a draft.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    /// How many: `5 tasks`.
+    /// The number of records: `5 tasks`.
     pub count: String,
-    /// What the columns behind id and title hold.
+    /// Headings of the columns after id and title.
     pub heads: Vec<&'static str>,
-    /// A row a record.
+    /// The rows, one per record.
     pub rows: Vec<Record>,
 }
 
-/// A record: its id, its title, and a cell for each head.
+/// A record: its id, its title, and a cell for each heading.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// It was not there at the last look.
+    /// True if it did not exist at the last look.
     pub is_new: bool,
-    /// Id, title, and what the heads say.
+    /// Id, title, and a cell for each heading.
     pub cells: Vec<String>,
 }
 
 impl Records {
-    /// The table in `width` columns: its head, then one line a record.
+    /// The table in `width` columns: its heading, then one line per record.
     pub(super) fn lines(&self, paint: Paint, width: usize) -> (String, Vec<String>) {
         let cells: Vec<Vec<String>> = self
             .rows
@@ -55,7 +55,7 @@ impl Records {
         (head.trim_end().to_owned(), lines.collect())
     }
 
-    /// Widths of the columns that fit; the last ones are left out, then the title is cut.
+    /// Column widths that fit: the last columns are dropped first, then the title is cut.
     fn widths(&self, cells: &[Vec<String>], width: usize) -> Vec<usize> {
         let room = width.saturating_sub(4);
         let widest = |column: usize| {
@@ -69,7 +69,7 @@ impl Records {
         let mut widths: Vec<usize> = (0..self.heads.len() + 2).map(widest).collect();
         let sum = |widths: &[usize]| widths.iter().sum::<usize>() + GAP * (widths.len() - 1);
         let least = |widths: &[usize]| sum(widths) - widths[1].saturating_sub(TITLE);
-        // Wide columns give way before any is left out.
+        // Wide columns are narrowed before any is dropped.
         while least(&widths) > room {
             match widths.iter_mut().skip(2).max().filter(|most| **most > TITLE) {
                 Some(most) => *most -= 1,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_row_a_record_and_marks_what_is_new() {
+    fn a_table_has_a_row_per_record_and_marks_new_ones() {
         let (head, rows) = tasks().lines(Paint(false), 100);
         assert_eq!(
             format!("{head}\n{}", rows.join("\n")),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_table_leaves_columns_out_and_stays_within_its_width() {
+    fn a_narrow_table_drops_columns_and_fits_its_width() {
         for width in [20, 40, 60] {
             let (head, rows) = tasks().lines(Paint(false), width);
             let widest = rows.iter().chain([&head]).map(|line| measure_text_width(line)).max();

@@ -1,6 +1,6 @@
-//! What a gate looks like: pure functions from a draft to text.
+//! Renders a gate: pure functions from a draft to text.
 //!
-//! Everything that came from a model or a file passes through [`clean`] here.
+//! All text from a model or a file passes through [`clean`] here.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::gate::{Document, Draft, Gate, Since, Untold, hunks, menu_lines, since
 use crate::spent::{Spent, tokens};
 use crate::wrap::{hanging, shortened, wrap};
 
-/// A terminal is at least this high, though it say nothing or less: what matters is shown, and scrolls.
+/// Minimum height to assume for a terminal, also if it reports none; longer output scrolls.
 const LEAST_HEIGHT: usize = 24;
-/// Rows of a table or a diff that are shown, however little room there is.
+/// Minimum number of rows of a table or a diff to show.
 const LEAST_ROWS: usize = 6;
-/// Fewer lines of a document tell nothing.
+/// Minimum number of document lines worth showing.
 const LEAST_PREVIEW: usize = 3;
 
-/// Where the text behind a label begins.
+/// Column of the text after a label.
 const INDENT: usize = 9;
 
-/// The whole screen of a gate but its menu. It fills the terminal: what changed, the records and the
-/// document share what the rest leaves.
+/// The whole screen of a gate except its menu. It fills the terminal: changes, records and document
+/// share the lines left by the rest.
 pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let paint = Paint::of(gate.terminal);
     let width = gate.terminal.width().max(20);
@@ -43,7 +43,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));
-    // A draft that is what it was has nothing to show but itself.
+    // An unchanged draft shows only itself.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     let (head, rows) = match &draft.records {
         Some(records) if !records.rows.is_empty() => records.lines(paint, width),
@@ -69,15 +69,15 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     out + &below
 }
 
-/// What was typed before the gate opened, and the key that goes on with it.
+/// Shows notes typed before the gate opened, and the key to continue them.
 pub(super) fn typed(out: &mut String, width: usize, untold: &dyn Untold, key: char) {
     let text = clean_line(&untold.text());
     if !text.is_empty() {
-        labelled(out, width, "Typed", &format!("\"{text}\"; {key} goes on with it"));
+        labelled(out, width, "Typed", &format!("\"{text}\"; {key} continues it"));
     }
 }
 
-/// Lines that are left on the screen.
+/// Number of lines left on the screen.
 struct Room(usize);
 
 impl Room {
@@ -86,7 +86,7 @@ impl Room {
     }
 }
 
-/// What changed since the last look. `rows` of records follow and want room, too.
+/// Shows the changes since the last look; `rows` lines of records follow and need room, too.
 fn changed(
     out: &mut String,
     paint: Paint,
@@ -118,10 +118,10 @@ fn changed(
     room.take(out.lines().count() - before);
 }
 
-/// As many of these lines as there is room for, and how many more.
+/// Shows the lines that fit, and the number of the others.
 fn listed(out: &mut String, paint: Paint, lines: &[String], key: &str, room: &mut Room) {
     let most = room.0.max(LEAST_ROWS);
-    // A line that says how many more takes one itself.
+    // The line with the number of the others takes a line itself.
     let shown = if lines.len() <= most { lines.len() } else { most - 1 };
     for line in &lines[..shown] {
         out.push_str(&format!("{line}\n"));
@@ -140,8 +140,8 @@ fn more(count: usize, what: &str, key: &str) -> String {
     }
 }
 
-/// The lines of git's diffstat. Where they are wider than the screen, the graph is left out, and paths lose
-/// their beginnings.
+/// The lines of git's diffstat. If they are wider than the screen, the graph is left out, and paths
+/// are cut at the start.
 fn stat_lines(diffstat: &str, width: usize) -> Vec<String> {
     let columns = console::measure_text_width;
     let text = clean(diffstat);
@@ -171,7 +171,7 @@ fn stat_lines(diffstat: &str, width: usize) -> Vec<String> {
     text.lines().flat_map(|one| line(one).lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// A path of at most `width` columns, its beginning left out.
+/// The end of a path, at most `width` columns wide.
 fn end_of(path: &str, width: usize) -> String {
     let columns = console::measure_text_width;
     if columns(path) <= width {
@@ -182,7 +182,7 @@ fn end_of(path: &str, width: usize) -> String {
     format!("…{end}")
 }
 
-/// Entries of a menu, as many to a line as fit.
+/// Entries of a menu, as many per line as fit.
 pub(super) fn entries(width: usize, entries: &[&str]) -> String {
     let columns = console::measure_text_width;
     let mut lines = vec![String::new()];
@@ -199,7 +199,7 @@ pub(super) fn entries(width: usize, entries: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// The checks, and what was said about the draft.
+/// The checks, and the comments on the draft.
 fn below(paint: Paint, width: usize, draft: &Draft<'_>, unsent: usize) -> String {
     let mut out = String::new();
     let lines =
@@ -225,7 +225,7 @@ fn below(paint: Paint, width: usize, draft: &Draft<'_>, unsent: usize) -> String
     }
     if unsent > 0 {
         let comments = count(unsent, "comment");
-        labelled(&mut out, width, "", &format!("{comments} on hunks not sent; h goes on"));
+        labelled(&mut out, width, "", &format!("{comments} on hunks not sent; h continues"));
     }
     out
 }
@@ -240,7 +240,7 @@ pub(super) fn heading(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     header(paint, width, &title(draft), &right)
 }
 
-/// Rows of keys and what they do. A row that does not fit becomes several.
+/// Rows of keys with their texts. A row that is too wide is split.
 pub(super) fn keys(terminal: &dyn Terminal, rows: &[Vec<(char, String)>]) -> String {
     let paint = Paint::of(terminal);
     let width = terminal.width().max(20);
@@ -260,8 +260,8 @@ pub(super) fn keys(terminal: &dyn Terminal, rows: &[Vec<(char, String)>]) -> Str
     out
 }
 
-/// A rule that separates what follows from what scrolled by, as wide as the screen. What does not fit
-/// beside the title is left out, its first parts first.
+/// A full-width rule with a title that separates the screen from earlier output. The parts in
+/// `right` are dropped from the first on if they do not fit.
 pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -> String {
     let columns = console::measure_text_width;
     let left = shortened(left, width.saturating_sub(4));
@@ -273,7 +273,7 @@ pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -
     format!("{}\n", paint.bold(&format!("{left}{line}{right}")))
 }
 
-/// A text with a label, its further lines below its first.
+/// Text with a label; further lines are indented like the first.
 pub(super) fn labelled(out: &mut String, width: usize, label: &str, text: &str) {
     for (i, line) in clean(text.trim()).lines().enumerate() {
         let label = if i == 0 { label } else { "" };
@@ -283,7 +283,7 @@ pub(super) fn labelled(out: &mut String, width: usize, label: &str, text: &str) 
     }
 }
 
-/// A diff, coloured for a terminal.
+/// Colours a diff for a terminal.
 pub(super) fn colored_diff(paint: Paint, diff: &str) -> String {
     let mut out = String::with_capacity(diff.len());
     for line in clean(diff).lines() {
@@ -293,7 +293,7 @@ pub(super) fn colored_diff(paint: Paint, diff: &str) -> String {
     out
 }
 
-/// A path as git names it: from the top of the working tree.
+/// A path relative to the top of the working tree, like git shows it.
 pub(super) fn shown_path(path: &Path, top: &Path) -> String {
     clean_line(&path.strip_prefix(top).unwrap_or(path).to_string_lossy())
 }
@@ -317,17 +317,17 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-/// The first lines of a document, as many as there is room for, and the key that reads all.
+/// The first lines of a document, as many as fit, and the key to read all of it.
 fn preview(out: &mut String, paint: Paint, width: usize, main: &Document, room: usize) {
     let text = clean(main.shown());
     let lines = text.lines().count();
     let all = format!("{}: {}", clean_line(&main.name), count(lines, "line"));
-    // The line below takes one.
+    // The line below the preview takes one.
     let mut height = room.saturating_sub(1);
     let mut whole = height >= LEAST_PREVIEW || lines <= height;
     if whole {
         for line in text.lines() {
-            // A tab's width depends on where it stands.
+            // A tab's width depends on its column.
             let line = line.replace('\t', "    ");
             let parts = wrap(&line, width.saturating_sub(3));
             for part in parts.iter().take(height) {
@@ -353,21 +353,21 @@ fn diff_line(paint: Paint, line: &str) -> String {
     paint.signed(line.chars().next().unwrap_or(' '), line)
 }
 
-/// What the checks found.
+/// The results of the checks.
 struct Checks<'a> {
     passed: &'a [String],
     findings: &'a [String],
     warnings: &'a [String],
 }
 
-/// What holds, as many to a line as fit; then what does not, a line each.
+/// Passed checks, as many per line as fit; then failed ones and warnings, one per line.
 fn checks(out: &mut String, paint: Paint, width: usize, found: &Checks<'_>) {
     let Checks { passed, findings, warnings } = found;
     let mut used = 0;
     for check in *passed {
         let check = clean_line(check);
         let columns = console::measure_text_width(&check) + 2;
-        // One that is wider than the screen has lines of its own.
+        // A check wider than the screen is wrapped.
         let check = if columns < width { check } else { hanging(&check, width, 3) };
         if used > 0 && used + 2 + columns > width {
             out.push('\n');
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_only_where_wanted() {
+    fn colours_are_optional() {
         assert_eq!(colored_diff(Paint(true), "+a\n b\n"), "\x1b[32m+a\x1b[0m\n b\n");
         assert_eq!(colored_diff(Paint(false), "+a\x1b[2J\n"), "+a\n");
     }

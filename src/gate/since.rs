@@ -1,15 +1,15 @@
-//! What changed since a person last looked, small enough to be read at a glance.
+//! A short summary of the changes since a person last looked.
 //!
-//! The document a person reads comes first, its long lines whole or cut to where they differ;
-//! files a program reads are only counted.
+//! The main document comes first, with its long lines whole or cut to their differences; for files
+//! that only programs read, lines are counted.
 
 use crate::gate::clean::clean;
 use crate::gate::{Document, Draft, Since};
 use crate::wrap::wrap;
 
 impl Since {
-    /// What a unified diff comes to; `None` when nothing changed. `records` sums up what became of
-    /// the records, `1 component removed`; where it does, files that programs read are not counted.
+    /// Summarizes a unified diff; `None` if nothing changed. `records` describes changed records
+    /// (`1 component removed`); if it is not empty, files that only programs read are not counted.
     pub fn of(diff: String, records: &str) -> Option<Self> {
         let mut files = files(&diff);
         files.retain(|file| file.changed() > 0);
@@ -34,13 +34,14 @@ impl Since {
     }
 }
 
-/// A diff as a gate shows it.
+/// A diff as shown at a gate.
 pub(super) struct Shown {
-    /// What fits: whether it came or went (`+`, `-`, a blank), and one row's text, sign included.
+    /// The rows that fit: a sign (`+`, `-`, or a blank for context), and the row's text including
+    /// the sign.
     pub rows: Vec<(char, String)>,
-    /// Changed lines that did not fit, or not whole.
+    /// Number of changed lines that did not fit, or not completely.
     pub more: usize,
-    /// Files that are only counted, a line each.
+    /// Files for which lines are only counted, one line each.
     pub counted: Vec<String>,
 }
 
@@ -54,7 +55,7 @@ pub(super) fn shown(draft: &Draft<'_>, diff: &str, width: usize, height: usize) 
     let changed = files(diff).into_iter().filter(|file| file.changed() > 0);
     let (counted, mut read): (Vec<_>, Vec<_>) =
         changed.partition(|file| file.is_json() && other(&file.name).is_some());
-    // Where nothing else changed, that is what there is to be seen.
+    // If nothing else changed, show them in full.
     let counted = if read.is_empty() {
         read.extend(counted);
         Vec::new()
@@ -84,7 +85,7 @@ pub(super) fn shown(draft: &Draft<'_>, diff: &str, width: usize, height: usize) 
                 out.more += 1;
             }
             for (i, part) in parts.into_iter().enumerate() {
-                // The rest of a long line hangs, so that it looks like no line of its own.
+                // The rest of a long line is indented, so that it does not look like a new line.
                 let start = if i == 0 { sign.to_string() } else { "   ".to_owned() };
                 out.rows.push((sign, format!("{start}{part}")));
             }
@@ -104,7 +105,7 @@ pub(super) fn shown(draft: &Draft<'_>, diff: &str, width: usize, height: usize) 
 
 type Line = (char, String);
 
-/// The changes of one file: `+`, `-`, a blank for what stayed, `@` between hunks.
+/// The diff of one file: `+`, `-`, a blank for context, `@` between hunks.
 struct FileDiff {
     name: String,
     lines: Vec<Line>,
@@ -158,7 +159,7 @@ fn files(diff: &str) -> Vec<FileDiff> {
     files
 }
 
-/// The changed lines, what stands right beside them, and `…` for what was left out between.
+/// The changed lines, the lines directly next to them, and `…` for gaps.
 fn near_changes(lines: &[Line]) -> Vec<Line> {
     let changed = |at: usize| lines.get(at).is_some_and(|line| matches!(line.0, '+' | '-'));
     let mut near: Vec<Line> = Vec::new();
@@ -177,8 +178,7 @@ fn near_changes(lines: &[Line]) -> Vec<Line> {
     near
 }
 
-/// Long lines that replace each other, without most of what they have in common: the change
-/// must not be what does not fit.
+/// Shortens the common parts of long lines that replace each other, so that the change itself fits.
 fn cut_to_difference(mut lines: Vec<Line>, width: usize) -> Vec<Line> {
     let mut at = 0;
     while at < lines.len() {
@@ -199,7 +199,7 @@ fn cut_to_difference(mut lines: Vec<Line>, width: usize) -> Vec<Line> {
 }
 
 fn without_common(old: &str, new: &str) -> (String, String) {
-    /// Words beside a difference that stay.
+    /// Number of common words to keep beside a difference.
     const BESIDE: usize = 4;
     let (old, new): (Vec<_>, Vec<_>) = (old.split(' ').collect(), new.split(' ').collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_near_a_change_is_kept() {
+    fn only_lines_near_a_change_are_kept() {
         let near = near_changes(&files(ONE)[0].lines);
         let near: Vec<_> = near.iter().map(|(sign, text)| format!("{sign}{text}")).collect();
         assert_eq!(near, [" …", " near", "--- a", "+b", " …", " c", "+d"][1..]);

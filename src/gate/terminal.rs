@@ -1,6 +1,6 @@
-//! What a gate needs of a terminal, small enough to be scripted in tests.
+//! The terminal functions that a gate needs, few enough to be scripted in tests.
 //!
-//! The real one is [`crate::gate::Tty`]. Questions use [`key`] and [`line`], which turn Ctrl-C
+//! The real terminal is [`crate::gate::Tty`]. Questions use [`key`] and [`line`], which turn Ctrl-C
 //! into an error in one place.
 
 use anyhow::Result;
@@ -16,7 +16,7 @@ pub enum Key {
     Enter,
     /// Escape alone.
     Escape,
-    /// Arrows and the like, which mean nothing here.
+    /// Arrow keys and others without a function here.
     Other,
     /// Ctrl-C.
     Interrupt,
@@ -27,9 +27,9 @@ pub enum Key {
 /// A line of text as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Ended with Enter, which is not part of it.
+    /// Ended with Enter; the text is without the line feed.
     Text(String),
-    /// Given up with Escape.
+    /// Cancelled with Escape.
     Escape,
     /// Ctrl-C.
     Interrupt,
@@ -37,74 +37,74 @@ pub enum Line {
     End,
 }
 
-/// Where a person sits.
+/// A person's terminal.
 pub trait Terminal {
-    /// Writes text as it is.
+    /// Writes text unchanged.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The terminal cannot be written.
     fn write(&self, text: &str) -> Result<()>;
 
-    /// Waits for a key, unechoed.
+    /// Waits for a key, without echo.
     ///
     /// # Errors
-    /// When the terminal cannot be read for another reason than being closed.
+    /// The terminal cannot be read, for a reason other than being closed.
     fn read_key(&self) -> Result<Key>;
 
-    /// Waits for a key as [`Terminal::read_key`], unless `ends` says that nobody need press one any more.
+    /// Like [`Terminal::read_key`], but returns `None` when `ends` becomes true.
     ///
     /// # Errors
-    /// As [`Terminal::read_key`].
+    /// Like [`Terminal::read_key`].
     fn read_key_unless(&self, ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
         if ends() { Ok(None) } else { self.read_key().map(Some) }
     }
 
-    /// Waits for a line, echoed and editable, that begins with `first`, behind this prompt, which was
+    /// Waits for a line, echoed and editable, starting with the text `first`. `prompt` was already
     /// written.
     ///
     /// # Errors
-    /// As [`Terminal::read_key`].
+    /// Like [`Terminal::read_key`].
     fn read_line(&self, prompt: &str, first: &str) -> Result<Line>;
 
-    /// Asks for a yes or a no. `None` when it was left open: Escape, or a closed terminal.
+    /// Asks for a yes or a no. `None` on Escape or a closed terminal.
     ///
     /// # Errors
-    /// Interrupted on Ctrl-C or another signal.
+    /// Interrupted by Ctrl-C or another signal.
     fn yes_or_no(&self, question: &str) -> Result<Option<bool>>;
 
-    /// Lets one of several be chosen, by its place; the `default` is the first one marked. `None` as
-    /// for [`Terminal::yes_or_no`].
+    /// Lets the person choose an item by its index; `default` is selected at first. `None` as for
+    /// [`Terminal::yes_or_no`].
     ///
     /// # Errors
-    /// Interrupted on Ctrl-C or another signal.
+    /// Interrupted by Ctrl-C or another signal.
     fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>>;
 
-    /// Takes what came together with the key or line just read, a paste, with line feeds for
-    /// Enter; empty when it came alone.
+    /// Takes the input that arrived together with the key or line just read (a paste), with line
+    /// feeds for Enter; empty if there is none.
     fn take_pasted(&self) -> String {
         String::new()
     }
 
-    /// Forgets what was typed and not yet read: nobody answers a question before it is asked.
+    /// Discards input not read yet, so that it does not answer the next question.
     fn discard_typed(&self);
 
     /// Columns.
     fn width(&self) -> usize;
 
-    /// Rows; 0 where nobody knows.
+    /// Rows; 0 if unknown.
     fn height(&self) -> usize;
 
-    /// Whether to colour.
+    /// True if colours are enabled.
     fn colors(&self) -> bool;
 }
 
-/// Shows the cursor, whoever hid it.
+/// Shows the cursor if anything has hidden it.
 pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// The next key, unless `ends` says that nobody need press one any more; never [`Key::Interrupt`].
+/// The next key, `None` when `ends` becomes true; never [`Key::Interrupt`].
 ///
 /// # Errors
-/// Interrupted on Ctrl-C, with the cursor shown.
+/// Interrupted by Ctrl-C, with the cursor shown.
 pub(crate) fn key(terminal: &dyn Terminal, ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
     match terminal.read_key_unless(ends)? {
         Some(Key::Interrupt) => Err(interrupted(terminal)),
@@ -112,10 +112,10 @@ pub(crate) fn key(terminal: &dyn Terminal, ends: &dyn Fn() -> bool) -> Result<Op
     }
 }
 
-/// As [`menu_key`], unless `ends` says that nobody need press one any more.
+/// Like [`menu_key`], but returns `None` when `ends` becomes true.
 ///
 /// # Errors
-/// As [`key`].
+/// Like [`key`].
 pub(crate) fn menu_key_unless(
     terminal: &dyn Terminal,
     texts: &[char],
@@ -129,17 +129,17 @@ pub(crate) fn menu_key_unless(
     }
 }
 
-/// The next key of a menu. What was pasted is no decision: it is dropped and said, but for a
-/// key of `texts`, behind which a text may follow.
+/// The next key of a menu. A paste is discarded with a message, except after a key in `texts`,
+/// which text may follow.
 ///
 /// # Errors
-/// As [`key`].
+/// Like [`key`].
 pub(crate) fn menu_key(terminal: &dyn Terminal, texts: &[char]) -> Result<Key> {
-    // Nothing ends it but a key.
+    // It ends only with a key.
     Ok(menu_key_unless(terminal, texts, &|| false)?.unwrap_or(Key::End))
 }
 
-/// Whether the answer just read came with more behind it, which is said.
+/// Returns true, with a message, if the key just read was part of a paste.
 pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
     let pasted = !terminal.take_pasted().chars().all(|c| c == '\n');
     if pasted {
@@ -148,11 +148,11 @@ pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
     Ok(pasted)
 }
 
-/// The next line after a prompt, which follows what stands on the line `before` it and begins with the
-/// text `first`; never [`Line::Interrupt`].
+/// The next line after a prompt, with the text `before` in front of the prompt and starting with
+/// the text `first`; never [`Line::Interrupt`].
 ///
 /// # Errors
-/// As [`key`].
+/// Like [`key`].
 pub(crate) fn line(
     terminal: &dyn Terminal,
     before: &str,
@@ -166,29 +166,29 @@ pub(crate) fn line(
     }
 }
 
-/// What came of asking for text.
+/// The answer to a prompt for text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// Something that is not only white space, trimmed.
+    /// The text, trimmed and not empty.
     Given(String),
-    /// Nothing, twice, or Escape.
+    /// Two empty lines, or Escape.
     Nothing,
     /// The terminal is closed.
     End,
 }
 
-/// Asks for text, several lines where they were pasted. The first empty line is asked again: it may be the
-/// Enter after a menu key.
+/// Asks for text, which may have several lines if pasted. After an empty line it asks once more:
+/// that may be the Enter after a menu key.
 pub(crate) fn text(terminal: &dyn Terminal, prompt: &str) -> Result<Text> {
     text_from(terminal, "", prompt, "")
 }
 
-/// The same where something stands before the prompt already.
+/// Like [`text`], with the text `before` in front of the prompt.
 pub(crate) fn text_behind(terminal: &dyn Terminal, before: &str, prompt: &str) -> Result<Text> {
     text_from(terminal, before, prompt, "")
 }
 
-/// The same where the line begins with a text.
+/// Like [`text_behind`], with a line that starts with `first`.
 pub(crate) fn text_from(
     terminal: &dyn Terminal,
     before: &str,
@@ -213,16 +213,16 @@ pub(crate) fn text_from(
     Ok(Text::Nothing)
 }
 
-/// The way out of a question, with the cursor shown.
+/// The error for Ctrl-C; shows the cursor.
 pub(crate) fn interrupted(terminal: &dyn Terminal) -> anyhow::Error {
-    // The way out must not depend on the terminal still being there.
+    // Ignore errors: the terminal may be closed.
     let _ = terminal.write(&format!("{SHOW_CURSOR}\n"));
     Error::new(Kind::Interrupted, "interrupted").into()
 }
 
 #[cfg(test)]
 pub(crate) mod scripted {
-    //! A terminal whose keys are known beforehand.
+    //! A terminal with scripted keys.
 
     use std::cell::RefCell;
     use std::collections::VecDeque;
@@ -252,7 +252,7 @@ pub(crate) mod scripted {
             }
         }
 
-        /// Each of these arrives at once, and the next one later.
+        /// Each string arrives at once, and the next one later.
         pub(crate) fn bursts(bursts: &[&str]) -> Self {
             Self { bursts: true, ..Self::new(&bursts.join("\0")) }
         }

@@ -1,9 +1,9 @@
 //! The real terminal: writes to stderr, reads stdin.
 //!
-//! Yes or no and lists to choose from are `dialoguer`'s. The keys and lines of the gate are read here
-//! on Unix, byte by byte in raw mode: Ctrl-C must arrive as a key (a handler elsewhere may swallow
-//! the signal), a hung-up terminal must be an end and not a busy loop, and what was typed ahead must
-//! stay in the kernel's queue for the editor or the next question.
+//! `dialoguer` asks for a yes or no and shows lists. On Unix, the keys and lines of the gate are
+//! read here, byte by byte in raw mode: Ctrl-C must arrive as a key (a handler elsewhere may
+//! swallow the signal), a closed terminal must be an end of input and not a busy loop, and input
+//! typed ahead must stay in the kernel's queue for the editor or the next question.
 
 use std::io::Write as _;
 
@@ -17,20 +17,20 @@ use crate::interrupt;
 use crate::moment;
 use crate::wrap::{shortened, stderr_columns, stderr_rows};
 
-/// The process's own terminal.
+/// The terminal of this process.
 pub struct Tty {
     color: bool,
     before: Option<Box<dyn Fn()>>,
 }
 
 impl Tty {
-    /// The terminal; `color` is what `--color` and `NO_COLOR` came to.
+    /// The terminal; `color` is the result of `--color` and `NO_COLOR`.
     pub const fn new(color: bool) -> Self {
         Self { color, before: None }
     }
 
-    /// Calls `before` ahead of everything that is written: whoever else draws on this terminal
-    /// takes a live line away there. It must be cheap to call when there is nothing to do.
+    /// Calls `before` ahead of all output: another writer to this terminal removes its live line
+    /// there. It must be cheap if there is nothing to do.
     #[must_use]
     pub fn before(mut self, before: impl Fn() + 'static) -> Self {
         self.before = Some(Box::new(before));
@@ -67,7 +67,7 @@ impl Terminal for Tty {
     }
 
     fn yes_or_no(&self, question: &str) -> Result<Option<bool>> {
-        // The library takes one line away when it is answered.
+        // The library removes only one line after the answer.
         let (above, last) = question.rsplit_once('\n').unwrap_or(("", question));
         self.write(&if above.is_empty() { String::new() } else { format!("{above}\n") })?;
         let theme = self.theme();
@@ -76,7 +76,7 @@ impl Terminal for Tty {
     }
 
     fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>> {
-        // Before each item stands its mark; a row that wraps would not be taken away whole.
+        // A mark precedes each item; the library would not remove a wrapped row completely.
         let room = self.width().saturating_sub(4);
         let rows = items.iter().map(|item| shortened(item, room));
         let rows = rows.map(|row| on_terminal(&row).into_owned());
@@ -117,7 +117,7 @@ impl Tty {
         }
     }
 
-    /// What came of a question of the library; nothing where the terminal is gone.
+    /// Runs a question of the library; `None` if the terminal is closed.
     fn answer<T>(&self, ask: impl FnOnce() -> dialoguer::Result<Option<T>>) -> Result<Option<T>> {
         if interrupt::is_requested() {
             return Err(interrupted(self));
@@ -135,8 +135,8 @@ impl Tty {
     }
 }
 
-/// Leaves the terminal as a shell wants it: echo on, cursor shown. For whoever ends the process
-/// from another thread while a key is waited for.
+/// Restores the terminal for the shell: echo on, cursor shown. For ending the process from another
+/// thread while this one waits for a key.
 pub fn restore() {
     reading::restore();
     let _ = std::io::stderr().write_all(SHOW_CURSOR.as_bytes());
@@ -167,7 +167,7 @@ mod reading {
     }
 
     pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
-        // A key cannot be waited for and something else looked at here.
+        // It is not possible here to wait for a key and check `ends` at the same time.
         if ends() {
             return Ok(None);
         }
@@ -184,7 +184,7 @@ mod reading {
     }
 
     pub(super) fn line(terminal: &dyn Terminal, _prompt: &str, first: &str) -> Result<Line> {
-        // Nothing that was typed can be taken back here: what is typed goes behind it.
+        // `first` cannot be edited here: new text is appended to it.
         terminal.write(first)?;
         let mut text = String::new();
         Ok(match std::io::stdin().read_line(&mut text) {

@@ -1,4 +1,4 @@
-//! Keys and lines as they are read on Unix: byte by byte, in raw mode.
+//! Reading keys and lines on Unix: byte by byte, in raw mode.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::gate::line_edit::LineEdit;
 use crate::interrupt;
 use crate::typed_line::Edit;
 
-/// The modes to go back to, while raw mode is on.
+/// The terminal modes to restore after raw mode.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 pub(super) fn restore() {
@@ -23,13 +23,13 @@ pub(super) fn restore() {
     }
 }
 
-/// Has [`restore`] go back to the present modes, whoever changes them meanwhile.
+/// Saves the present modes for [`restore`], whoever changes them meanwhile.
 pub(super) fn remember() -> Option<Remembered> {
     *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(tcgetattr(stdin()).ok()?);
     Some(Remembered)
 }
 
-/// Goes back to the modes when it is dropped.
+/// Restores the modes when dropped.
 pub(super) struct Remembered;
 
 impl Drop for Remembered {
@@ -42,14 +42,14 @@ pub(super) fn discard() {
     let _ = tcflush(stdin(), QueueSelector::IFlush);
 }
 
-/// What is in the kernel's queue, or comes faster than anybody types.
+/// Input in the kernel's queue, or arriving faster than typing.
 pub(super) fn pasted() -> String {
     const PATIENCE: std::time::Duration = std::time::Duration::from_millis(15);
     let Ok(_raw) = Raw::on() else { return String::new() };
     let mut bytes = Vec::new();
     loop {
         std::thread::sleep(PATIENCE);
-        // A terminal that is gone has nothing, forever.
+        // A closed terminal never has input.
         let Ok(waiting @ 1..) = rustix::io::ioctl_fionread(stdin()) else { break };
         let mut more = vec![0; usize::try_from(waiting).unwrap_or(1)];
         match rustix::io::read(stdin(), &mut more[..]) {
@@ -60,10 +60,10 @@ pub(super) fn pasted() -> String {
     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// How long a signal that came with a hang-up may take to be heard.
+/// How long to wait for the signal of a hang-up.
 const HEARD_WITHIN: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Raw mode for as long as it lives.
+/// Raw mode until dropped.
 struct Raw {
     modes: Termios,
 }
@@ -74,7 +74,7 @@ impl Raw {
         let mut modes = before.clone();
         modes.make_raw();
         modes.output_modes = before.output_modes;
-        // A read ends after a tenth of a second, so that a signal is noticed.
+        // A read times out after a tenth of a second, to check for signals.
         modes.special_codes[SpecialCodeIndex::VMIN] = 0;
         modes.special_codes[SpecialCodeIndex::VTIME] = 1;
         let raw = Self { modes };
@@ -83,7 +83,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// A byte that is already there or comes within a tenth of a second.
+    /// Returns a byte that arrives within a tenth of a second.
     fn soon(&self) -> Option<u8> {
         let mut byte = [0];
         (rustix::io::read(stdin(), &mut byte) == Ok(1)).then_some(byte[0])
@@ -96,17 +96,17 @@ impl Drop for Raw {
     }
 }
 
-/// What a byte, or the bytes that belong to it, mean.
+/// The meaning of a byte, or of a byte sequence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
     Key(Key),
-    /// A key that does something to a line only.
+    /// A key that only edits a line.
     Edit(Edit),
-    /// Nobody need press a key any more.
+    /// A key is no longer needed.
     Ends,
 }
 
-/// The lines that were typed in this run, the newest last.
+/// The lines typed in this run, oldest first.
 static TYPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
@@ -145,7 +145,7 @@ pub(super) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result
                     return Ok(Line::Escape);
                 }
                 Input::Key(Key::Interrupt) => return Ok(Line::Interrupt),
-                // As in a shell: Ctrl-D ends the input only at the start of a line.
+                // As in a shell, Ctrl-D ends the input only at the start of a line.
                 Input::Key(Key::End) if line.is_empty() || hung_up() => {
                     terminal.write("\n")?;
                     return Ok(Line::End);
@@ -160,7 +160,7 @@ pub(super) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result
     }
 }
 
-/// Keeps a line for the next ones, once.
+/// Adds a line to the history, unless it repeats the last one.
 fn remember_line(text: &str) {
     let mut typed = TYPED.lock().unwrap_or_else(PoisonError::into_inner);
     if !text.trim().is_empty() && typed.last().map(String::as_str) != Some(text) {
@@ -195,15 +195,15 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             first @ 0x80.. => character(raw, first),
             _ => Key::Other,
         },
-        // Only a handler that does not restart reads lets a signal through to here: it
-        // means us.
+        // A signal interrupts the read only if its handler does not restart reads: it is for this
+        // process.
         Err(Errno::INTR) => Key::Interrupt,
         Err(_) => closed(),
     };
     Some(Input::Key(key))
 }
 
-/// A terminal that is gone: the signal that says so may come a little later.
+/// The terminal is closed: waits for the signal of the hang-up, which may arrive a little later.
 pub(super) fn closed() -> Key {
     let since = std::time::Instant::now();
     while since.elapsed() < HEARD_WITHIN {
@@ -215,7 +215,7 @@ pub(super) fn closed() -> Key {
     Key::End
 }
 
-/// Escape alone, or a function key's sequence, read whole.
+/// Escape alone, or the whole sequence of a function key.
 fn escape(raw: &Raw) -> Input {
     let Some(first) = raw.soon() else { return Input::Key(Key::Escape) };
     let mut sequence = Vec::new();
@@ -230,7 +230,7 @@ fn escape(raw: &Raw) -> Input {
     Edit::of_sequence(&sequence).map_or(Input::Key(Key::Other), Input::Edit)
 }
 
-/// The rest of a UTF-8 character.
+/// Reads the rest of a UTF-8 character.
 fn character(raw: &Raw, first: u8) -> Key {
     let length = match first {
         0xc2..=0xdf => 2,
@@ -252,13 +252,14 @@ fn character(raw: &Raw, first: u8) -> Key {
         .map_or(Key::Other, Key::Char)
 }
 
-/// Whether an end of input was not a Ctrl-D: a terminal that is gone has no modes.
+/// True if the terminal is closed, after an end of input that may be a Ctrl-D: its modes cannot be
+/// read.
 fn hung_up() -> bool {
     tcgetattr(stdin()).is_err()
 }
 
-/// Does what Ctrl-Z does when raw mode is off: stops the whole job, git that started us
-/// included. Returns when it is continued.
+/// Acts like Ctrl-Z outside raw mode: stops the whole job, including the git that started this
+/// process. Returns when the job is continued.
 fn suspend() {
     let _ = rustix::process::kill_current_process_group(Signal::TSTP);
 }

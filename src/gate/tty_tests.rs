@@ -1,4 +1,4 @@
-//! The real terminal, in a pseudo-terminal: this test binary runs itself as the program.
+//! The real terminal, in a pseudo-terminal: the test binary runs itself as the program under test.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use super::*;
 use crate::gate::{Document, Draft, Editor, Gate, Pagers};
 use crate::stage::Stage;
 
-/// A file whose presence makes [`program`] more than an empty test; it holds the editor.
+/// A file that makes [`program`] run a gate; it contains the editor's command.
 const MARK: &str = "gate-program";
 
-/// Not a test but the program under test.
+/// The program under test, not a test.
 #[test]
 fn program() {
     let Ok(editor) = std::fs::read_to_string(MARK) else { return };
@@ -123,7 +123,7 @@ fn feedback_is_typed_erased_and_typed_again() {
 }
 
 #[test]
-fn a_paste_is_no_decision_but_may_be_feedback() {
+fn a_paste_decides_nothing_but_can_be_feedback() {
     let mut pty = start(":");
     pty.type_in("please\rp\r");
     pty.session.exp_string("that was a paste").unwrap();
@@ -134,13 +134,13 @@ fn a_paste_is_no_decision_but_may_be_feedback() {
 #[test]
 fn a_line_is_edited_in_its_middle() {
     let mut pty = start(":");
-    // Home, a word on, the end; back by a word, a character away.
+    // Home, right by a word, to the end; left by a word, delete a character.
     pty.type_in("fstorage größe\x01no \x1b[1;5C,\x05!\x1b[1;5D\x1b[D\x1b[3~ the \r");
     pty.ends("decided Feedback(\"no storage, the größe!\")");
 }
 
 #[test]
-fn escape_and_arrows_are_no_text() {
+fn escape_and_arrows_do_not_insert_text() {
     let mut pty = start(":");
     pty.type_in("f");
     pty.session.exp_string("f  ").unwrap();
@@ -178,16 +178,16 @@ fn the_editor_has_the_terminal() {
 }
 
 #[test]
-fn ctrl_z_in_an_orphaned_group_is_nothing() {
+fn ctrl_z_in_an_orphaned_group_does_nothing() {
     let mut pty = start(":");
-    // Nobody could continue the group, so the kernel does not stop it.
+    // No process could continue the group, so the kernel does not stop it.
     pty.type_in("\x1a");
     pty.type_in("q");
     pty.ends("decided Stop");
 }
 
 #[test]
-fn a_live_line_is_taken_away_before_anything_is_written() {
+fn a_live_line_is_removed_before_output() {
     let calls = std::rc::Rc::new(std::cell::Cell::new(0));
     let counted = std::rc::Rc::clone(&calls);
     let tty = Tty::new(false).before(move || counted.set(counted.get() + 1));

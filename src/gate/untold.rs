@@ -1,19 +1,20 @@
-//! What a person typed for the actor before a gate opened, and the actor was not told.
+//! Notes that a person typed for the actor before a gate opened, and that the actor has not
+//! received.
 
 use anyhow::Result;
 
 use crate::gate::terminal::{self, Terminal, Text};
 
-/// What the gate asks about it.
+/// The notes' source, for the gate.
 pub trait Untold {
-    /// The text; possibly empty.
+    /// The notes as text; may be empty.
     fn text(&self) -> String;
 
-    /// It was said at the gate, as it is or otherwise.
+    /// Marks the notes as used at the gate, unchanged or edited.
     fn said(&self);
 }
 
-/// Asks for text that begins with it, with a prompt behind what stands on the line `before` it.
+/// Asks for text that starts with the notes; `before` is the text in front of the prompt.
 pub(super) fn text_after(
     terminal: &dyn Terminal,
     (before, prompt): (&str, &str),
@@ -25,14 +26,14 @@ pub(super) fn text_after(
     Ok(match terminal::text_from(terminal, before, prompt, &first)? {
         Text::Given(text) => {
             untold.said();
-            // Its lines are shown as one, and told as they were.
+            // The notes are shown on one line; unchanged, they keep their line breaks.
             Text::Given(if text == first { typed.trim().to_owned() } else { text })
         }
         other => other,
     })
 }
 
-/// Nobody has typed anything.
+/// No notes were typed.
 #[derive(Clone, Copy, Debug)]
 pub struct NothingTyped;
 

@@ -1,5 +1,5 @@
-//! What git reads of the working tree for its own ends: attributes, submodules, hooks, and
-//! configuration that another file of configuration includes.
+//! Working tree files that git itself reads: attributes, submodules, hooks, and configuration files
+//! included by other configuration files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::output::nul_texts;
 use crate::git::{hooks, settings};
 use crate::instructions;
 
-/// The hooks there are (githooks(5)), for a folder of hooks that holds everything.
+/// All hooks of githooks(5): the files to list if the hooks folder is the top of the working tree.
 const HOOKS: [&str; 28] = [
     "applypatch-msg",
     "pre-applypatch",
@@ -46,21 +46,22 @@ const HOOKS: [&str; 28] = [
 /// Paths of the working tree, from the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AlsoRead {
-    /// Files; some may not be there.
+    /// Files; some may not exist.
     pub files: BTreeSet<String>,
-    /// Folders of which every file counts.
+    /// Folders, with every file in them.
     pub folders: BTreeSet<String>,
 }
 
-/// What git reads of the working tree: every tracked file of attributes, the list of submodules,
-/// what instructs agents as git itself does not, the folder of hooks and files of configuration, where they lie in the tree.
+/// Lists the working tree paths that git reads: every tracked attributes file, the list of
+/// submodules, the hooks folder and configuration files, if they are inside the tree. Includes
+/// agent instructions, which git itself does not read.
 ///
 /// # Errors
 /// Git fails.
 pub fn list(git: &Git) -> Result<AlsoRead> {
     let list = git.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
     let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
-    // Where Git LFS sends files to, and what it runs for it.
+    // `.lfsconfig` sets where Git LFS sends files, and the programs it runs to do so.
     let list = list.arg(":(top,icase).lfsconfig").args(instructions::pathspecs());
     let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
     let mut folders = BTreeSet::new();
@@ -72,7 +73,7 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
         }
         None => {}
     }
-    // The name it goes by may be a link, and as such a file.
+    // The configured name may be a link, and a link is a file.
     if let Some(name) = settings::get(git, "core.hooksPath")? {
         let named = named_in_tree(git, &git.top().join(name));
         files.extend(named.filter(|path| !folders.contains(path)));
@@ -86,16 +87,16 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
     Ok(AlsoRead { files, folders })
 }
 
-/// A path that really lies in the working tree and not in the repository, from the top.
+/// The path from the top, if it is really (links resolved) in the working tree and not in `.git`.
 fn in_tree(git: &Git, path: &Path) -> Option<String> {
     let top = git.top().canonicalize().ok()?;
-    // What is not there yet may come.
+    // A path that does not exist yet may be created later.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let inside = real.strip_prefix(&top).or_else(|_| real.strip_prefix(git.top())).ok()?;
     outside_git(inside)
 }
 
-/// The name by which a path lies in the working tree, if it does.
+/// The path from the top as it is named (links not resolved), if that is in the working tree.
 fn named_in_tree(git: &Git, path: &Path) -> impl Iterator<Item = String> + use<> {
     let inside = path.strip_prefix(git.top()).ok();
     let named = inside.and_then(outside_git);

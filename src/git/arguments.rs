@@ -1,6 +1,6 @@
-//! Paths as arguments: as many as fit on a command line.
+//! Splits paths into as many as fit on a command line.
 
-/// Bytes of paths given as arguments to one child; far below any system's limit.
+/// Bytes of paths passed to one child as arguments; far below the limit of any system.
 const ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// Paths as chunks that fit on a command line.

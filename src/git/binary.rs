@@ -1,5 +1,5 @@
-//! The reader through the git binary: knows every repository format, fetches what a partial clone
-//! lacks, and costs a process for each question.
+//! The reader that runs the git binary: it supports every repository format and fetches objects
+//! that a partial clone lacks, but starts a process for each call.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl Binary {
         Self { git }
     }
 
-    /// Commits as [`commit`] reads them; the revisions come on standard input.
+    /// A `git log` whose output [`commit`] parses; the revisions are passed on standard input.
     pub(super) fn log<const N: usize>(&self, args: [&str; N]) -> Cmd<'_> {
         let log = self.git.read(["log", "-z", "--no-show-signature"]);
         let log = log.args(["--encoding=UTF-8", "--no-color", "--no-patch", "--no-notes"]);
@@ -31,14 +31,14 @@ impl Binary {
     }
 }
 
-/// What `walk` asks for each commit, a line each; the message comes last.
+/// The fields of a commit, a line each; the message comes last.
 const COMMIT_FORMAT: &str = "--format=%H%n%T%n%P%n%an <%ae>%n%at%n%cn <%ce>%n%ct%n%B";
 
 impl Reader for Binary {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         let name = match object {
             Object::Id(oid) => oid.to_string(),
-            // Not a line of input any more.
+            // Such a path does not fit on one line of input.
             Object::At(commit, path) if path.contains('\n') => {
                 match self.entries(commit, &[path])?.pop().flatten() {
                     Some(entry) if entry.kind.is_blob() => entry.oid.to_string(),
@@ -70,7 +70,7 @@ impl Reader for Binary {
     fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
         let mut found = BTreeMap::new();
         for chunk in chunks(paths) {
-            // Without `-t` a folder is left out where one of its files is asked for, too.
+            // Without `-t`, a folder is left out if one of its files is requested as well.
             let list = self.git.read(["ls-tree", "-t", "-z", "--full-tree", commit.as_str(), "--"]);
             let output = list.args(chunk).checked()?;
             for line in output.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
@@ -206,5 +206,5 @@ fn tree_change(meta: &str, path: String) -> Result<TreeChange> {
 
 fn unknown(command: &str, what: &str) -> Error {
     let what: String = what.chars().take(80).collect();
-    Error::repository(format!("git {command} said something unknown: {what:?}"))
+    Error::repository(format!("git {command} printed unexpected output: {what:?}"))
 }

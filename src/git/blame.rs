@@ -1,6 +1,6 @@
-//! Which commit each line of a file came with, as `git blame -w -C` tells: white space does not count, and
-//! lines that were moved or copied from other files of a commit are followed. One process for a file;
-//! libgit2 knows nothing of `-C`.
+//! The commit that introduced each line of a file, by `git blame -w -C`: white space is ignored,
+//! and lines moved or copied from other files of a commit are followed. Runs one process for a
+//! file; libgit2 does not support `-C`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,22 +9,23 @@ use anyhow::{Context as _, Result};
 use super::output::lossy;
 use super::{Git, Oid};
 
-/// Lines before and after those that are asked for. Git follows moved lines that have 40 letters and digits
-/// together: of a short one alone it tells the commit that moved it, and of the file where it is from.
+/// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
+/// have 40 letters and digits together: blamed alone, a short line gets the commit that moved it;
+/// blamed with the whole file, the commit that introduced it.
 const AROUND: usize = 40;
 
-/// Successive lines of a file that came with one commit, successive there, too.
+/// Consecutive lines of a file that one commit introduced, consecutive in that commit as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blamed {
     /// The first line in the file, counted from 1.
     pub first: usize,
-    /// The commit they came with; `None` where they are not committed.
+    /// The commit that introduced them; `None` if they are not committed.
     pub commit: Option<Oid>,
-    /// The file they were in, in that commit.
+    /// The file that contained them in that commit.
     pub path: String,
-    /// The first line there, counted from 1.
+    /// Their first line in that file, counted from 1.
     pub line: usize,
-    /// The lines, undecodable bytes replaced.
+    /// The lines; undecodable bytes are replaced.
     pub texts: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ impl Blamed {
         self.first + self.texts.len() - 1
     }
 
-    /// Those of the lines that are between these of the file.
+    /// The part of these lines that is between `first` and `last` in the file.
     fn within(mut self, first: usize, last: usize) -> Option<Self> {
         let before = first.saturating_sub(self.first);
         let count = self.last().min(last).checked_sub(self.first + before)? + 1;
@@ -43,16 +44,17 @@ impl Blamed {
         Some(self).filter(|one| !one.texts.is_empty())
     }
 
-    /// The file's line that was line `line` in the commit.
+    /// True if line `first` of the file, which is line `line` in the commit, comes right after
+    /// these.
     const fn follows(&self, first: usize, line: usize) -> bool {
         first == self.first + self.texts.len() && line == self.line + self.texts.len()
     }
 }
 
-/// Blames a file (its path from the top) at a commit, or as it is in the working tree; `lines` (from 1,
-/// both inclusive) narrows it, and of each line the same is told as in the whole file. What the user
-/// configured for `git blame` counts: commits to be ignored. As git needs a while for a long history,
-/// `meanwhile` may do what comes next.
+/// Blames a file (its path from the top) at a commit, or in the working tree. `lines` (from 1, both
+/// inclusive) limits the result, which is the same for each line as in the whole file. The user's
+/// configuration of `git blame` applies, such as commits to ignore. `meanwhile` is called while git
+/// is working, which can take long if there is a long history.
 ///
 /// # Errors
 /// There is no such file or line, or git fails (exit 5).
@@ -77,23 +79,23 @@ pub fn blame(
     let around = (first.saturating_sub(AROUND).max(1), last.saturating_add(AROUND));
     let found: Vec<Blamed> =
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
-    // Git says it where there are no such lines.
+    // Without such lines, git reports the error.
     if found.is_empty() { asked(lines) } else { Ok(found) }
 }
 
-/// The commits at which the history of a shallow clone ends: what they changed is not known here.
+/// The commits at which the history of a shallow clone ends: their own changes are not known here.
 ///
 /// # Errors
-/// The list of them cannot be read.
+/// The list of these commits cannot be read.
 pub fn shallow_ends(git: &Git) -> Result<HashSet<Oid>> {
     match std::fs::read_to_string(git.common_dir().join("shallow")) {
         Ok(list) => list.lines().map(|id| Ok(id.trim().parse()?)).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
-        Err(error) => Err(error).context("reading where a shallow clone's history ends"),
+        Err(error) => Err(error).context("reading the boundary commits of a shallow clone"),
     }
 }
 
-/// Reads `git blame --porcelain`: of each commit what it is comes once, before the first of its lines.
+/// Parses `git blame --porcelain`: the details of a commit come once, before its first line.
 fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
     let mut found: Vec<Blamed> = Vec::new();
     let mut paths: HashMap<String, String> = HashMap::new();
@@ -130,14 +132,15 @@ fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
     Ok(found)
 }
 
-/// `<id> SP <line there> SP <line here>`, at the beginning of successive lines also their number.
+/// `<id> SP <line there> SP <line here>`; the first of consecutive lines also has their number.
 fn header_of(line: &str) -> Result<(String, usize, usize)> {
     let mut fields = line.split(' ');
-    let mut next = || fields.next().with_context(|| format!("git blame said {line:?}"));
+    let mut next =
+        || fields.next().with_context(|| format!("git blame printed unexpected output: {line:?}"));
     Ok((next()?.to_owned(), next()?.parse()?, next()?.parse()?))
 }
 
-/// A name as git prints it: quoted where it holds what a C string would escape.
+/// A file name printed by git: quoted if it contains characters that a C string escapes.
 fn unquoted(name: &[u8]) -> String {
     let Some(inner) = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) else {
         return lossy(name);
@@ -198,7 +201,7 @@ mod tests {
             assert_eq!(found[2].texts, ["newer"]);
             let one = blame(&git, Some(&second), "moved.txt", Some((2, 2)), &|| ()).unwrap();
             assert_eq!((one.len(), one[0].first, one[0].line), (1, 2, 4));
-            // Each line alone, and some together, as in the whole file.
+            // Each line alone, and several together, get the same result as in the whole file.
             for (from, to) in [(1, 1), (2, 3), (4, 5), (5, 6), (6, 6), (1, 6), (3, 99)] {
                 let told = |blamed: &[Blamed]| -> Vec<_> {
                     let lines = |one: &Blamed| {

@@ -1,5 +1,6 @@
-//! Blobs of the working tree's files: their ids as `git add` would have them, written where they
-//! are wanted. In process where git would take the bytes as they are, else by the binary.
+//! Blobs of working tree files: their ids as `git add` would compute them, and optionally the blobs
+//! in the object database. Computed in process if git would store the bytes unchanged, otherwise by
+//! the binary.
 
 use std::fs::Metadata;
 use std::path::PathBuf;
@@ -11,20 +12,20 @@ use super::plain::Sources;
 use super::{Git, Oid};
 use crate::git::{made, plain, state};
 
-/// Larger files go through the binary, which does not hold them in memory.
+/// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-/// Whether hashed content is kept.
+/// Whether hashed content is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// Only the id is wanted.
+    /// Only the id is computed.
     No,
     /// The blob is written to the object database.
     Write,
 }
 
-/// The blob ids these working tree files would have if they were added now, clean filters
-/// applied; `None` for what is not a file or link. With `store`, the blobs are written.
+/// The blob ids these working tree files would have if they were added now, with clean filters
+/// applied; `None` for anything but a file or link. With [`Store::Write`], the blobs are written.
 ///
 /// # Errors
 /// Git fails, or a file cannot be read.
@@ -47,7 +48,7 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
                 input.push('\n');
             }
         } else if meta.is_symlink() {
-            // `hash-object` would follow the link; git stores where it points.
+            // `hash-object` would follow the link; git stores its target.
             let target = std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
             let target = target.into_os_string().into_encoded_bytes();
             let hash = || git.write(["hash-object", "--stdin"]).args(flag);
@@ -68,7 +69,7 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
     Ok(ids)
 }
 
-/// The id of the blob that this file or link is; `None` where only git knows it.
+/// The blob id of this file or link as it is on disk; `None` if only git can compute it.
 pub(super) fn blob_as_it_lies(git: &Git, path: &str) -> Option<Oid> {
     let meta = state::lies_at(git, path)?;
     if meta.is_symlink() {
@@ -79,7 +80,7 @@ pub(super) fn blob_as_it_lies(git: &Git, path: &str) -> Option<Oid> {
     small.then(|| file_in_process(git, path, &plain::plain_sources(git)?, Store::No))?
 }
 
-/// The blob of a file whose bytes git takes as they are.
+/// The blob of a file whose bytes git stores unchanged.
 fn file_in_process(git: &Git, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
     let bytes = std::fs::read(git.top.join(path)).ok()?;
     sources.is_plain(path, &bytes).then(|| blob_in_process(git, &bytes, store))?
@@ -92,8 +93,8 @@ fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {
     }
 }
 
-/// A regular file that is not large and lies behind no link, and the mode git gives it where
-/// the file system's modes count.
+/// A regular file that is not large and not behind a link, and the mode git gives it if the modes
+/// of the file system are trusted.
 pub(super) fn regular_file(git: &Git, path: &str) -> Option<(PathBuf, u32)> {
     let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     if folders.any(|folder| !state::lies_at(git, folder).is_some_and(|meta| meta.is_dir())) {
@@ -115,7 +116,7 @@ pub(super) fn mode(meta: &Metadata) -> u32 {
     if runs { 0o100_755 } else { 0o100_644 }
 }
 
-/// A path as `--stdin-paths` wants it: C-quoted when it must be.
+/// A path in the format of `--stdin-paths`: C-quoted if necessary.
 fn quoted(path: &str) -> String {
     if !path.starts_with('"') && !path.contains(['\n', '\r']) {
         return path.to_owned();
@@ -156,14 +157,14 @@ mod tests {
         }
     }
 
-    /// What the binary says, each file by itself.
+    /// The id that the binary computes, one file at a time.
     fn by_binary(repo: &Repo, path: &str) -> String {
         repo.run(&["hash-object", "--", path])
     }
 
     #[test]
-    fn what_git_would_change_is_left_to_git() {
-        // How a file gets attributes, and those it gets.
+    fn files_that_git_would_convert_are_hashed_by_git() {
+        // The ways to give a file an attribute; below, the attributes.
         type Put = fn(&Repo, &str);
         let puts: [Put; 5] = [
             |repo, line| repo.file("deep/.gitattributes", line),
@@ -175,7 +176,7 @@ mod tests {
                 repo.run(&["config", "core.attributesFile", file.to_str().unwrap()]);
             },
             |repo, line| {
-                // Only the index has it: git reads it there.
+                // Only the index contains it: git reads it from there.
                 repo.file(".gitattributes", line);
                 repo.run(&["add", ".gitattributes"]);
                 std::fs::remove_file(repo.path(".gitattributes")).unwrap();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_line_ends_count_also_when_they_change_between_two_looks() {
+    fn a_changed_line_ending_configuration_applies_at_once() {
         let repo = Repo::with_commit();
         repo.file("a", "1\r\n2\r\n");
         let git = repo.git();

@@ -1,13 +1,14 @@
-//! The user's browser, found as `git help --web` finds it.
+//! The user's browser, found in the same way as by `git help --web`.
 
 use anyhow::Result;
 
 use super::spawn::{Cmd, cannot_start};
 use super::{Git, settings};
 
-/// Opens an address: in the browser of `web.browser`, else in the desktop's own where there is one
-/// (`has_desktop`), else in whatever `git web--browse` finds, a text browser at the terminal too.
-/// Whether one was found.
+/// Opens an address in the browser of `web.browser`; without that setting, in the desktop's own
+/// browser if there is a desktop (`has_desktop`); otherwise in a browser found by `git
+/// web--browse`, which may be a text browser in the terminal. Returns false if no browser could be
+/// started.
 ///
 /// # Errors
 /// Git cannot be started, or its configuration cannot be read.
@@ -22,7 +23,7 @@ pub fn browse(git: &Git, address: &str, has_desktop: bool) -> Result<bool> {
     at_terminal(&git.read(["web--browse", address]))
 }
 
-/// Runs it where it may ask and show; whether it succeeded.
+/// Runs the browser with access to the terminal; returns true if it succeeded.
 fn at_terminal(browser: &Cmd<'_>) -> Result<bool> {
     let status = browser.command().status().map_err(|error| cannot_start(&error))?;
     Ok(status.success())

@@ -1,9 +1,10 @@
-//! The git children of a session that write. Each inherits the lock on one file in J, whose text
-//! says which child is at work and since when, so that the run after a crash waits for the one that
-//! outlived us, removes the locks of one that died (contract, section 1), and nobody else's.
+//! The git children of a session that write. Each child inherits the lock on one file in the state
+//! directory, which records the running child and its start time. After a crash, the next run waits
+//! for a child that is still running and removes the locks of a child that died, and no other locks
+//! (contract, section 1).
 //!
-//! The file is not the session's own lock: a process that a hook left behind inherits it, too, and
-//! must not keep the session for as long as it lives.
+//! The file is not the session lock: a process that a hook left running inherits the lock as well,
+//! and must not block the session for as long as it lives.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -18,18 +19,18 @@ use super::{Git, processes};
 use crate::git::{locks, unfinished};
 use crate::keyboard;
 
-/// How often we look whether a child that outlived us has ended.
+/// How often to check whether an orphaned child has ended.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Width of the process id in the file, so that writing it changes nothing else.
 const PID_WIDTH: usize = 10;
 
-/// What a writing child inherits.
+/// The lock file that writing children inherit.
 #[derive(Debug)]
 pub(super) struct Children {
     path: PathBuf,
     file: File,
-    /// References below these are the session's own.
+    /// References below these prefixes belong to the session.
     pub(super) own: Vec<String>,
 }
 
@@ -41,33 +42,33 @@ impl PartialEq for Children {
 
 impl Eq for Children {}
 
-/// A descriptor that a child started now inherits, and with it the lock.
+/// A descriptor inherited by the child that is started next, and with it the lock.
 #[cfg(unix)]
 pub(super) type Inherited = std::os::fd::OwnedFd;
 #[cfg(not(unix))]
 pub(super) type Inherited = ();
 
-/// What the file says about a child, after its process id.
+/// The record of a child in the file, after its process id.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     /// Its command line.
     args: String,
-    /// The working tree it works in; a name that is no text is found by no later run.
+    /// Its working tree; if the path is not UTF-8, later runs do not find it.
     top: String,
-    /// When it began, by the clock of the file system, which its locks go by as well.
+    /// Its start time, by the clock of the file system, which its lock files are dated by as well.
     since: SystemTime,
 }
 
 impl Children {
-    /// Says that a child is about to start in the working tree `top`. `None` where it could not
-    /// inherit the lock. A hook of it may ask at the terminal, and so may what signs.
+    /// Records that a child is about to start in the working tree `top`. `None` if it cannot
+    /// inherit the lock. The keyboard is lent to it: its hooks and its signing program may prompt.
     pub(super) fn begin(&self, args: &str, top: &Path) -> Option<Inherited> {
         keyboard::lend();
         self.write_note(args, top).ok()?;
         #[cfg(unix)]
         {
-            // A duplicate is not closed when a program is started. Nothing else starts one between
-            // here and its end: there is one thread.
+            // A duplicate is not closed when a program is started. No other program is started
+            // until the duplicate is dropped: there is only one thread.
             rustix::io::dup(&self.file).ok()
         }
         #[cfg(not(unix))]
@@ -76,19 +77,20 @@ impl Children {
         }
     }
 
-    /// Says which process it is. Best effort: without it the lock alone is waited for.
+    /// Records the child's process id. Best effort: without it, the next run waits for the lock
+    /// alone.
     pub(super) fn started(&self, pid: u32) {
         let mut file = &self.file;
         let _ = file.rewind().and_then(|()| write!(file, "{pid:<PID_WIDTH$}"));
     }
 
-    /// Says that none is at work.
+    /// Records that no child is running.
     pub(super) fn ended(&self) {
         let _ = self.file.set_len(0);
     }
 
-    /// Waits for git processes that a child left behind when it died (`git worktree add` has
-    /// others do its work), then says since when it had been at work.
+    /// Waits for git processes that a child left running when it died (`git worktree add` starts
+    /// others to do its work), then returns the start time of that child.
     pub(super) fn outlived(&self) -> Option<SystemTime> {
         while processes::that_opened(&self.path).iter().any(processes::Process::is_git) {
             std::thread::sleep(STEP);
@@ -96,7 +98,7 @@ impl Children {
         Orphan::read(&self.file).ok()?.map(|orphan| orphan.since)
     }
 
-    /// A file beside it.
+    /// The path of a file beside this one.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.path.with_file_name(name)
     }
@@ -112,12 +114,12 @@ impl Children {
     }
 }
 
-/// The child a run was killed with.
+/// The child that was running when a run was killed.
 struct Orphan {
-    /// Unknown when we died between starting it and writing it down.
+    /// Unknown if the run was killed between starting the child and recording its id.
     pid: Option<i32>,
     args: String,
-    /// Unknown when we died while we wrote it down: nothing was started.
+    /// Unknown if the run was killed while writing the record: no child was started.
     top: Option<PathBuf>,
     since: SystemTime,
 }
@@ -137,12 +139,12 @@ impl Orphan {
         }))
     }
 
-    /// Itself, or a git that it has started in turn.
+    /// True if the child, or a git process that it started, is still running.
     fn is_at_work(&self, file: &Path) -> bool {
         if !Path::new("/proc/self").exists() || self.pid.is_none() {
             return self.pid.is_none_or(is_running);
         }
-        // Another process may have its number by now.
+        // Another process may have the same id by now.
         let itself = |pid: u32| i32::try_from(pid).is_ok_and(|pid| self.pid == Some(pid));
         let at_work = processes::that_opened(file);
         at_work.iter().any(|process| process.is_git() || itself(process.pid))
@@ -158,14 +160,15 @@ impl Orphan {
 }
 
 impl Git {
-    /// The same repository, whose writing children inherit the lock on `file` and are named in it.
+    /// The same repository, except that its writing children inherit the lock on `file` and are
+    /// recorded in it.
     ///
-    /// A child of an earlier run that is still at work is waited for. One that died takes its
-    /// `index.lock`, and the locks of HEAD, of its branch and of references below `own`, with it,
-    /// and what it left half done is finished or taken back. `say` hears of both.
+    /// Waits for a child of an earlier run that is still running. If a child has died, its
+    /// `index.lock` and its locks of HEAD, of its branch and of references below `own` are removed,
+    /// and its unfinished work is completed or undone. Both are reported to `say`.
     ///
     /// # Errors
-    /// The file cannot be read or locked, a lock cannot be removed.
+    /// The file cannot be read or locked, or a lock cannot be removed.
     pub fn with_children_in(
         &self,
         file: &Path,
@@ -193,7 +196,7 @@ impl Git {
                     std::thread::sleep(STEP);
                 }
                 None => {
-                    // What a hook left behind holds on to the old file.
+                    // A process that a hook left running holds the lock on the old file.
                     std::fs::remove_file(file)
                         .with_context(|| format!("removing {}", file.display()))?;
                     lock = open(file)?;
@@ -204,7 +207,7 @@ impl Git {
         let children = Children { path: file.to_owned(), file: lock, own: own.to_vec() };
         let git = Self { children: Some(Arc::new(children)), ..self.clone() };
         if let Some(orphan) = orphan {
-            // The tree it worked in may be gone.
+            // The working tree of the child may be gone.
             let elsewhere = orphan.top.filter(|top| *top != self.top);
             let there = elsewhere.and_then(|top| git.at(&top).ok());
             locks::remove(there.as_ref().unwrap_or(&git), orphan.since)?;
@@ -217,8 +220,8 @@ impl Git {
     }
 }
 
-/// Does what a writing child would do, in this process: should we die meanwhile, the next run
-/// removes its locks as those of a child.
+/// Does the work of a writing child in this process: if this process is killed meanwhile, the next
+/// run removes its locks like those of a child.
 pub(super) fn as_child<T>(git: &Git, what: &str, run: impl FnOnce() -> T) -> T {
     let children = git.children.as_deref();
     if let Some(children) = children {
@@ -260,18 +263,18 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_childs_locks_go_and_nobody_elses() {
+    fn only_the_locks_of_a_dead_child_are_removed() {
         let repo = Repo::with_commit();
         let (git, file) = (repo.git(), repo.path(".git/child"));
         let lock = repo.path(".git/index.lock");
         std::fs::write(&lock, "").unwrap();
         git.with_children_in(&file, &[], &nobody).unwrap();
-        assert!(lock.exists(), "nobody is named: the lock is somebody else's");
+        assert!(lock.exists(), "no child is recorded: the lock is not ours");
 
         let tag = repo.path(".git/refs/tags/cowork/todo");
         std::fs::create_dir_all(&tag).unwrap();
         let own = ["refs/tags/cowork/todo".to_owned()];
-        // Also when we died before we could write down which process it is.
+        // Also if the run was killed before it could record the process id.
         for pid in ["", "2147483647"] {
             std::fs::write(&file, format!("{pid:10}\ncommit\n")).unwrap();
             std::fs::write(&lock, "").unwrap();
@@ -284,7 +287,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_child_that_outlived_us_is_waited_for_and_what_a_hook_left_is_not() {
+    fn the_next_run_waits_for_a_running_child_but_not_for_a_process_of_a_hook() {
         let repo = Repo::with_commit();
         let file = repo.path(".git/child");
         let alive = |held: &File| {
@@ -309,12 +312,12 @@ mod tests {
         let said = waited.take().concat();
         assert!(said.contains(&format!("git commit (process {pid})")), "{said}");
 
-        // No child runs, and something holds the lock all the same.
+        // No child runs, but another process holds the lock.
         let git = git.unwrap();
         let mut left = alive(&git.children.as_ref().unwrap().file);
         drop(git);
         let git = repo.git().with_children_in(&file, &[], &nobody).unwrap();
-        // The new file is locked as the old one was.
+        // The new file is locked like the old one.
         assert!(open(&file).unwrap().try_lock().is_err());
         drop((git, left.stdin.take()));
         left.wait().unwrap();

@@ -1,5 +1,5 @@
-//! Commits made as the user would make them: `git commit --only` on exactly the given paths, with
-//! hooks, signing, filters and attributes. Which hook refused is read from trace2, not from prose.
+//! Commits made like the user's: `git commit --only` on exactly the given paths, with hooks,
+//! signing, filters and attributes. The hook that refused is read from trace2, not from messages.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,36 +13,36 @@ use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::{commit_here, made, paths, snapshot, special_files, state, status, unfinished};
 
-/// Choices of one commit.
+/// Options of one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitOptions {
-    /// Add `Signed-off-by` (the caller asks `format.signOff` too).
+    /// Add `Signed-off-by` (the caller also checks `format.signOff`).
     pub signoff: bool,
-    /// Refuse (as an error) to make a commit that changes nothing.
+    /// Fail instead of making a commit without changes.
     pub refuse_empty: bool,
 }
 
-/// How a commit went.
+/// The result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
     /// HEAD is this commit.
     Committed(Oid),
-    /// One of the user's hooks said no. Index and HEAD are as before.
+    /// A hook of the user refused the commit. Index and HEAD are unchanged.
     HookRefused {
         /// `pre-commit`, `commit-msg`, …
         hook: String,
-        /// What it printed.
+        /// The hook's output.
         output: String,
     },
 }
 
-/// Commits these paths of the working tree as they are now (new, changed or gone; ignored ones
-/// too) on HEAD, and nothing else: what the user staged stays staged and is not taken.
-/// Paths that are neither tracked nor there are left out; no path gives an empty commit.
-/// The message is taken as it is, less trailing white space.
+/// Commits the current working tree content of these paths (new, changed or deleted; ignored ones
+/// too) on HEAD, and nothing else: what the user staged stays staged and is not committed. Paths
+/// that are neither tracked nor on disk are skipped; without paths, the commit is empty. The
+/// message is used as given, without trailing white space.
 ///
 /// # Errors
-/// Anything but a hook's refusal: a failed signature, an unfinished merge, a full disk.
+/// Any failure other than a hook's refusal: a failed signature, an unfinished merge, a full disk.
 pub fn only<S: AsRef<str>>(
     git: &Git,
     paths: &[S],
@@ -61,7 +61,7 @@ pub fn only<S: AsRef<str>>(
     std::fs::write(&message_file, message).context("writing the commit message")?;
 
     if !new.is_empty() {
-        // Only a promise to add them: a refusal can be taken back without a trace.
+        // Only an intent to add them: after a refusal it can be undone without a trace.
         let add = git.write(["add", "--force", "--intent-to-add"]);
         let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         add.stdin_nul(&new).checked()?;
@@ -89,7 +89,7 @@ pub fn only<S: AsRef<str>>(
     }
     let tip = git.resolve("HEAD")?;
     let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
-    // A hook that met a lock, or was killed, is not asked twice.
+    // A hook that met a lock, or was killed, is not run again.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     let landed =
         |head: &Option<Oid>| -> Result<bool> { Ok(*head != tip && git.resolve("HEAD^1")? == tip) };
@@ -97,7 +97,7 @@ pub fn only<S: AsRef<str>>(
         let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
         let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
         if output.killed() && landed(&git.resolve("HEAD")?)? {
-            // It died after the one update that counts.
+            // Git died after it had moved the branch.
             index_as_committed(git, &paths)?;
         }
         Ok(output)
@@ -121,11 +121,11 @@ pub fn only<S: AsRef<str>>(
     }
 }
 
-/// Gives an unborn branch an empty root commit, without touching index or working tree.
-/// It is signed when commits are; no hook runs, for there is nothing to look at.
+/// Gives an unborn branch an empty root commit, without touching index or working tree. The commit
+/// is signed if commits are signed; no hook runs, because there is nothing to check.
 ///
 /// # Errors
-/// HEAD has a commit already, or git fails.
+/// HEAD already has a commit, or git fails.
 pub fn create_root(git: &Git, message: &str) -> Result<Oid> {
     let tree = made::store_empty_tree(git)?;
     let oid = if state::config_bool(git, "commit.gpgSign")? {
@@ -148,7 +148,7 @@ pub fn create_root(git: &Git, message: &str) -> Result<Oid> {
     Err(update.failure(&output).into())
 }
 
-/// What can be committed of these paths, and which of them the index does not have yet.
+/// The paths that can be committed, and those of them that are not in the index yet.
 fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
     let mut wanted: Vec<String> = paths.iter().map(|p| p.as_ref().to_owned()).collect();
     wanted.sort();
@@ -162,7 +162,7 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
         wanted.into_iter().partition(|path| tracked.contains(path));
     let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();
     rest.retain(|path| !new.contains(path));
-    // Already `git rm`ed: only HEAD knows it.
+    // Already `git rm`ed: only HEAD contains it.
     let removed = in_head(git, &rest)?;
     let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
     Ok(Selection { paths, new })
@@ -177,8 +177,8 @@ fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
     Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
 }
 
-/// `--only` leaves the index with the bytes from before a hook changed them, also of paths that
-/// only the hook added to the commit. What the user had staged of those stays.
+/// `--only` leaves the index with the content from before a hook changed it, also for paths that
+/// only the hook added to the commit. Such a path stays as it is if the user had staged it.
 fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Result<()> {
     if let Some(before) = git.resolve(&format!("{head}^1"))? {
         let mut added = paths::changed(git, &before, head)?;
@@ -194,7 +194,7 @@ fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Re
     index_as_committed(git, &paths)
 }
 
-/// Gives these paths in the index the content they have in HEAD.
+/// Sets these paths in the index to their content in HEAD.
 ///
 /// # Errors
 /// Git cannot write the index.
@@ -206,7 +206,7 @@ pub fn index_as_committed(git: &Git, paths: &[String]) -> Result<()> {
     reset.arg("--pathspec-file-nul").stdin_nul(paths).checked().map(|_| ())
 }
 
-/// Takes the promise to add paths back.
+/// Undoes the intent to add these paths.
 fn forget(git: &Git, new: &[String]) -> Result<()> {
     if !new.is_empty() {
         let forget = git.write(["update-index", "--force-remove", "-z", "--stdin"]);
@@ -215,20 +215,20 @@ fn forget(git: &Git, new: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The same after git was stopped: it may have committed them before.
+/// Like [`forget`], after git was killed: it may have committed some of the paths before.
 fn forget_uncommitted(git: &Git, new: &[String]) -> Result<()> {
     let there = in_head(git, new)?;
     let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();
     forget(git, &gone)
 }
 
-/// Adds what may help when no hook refused.
+/// Adds hints to an error that was not caused by a hook.
 pub(super) fn explain(git: &Git, error: Error) -> Error {
     match state::config_bool(git, "commit.gpgSign") {
         Ok(true) => error
-            .hint("commits are signed here (commit.gpgSign): is the key there, the agent awake?")
+            .hint("commits are signed here (commit.gpgSign): check the key and its agent")
             .hint("try it by hand: git commit --allow-empty -S -m test"),
-        _ => error.hint("git status says what state the repository is in"),
+        _ => error.hint("to see the state of the repository: git status"),
     }
 }
 
@@ -285,13 +285,13 @@ impl Hooks {
         Ok(Self { exits })
     }
 
-    /// The last hook that did not exit with 0.
+    /// The last hook that exited with an error.
     pub(super) fn refusing(self) -> Option<String> {
         self.exits.into_iter().rev().find(|(_, code)| *code != 0).map(|(name, _)| name)
     }
 }
 
-/// What a hook printed: git sends it to standard error.
+/// The output of a hook: git sends it to standard error.
 pub(super) fn said(output: &Output) -> String {
     let mut text = output.text();
     text.push_str(&output.stderr);
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// What the last commit changed.
+    /// The files that the last commit changed.
     fn changed(repo: &Repo) -> String {
         repo.run(&["show", "--format=", "--name-status", "-z", "HEAD"]).replace('\0', " ")
     }
@@ -397,7 +397,7 @@ mod tests {
         repo.file("README.md", "unformatted");
         committed(&repo, &["README.md"]);
         assert_eq!(repo.run(&["show", "HEAD:README.md"]), "formatted");
-        // A hook that leaves a process behind does not make us wait for it.
+        // A process that a hook leaves running does not delay the commit.
         repo.script(".husky/_/pre-commit", "sleep 30 & echo $! > .git/left");
         let begin = std::time::Instant::now();
         committed(&repo, &[]);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn other_failures_are_errors_with_a_way_on() {
+    fn other_failures_are_errors_with_hints() {
         let repo = Repo::with_commit();
         repo.hook("pre-commit", "true");
         repo.run(&["config", "commit.gpgSign", "true"]);

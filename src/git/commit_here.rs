@@ -1,7 +1,7 @@
-//! `git commit --only` in process, where nothing of the user's has a say in it: no hook, no signature,
-//! no filter, no other kind of index than libgit2 writes. Objects, index, reference and logs come out as
-//! git leaves them, and in the same order: the index is locked and written, the branch moves, the index
-//! is put in its place.
+//! `git commit --only` in process, if nothing of the user's affects it: no hook, no signature, no
+//! filter, no index format that libgit2 does not write. Objects, index, reference and reflogs are
+//! what git would write, and in the same order: the index is locked and written, the branch moves,
+//! the new index replaces the old one.
 
 use std::fs::Metadata;
 
@@ -26,7 +26,7 @@ const HOOKS: [&str; 6] = [
     "reference-transaction",
 ];
 
-/// Settings with which a commit, or the index it writes, is another one.
+/// Settings that change a commit or the index that it writes.
 const ON: [&str; 7] = [
     "commit.gpgsign",
     "core.ignorecase",
@@ -37,24 +37,24 @@ const ON: [&str; 7] = [
     "feature.manyfiles",
 ];
 
-/// Files in the git directory that a commit takes away.
+/// Files in the git directory that a commit deletes.
 const LEFT_BY_OTHERS: [&str; 3] = ["SQUASH_MSG", "MERGE_MSG", "AUTO_MERGE"];
 
-/// A commit that no reference names yet.
+/// A commit that no reference points to yet.
 struct Made {
     commit: Oid,
-    /// What the index is to say of its paths.
+    /// The new index entries of its paths.
     entries: Vec<(String, Entry)>,
-    /// What the logs are to say.
+    /// The message for the reflogs.
     reason: String,
     who: Signature<'static>,
 }
 
-/// Commits these paths, of which git could commit each; `None` where it is git that must do so, and
-/// nothing has changed.
+/// Commits these paths, each of which git could commit; `None`, with nothing changed, if git has to
+/// make the commit.
 ///
 /// # Errors
-/// The commit is made, and the index cannot be brought up to it.
+/// The commit is made, but the index cannot be updated to match it.
 pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Option<Oid>> {
     let Ok(Head::Branch { name: branch, oid: tip }) = git.head() else { return Ok(None) };
     if !commits_here(git) || !may_be_indexed_here(git, paths) {
@@ -71,9 +71,9 @@ pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Optio
     Ok(Some(made.commit))
 }
 
-/// The objects of a commit of these paths on `tip`.
+/// Writes the objects of a commit of these paths on `tip`.
 fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Made> {
-    // Before they are read: what is written later has a later time.
+    // Metadata is read before content: a later write has a later time.
     let seen = |meta: &Metadata| meta.is_dir() || state::is_recorded(meta);
     let files = paths.iter().map(|path| (path.as_str(), state::lies_at(git, path).filter(seen)));
     let files: Vec<(&str, Option<Metadata>)> = files.collect();
@@ -101,7 +101,7 @@ fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Ma
     Some(Made { commit, entries, reason, who: move_ref::log_signature(git)? })
 }
 
-/// Moves the branch to a commit, and lets the index follow; false where nothing has changed.
+/// Moves the branch to a commit and updates the index; false if nothing has changed.
 fn land(git: &Git, branch: &RefName, tip: &Oid, made: &Made) -> Result<bool> {
     let next = match made.entries.as_slice() {
         [] => None,
@@ -123,7 +123,7 @@ fn land(git: &Git, branch: &RefName, tip: &Oid, made: &Made) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a commit of plain files is nobody else's affair here.
+/// True if no hook, setting or operation in progress affects a commit of plain files here.
 fn commits_here(git: &Git) -> bool {
     let plain = |all: &Configuration| {
         let on = |key| all.value(key).is_some_and(|value| as_bool(value) != Some(false));
@@ -138,7 +138,8 @@ fn commits_here(git: &Git) -> bool {
         && !LEFT_BY_OTHERS.iter().any(|name| git.git_dir.join(name).exists())
 }
 
-/// Whether none of these is marked, or a submodule's.
+/// True if the index has no submodules, and none of these paths is marked (skip-worktree,
+/// assume-unchanged).
 fn may_be_indexed_here(git: &Git, paths: &[String]) -> bool {
     let Ok(facts) = index::facts(git) else { return false };
     let Some(more) = facts.more.as_ref() else { return false };
@@ -156,7 +157,7 @@ mod tests {
 
     const MESSAGE: &str = "\n\ncoding: x  \n\n\nTrailer: y\n# no comment\n\n";
 
-    /// Every way a path can lie between HEAD, index and disk.
+    /// Paths in every combination of states in HEAD, index and working tree.
     fn prepared() -> Repo {
         let repo = Repo::with_commit();
         for name in ["old", "gone", "staged-away", "kept", "d/x"] {
@@ -207,7 +208,8 @@ mod tests {
         (here, repo.head())
     }
 
-    /// All that git shows of it, less ids that differ with the time of the commits before.
+    /// Everything git shows about the commit, except ids that depend on the times of earlier
+    /// commits.
     fn shown(repo: &Repo) -> Vec<String> {
         let log = |name: &str| {
             let text = std::fs::read_to_string(repo.path(".git/logs").join(name)).unwrap();
@@ -232,7 +234,7 @@ mod tests {
             assert!(commit(&ours, paths, &[]).0.is_some(), "{paths:?}");
             assert!(commit(&gits, paths, &[("core.fsync", "none")]).0.is_none());
             assert_eq!(shown(&ours), shown(&gits), "{paths:?}");
-            // The user's next commit finds what was staged.
+            // The user's next commit contains what was staged.
             for repo in [&ours, &gits] {
                 repo.run(&["commit", "-q", "-m", "users"]);
             }
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_has_a_say_in_is_left_to_git() {
+    fn commits_that_hooks_or_settings_affect_are_left_to_git() {
         for (key, value) in [
             ("commit.gpgSign", "true"),
             ("core.ignoreCase", "true"),
@@ -298,7 +300,7 @@ mod tests {
         );
     }
 
-    /// As when the program is killed at the worst moment: the branch has moved, the index has not.
+    /// As if git-cowork was killed at the worst moment: the branch has moved, the index has not.
     #[test]
     fn a_commit_that_was_killed_half_done_is_finished_by_the_next_run() {
         let repo = Repo::with_commit();
@@ -323,7 +325,7 @@ mod tests {
         });
         assert!(killed.is_err() && repo.path(".git/index.lock").exists());
         drop(git);
-        // What `as_child` had noted.
+        // The record that `as_child` had written.
         let since = serde_json::to_string(&std::time::SystemTime::UNIX_EPOCH).unwrap();
         let top = repo.path("").canonicalize().unwrap();
         let note = format!(r#"{{"args":"commit","top":{:?},"since":{since}}}"#, top.display());
@@ -336,10 +338,10 @@ mod tests {
         assert_eq!(repo.head(), made.commit);
     }
 
-    /// A file that changes in the second in which it was indexed, without another size.
+    /// A file that changes in the same second in which it was indexed, and keeps its size.
     #[cfg(unix)]
     #[test]
-    fn a_change_that_hides_behind_its_time_is_seen_after_the_next_index() {
+    fn a_change_with_the_same_size_and_time_is_seen_after_the_next_index() {
         use std::time::{Duration, SystemTime};
         let repo = Repo::with_commit();
         let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);

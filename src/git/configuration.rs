@@ -1,5 +1,5 @@
-//! Git's configuration, listed by one child and kept as long as no file that it was read from, or
-//! could be read from, has changed: a process for every key would cost more than what is asked.
+//! Git's configuration, listed by one child and cached until a file that it was read from, or could
+//! be read from, changes: a process for every key would be too slow.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,28 +14,28 @@ use super::output::{lossy, path_buf};
 use super::shared::Shared;
 use crate::moment::Moment;
 
-/// How much older than now the clock of a file system may say that a file is that was just written.
+/// How old a file that was just written may appear, by the coarse clock of a file system.
 const COARSE_CLOCK: Duration = Duration::from_millis(50);
 
-/// What one child has listed, for all that ask, and when its files were looked at last; nothing before
-/// the first.
+/// The cached configuration, shared by all users of a repository, and the time at which its files
+/// were last checked; empty before the first listing.
 pub(super) type Kept = Shared<Mutex<Option<(Moment, Arc<Configuration>)>>>;
 
 /// All settings in the order git reads them.
 pub(super) struct Configuration {
     settings: Vec<Setting>,
-    /// How each file was that this was read from, or that was not there.
+    /// The state of each file that was read, or that could be read and did not exist.
     files: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
 struct Setting {
-    /// `file:PATH`, from the top where it is relative, `command line:`.
+    /// `file:PATH`, with a relative path counted from the top, or `command line:`.
     origin: Vec<u8>,
     key: String,
     value: Option<String>,
 }
 
-/// What changes when a file is written or replaced.
+/// Metadata that changes when a file is written or replaced.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     len: u64,
@@ -45,7 +45,7 @@ struct Stamp {
 }
 
 impl Git {
-    /// The configuration as it is now.
+    /// The current configuration.
     ///
     /// # Errors
     /// A configuration file is broken.
@@ -66,7 +66,7 @@ impl Git {
 }
 
 impl Configuration {
-    /// Reads it; false where it has just been written, so that a later change may not be seen.
+    /// Reads it; false if a file has just been written, so that a later change may go unnoticed.
     fn read(git: &Git) -> Result<(Self, bool)> {
         let begin = SystemTime::now();
         let mut files: BTreeMap<PathBuf, Option<Stamp>> =
@@ -74,7 +74,7 @@ impl Configuration {
         let list = git.read(["config", "--list", "--null", "--show-origin"]);
         let output = list.output()?;
         if !output.success() {
-            // What is first asked in a repository that git refuses.
+            // Usually the first command in a repository: report it if git refuses the repository.
             locate::asked(&git.top, &git.env, CallersGitDir::Ignored)?;
             return Err(list.failure(&output).into());
         }
@@ -106,19 +106,19 @@ impl Configuration {
         self.files.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
     }
 
-    /// Every key as git normalises it, with its value where it has one.
+    /// Every key as git normalizes it, with its value if it has one.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.settings.iter().map(|setting| (setting.key.as_str(), setting.value.as_deref()))
     }
 
-    /// The value of a key that is written as git normalises it: the last one. `None` inside for a
-    /// key without `=`.
+    /// The last value of a key, which is given as git normalizes it. `Some(None)` for a key without
+    /// `=`.
     pub(super) fn value(&self, key: &str) -> Option<Option<&str>> {
         let found = self.settings.iter().rev().find(|setting| setting.key == key);
         found.map(|setting| setting.value.as_deref())
     }
 
-    /// The files that say anything; from the top where they are relative.
+    /// The files that contain settings; relative paths are counted from the top.
     pub(super) fn origins(&self) -> impl Iterator<Item = PathBuf> {
         self.settings.iter().filter_map(|setting| origin(&setting.origin))
     }
@@ -138,7 +138,7 @@ impl Stamp {
     }
 }
 
-/// Where git looks for settings, and for the branch that `includeIf` asks for.
+/// The files in which git looks for settings, and for the branch that `includeIf` compares.
 fn usual_files(git: &Git) -> Vec<PathBuf> {
     let mut files = vec![
         git.common_dir.join("config"),
@@ -158,7 +158,7 @@ fn usual_files(git: &Git) -> Vec<PathBuf> {
     files
 }
 
-/// The file a setting comes from, and the one it includes, which need not be there.
+/// The file of a setting, and the file that it includes, which need not exist.
 fn files_of(git: &Git, setting: &Setting) -> impl Iterator<Item = PathBuf> {
     let from = origin(&setting.origin).map(|path| git.top.join(path));
     let includes = setting.key == "include.path"
@@ -177,7 +177,7 @@ fn origin(text: &[u8]) -> Option<PathBuf> {
     text.strip_prefix(b"file:").map(path_buf)
 }
 
-/// A key as git normalises it: section and variable in lower case. `None` for what is no key.
+/// A key as git normalizes it: section and variable in lower case. `None` if it is not a key.
 pub(super) fn normal(key: &str) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
     let (of, variable) = rest.rsplit_once('.').map_or((None, rest), |(of, v)| (Some(of), v));
@@ -193,7 +193,7 @@ pub(super) fn normal(key: &str) -> Option<String> {
     })
 }
 
-/// A value as a truth value, by git's rules; `None` where it is none.
+/// A value as a boolean, by git's rules; `None` if it is not a boolean.
 pub(super) fn as_bool(value: Option<&str>) -> Option<bool> {
     let Some(value) = value else { return Some(true) };
     match value.to_ascii_lowercase().as_str() {
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::git::{settings, state};
 
-    /// Asks the kept configuration and git the same.
+    /// Compares the cached value of a key with git's own output.
     fn compared(git: &Git, key: &str) -> Option<String> {
         let ask = git.read(["config", "--null", "--get", key]).output().unwrap();
         let said = ask.success().then(|| ask.text().trim_end_matches('\0').to_owned());
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(compared(&git, "X.Y").as_deref(), Some("one"));
         repo.run(&["config", "x.y", "two"]);
         assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));
-        // Not there yet when it is named, then made, then changed.
+        // Named before it exists, then created, then changed.
         repo.run(&["config", "include.path", "../of-tree"]);
         repo.run(&["config", "includeIf.onbranch:side.path", "of-branch"]);
         assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));

@@ -1,4 +1,4 @@
-//! Differences as text for people, and whether two blobs say the same but for white space.
+//! Differences as text for people, and a comparison of two blobs that ignores white space.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::error::Error;
 /// How a difference is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffStyle {
-    /// One line for each file, with a sum.
+    /// One line for each file, with a total.
     Stat,
     /// Hunks.
     Patch,
     /// A letter and a path for each file.
     NameStatus,
-    /// Lines added and removed in each file; a dash each where it is binary.
+    /// Lines added and removed in each file; two dashes if it is binary.
     Counts,
 }
 
@@ -33,8 +33,9 @@ impl DiffStyle {
     }
 }
 
-/// The difference of two commits or trees; no path means all. With `color` as the user wants a
-/// difference that is paged (`color.diff`, `color.pager`), and where `TERM` is no dumb one.
+/// The difference between two commits or trees; without paths, the difference of all files. With
+/// `color`, it is colored if the user wants color in paged diffs (`color.diff`, `color.pager`) and
+/// `TERM` is not `dumb`.
 ///
 /// # Errors
 /// Git fails.
@@ -61,8 +62,8 @@ pub fn text<S: AsRef<str>>(
     chunks(paths).into_iter().map(one).collect()
 }
 
-/// The difference of two files wherever they lie, without headers, whatever attributes say of
-/// them; a file that is not there is empty.
+/// The difference between two files anywhere on disk, without headers and regardless of attributes;
+/// a missing file is treated as empty.
 ///
 /// # Errors
 /// Git fails.
@@ -84,7 +85,7 @@ pub fn files(git: &Git, from: &Path, to: &Path) -> Result<String> {
     }
 }
 
-/// Whether two blobs differ in more than white space.
+/// True if two blobs differ in more than white space.
 ///
 /// # Errors
 /// One of them is missing.

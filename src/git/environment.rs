@@ -1,11 +1,11 @@
-//! The environment that git's children get. What is answered without a process has to be what git
-//! would have answered, and variables decide that, too.
+//! The environment of git's children. Code that does without a git process must give git's result,
+//! which depends on these variables as well.
 
 use std::ffi::OsString;
 
 use super::Git;
 
-/// The variable of this name: the last of those given to children, else the one we were started with.
+/// The variable of this name: the last one set for children, otherwise the one of this process.
 pub(super) fn variable(given: &[(OsString, OsString)], name: &str) -> Option<OsString> {
     let own = given.iter().rev().find(|(key, _)| key == name);
     own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))

@@ -1,4 +1,4 @@
-//! The choice between the two readers, and the tests both must pass: each is the other's oracle.
+//! Chooses between the two readers, and tests both: each is compared with the other.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,15 +10,15 @@ use super::reader::{Commit, Object, Part, Reader, TreeChange, TreeEntry};
 use super::shared::Shared;
 use super::{Git, Oid};
 
-/// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
-/// not fetched yet.
+/// Uses libgit2 if it can read the repository, otherwise git: for sha256, reftable, and objects
+/// that a partial clone has not fetched yet.
 pub(super) struct Fallback {
     git: Git,
     sure: Binary,
 }
 
-/// The repository as libgit2 has opened it, once for all that ask; `None` inside where it cannot.
-/// What other processes write meanwhile it finds by itself.
+/// The repository opened by libgit2, once for all users; the inner `None` means that libgit2 cannot
+/// open it. libgit2 notices by itself what other processes write later.
 pub(super) type Opened = Shared<Mutex<Option<Option<Libgit2>>>>;
 
 impl Fallback {
@@ -35,7 +35,7 @@ impl Fallback {
 }
 
 impl Git {
-    /// What libgit2 answers; `None` where it cannot.
+    /// The result of libgit2; `None` if it cannot read this repository or fails.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = opened.get_or_insert_with(|| {
@@ -47,13 +47,13 @@ impl Git {
     }
 }
 
-/// Whether libgit2 can read this repository, and the parents of commits are those that their objects
-/// name: no commit is left out or replaced.
+/// True if libgit2 can read this repository and the parents of every commit are those named in its
+/// object: no commit is cut off (shallow) or replaced.
 pub fn is_history_as_written(git: &Git) -> bool {
     git.in_process(|fast| Ok(!fast.is_shallow)).unwrap_or(false)
 }
 
-/// Whether libgit2 can read this repository.
+/// True if libgit2 can read this repository.
 pub fn is_read_in_process(git: &Git) -> bool {
     git.in_process(|_| Ok(())).is_some()
 }
@@ -199,7 +199,7 @@ mod tests {
             let tree = snapshot::tree_of(&repo.git(), "HEAD").unwrap().unwrap();
             for (name, reader) in readers(&repo) {
                 let part = |oid: &Oid, part| match reader.part(oid, part) {
-                    // What it cannot say, the binary is asked.
+                    // If libgit2 fails, the binary is used.
                     Err(_) if name == "libgit2" => None,
                     found => found.unwrap(),
                 };
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opened_sees_what_comes_after() {
+    fn an_open_repository_sees_later_changes() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let reader = git.reader();
@@ -334,7 +334,7 @@ mod tests {
                         ("refs/heads/a b", false),
                     ] {
                         let found = match ask.reference(name) {
-                            // What it cannot say, the binary is asked.
+                            // If libgit2 fails, the binary is used.
                             Err(_) if reader == "libgit2" => None,
                             found => found.unwrap(),
                         };
@@ -348,9 +348,9 @@ mod tests {
         }
     }
 
-    /// Replaced, grafted and cut histories are what git says, whoever reads them.
+    /// For replaced, grafted and shallow histories, every reader returns what git reports.
     #[test]
-    fn history_that_is_not_what_the_objects_say() {
+    fn history_that_differs_from_the_commit_objects() {
         let told = |git: &Git, fast: bool| {
             assert_eq!(Libgit2::open(git).is_ok(), fast);
             let tip = git.head().unwrap().oid().unwrap().clone();

@@ -1,5 +1,5 @@
-//! The files of a commit and their bytes, many at once. Nothing is fetched for it: what a partial
-//! clone does not have is left out.
+//! The files of a commit and their content, many at once. Nothing is fetched: content that a
+//! partial clone does not have is left out.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use super::output::lossy;
 use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _};
 use crate::error::Error;
 
-/// Bytes of blobs that one child is asked for.
+/// Bytes of blobs requested from one child.
 const AT_ONCE: u64 = 2 * 1024 * 1024;
 
 /// A regular file of a commit.
@@ -18,18 +18,18 @@ const AT_ONCE: u64 = 2 * 1024 * 1024;
 pub struct TreeFile {
     /// From the top, with `/`. Undecodable bytes are replaced.
     pub path: String,
-    /// Its content.
+    /// The id of its content.
     pub blob: Oid,
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
 }
 
-/// Tells path and content of each regular file of a commit or tree, in git's order and one at a
-/// time, while `visit` wants more: no links, no submodules. Whether the content is here nobody
-/// looks; undecodable bytes of a path are replaced. `visit` may not ask this repository.
+/// Calls `visit` with the path and blob of each regular file of a commit or tree (no links, no
+/// submodules), in git's order, until it returns `Break`. Does not check that the content is
+/// available; undecodable bytes of a path are replaced. `visit` must not read this repository.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn each(
     git: &Git,
     commit: &Oid,
@@ -47,12 +47,13 @@ pub fn each(
     if here.is_some() || over {
         return Ok(());
     }
-    // What was told is not told again.
+    // Skip the files that were already passed to `visit`.
     let mut known = told;
     let list = without_fetching(git, &["ls-tree", "-r", "-z", "--full-tree"]);
     list.arg(commit.as_str()).each_nul(&mut |line| {
         let line = lossy(line);
-        let broken = || Error::repository(format!("git ls-tree said {line:?}"));
+        let broken =
+            || Error::repository(format!("git ls-tree printed unexpected output: {line:?}"));
         let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
         let [mode, _, blob] = meta.split(' ').collect::<Vec<_>>()[..] else {
             return Err(broken().into());
@@ -68,11 +69,11 @@ pub fn each(
     })
 }
 
-/// The regular files of a commit at these paths, sorted by path: no links, no submodules, and none
-/// whose content is not here.
+/// The regular files of a commit at these paths, sorted by path: no links, no submodules, and no
+/// file whose content is missing here.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<TreeFile>> {
     let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     paths.sort_unstable();
@@ -99,7 +100,7 @@ pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<Tre
     Ok(found)
 }
 
-/// The bytes of these blobs, in their order, with one process at most; `None` for what is not here.
+/// The bytes of these blobs, in their order, with at most one process; `None` for a missing blob.
 ///
 /// # Errors
 /// Git fails.
@@ -127,7 +128,8 @@ pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
             found.push(None);
             continue;
         };
-        let broken = || Error::repository(format!("git cat-file said {header:?}"));
+        let broken =
+            || Error::repository(format!("git cat-file printed unexpected output: {header:?}"));
         let size: usize = size.parse().map_err(|_| broken())?;
         let bytes = rest.get(..size).ok_or_else(broken)?;
         found.push((kind == "blob").then(|| bytes.to_vec()));
@@ -136,9 +138,9 @@ pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
     Ok(found)
 }
 
-/// The bytes of these blobs one after the other, in their order, while `visit` wants more; `None`
-/// for what is not here, is no blob or has more bytes than `most`. Nothing is fetched, and few
-/// of them are in memory at once.
+/// Calls `visit` with the bytes of each of these blobs, in their order, until it returns `Break`;
+/// `None` for an object that is missing, is not a blob or has more than `most` bytes. Nothing is
+/// fetched, and only few blobs are in memory at once.
 ///
 /// # Errors
 /// Git fails, or `visit` does.
@@ -194,11 +196,11 @@ fn each_blob_by_git(
 }
 
 fn without_fetching<'a>(git: &'a Git, args: &[&str]) -> Cmd<'a> {
-    // Older gits do not know it, and fetch.
+    // Older versions of git ignore this variable, and fetch.
     git.read(args).env("GIT_NO_LAZY_FETCH", "1")
 }
 
-/// The size in a line of `cat-file --batch-check`, where it is a blob of at most so many bytes.
+/// The size in a line of `cat-file --batch-check`, if it is a blob of at most `most` bytes.
 fn small(most: u64) -> impl Fn(&str) -> Option<u64> {
     move |line| {
         let (_, rest) = line.split_once(' ')?;
@@ -206,17 +208,18 @@ fn small(most: u64) -> impl Fn(&str) -> Option<u64> {
     }
 }
 
-/// What `ls-tree -z -l` says: `<mode> SP <type> SP <id> SP+ <size> TAB <path>`.
+/// Parses the output of `ls-tree -z -l`: `<mode> SP <type> SP <id> SP+ <size> TAB <path>`.
 fn files(output: &[u8]) -> Result<Vec<TreeFile>> {
     let mut files = Vec::new();
     for line in output.split(|&b| b == 0).filter(|line| !line.is_empty()) {
         let line = lossy(line);
-        let broken = || Error::repository(format!("git ls-tree said {line:?}"));
+        let broken =
+            || Error::repository(format!("git ls-tree printed unexpected output: {line:?}"));
         let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
         let [mode, _, blob, size] = meta.split_ascii_whitespace().collect::<Vec<_>>()[..] else {
             return Err(broken().into());
         };
-        // The size of what is not here is no number.
+        // The size of a missing blob is not a number.
         if let (true, Ok(size)) = (mode.starts_with("100"), size.parse()) {
             files.push(TreeFile { path: path.to_owned(), blob: blob.parse()?, size });
         }
@@ -256,9 +259,9 @@ mod tests {
         assert_eq!(bytes, [Some(b"two\nlines\n".to_vec()), None, Some(Vec::new()), None]);
         assert_eq!(contents(&git, &[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
     }
-    /// Of two readers each is the other's oracle.
+    /// The two readers are compared with each other.
     #[test]
-    fn files_and_contents_come_one_at_a_time_whoever_reads_them() {
+    fn both_readers_visit_files_and_contents_one_at_a_time() {
         for format in [&[][..], &["--object-format=sha256"]] {
             let repo = Repo::with_commit_in(format);
             for path in ["a/b", "a.c", "a-b/c/d", "z"] {
@@ -300,7 +303,7 @@ mod tests {
                 }
                 contents
             };
-            // README.md, a-b/c/d, nothing, a.c, a/b, big: at the end of what is wanted.
+            // README.md, a-b/c/d, a missing blob, a.c, a/b, big: `add` stops at the last.
             let sizes = [Some(8), Some(7), None, Some(3), Some(3), None];
             let expected: Vec<_> = sizes.into_iter().enumerate().collect();
             assert_eq!(contents(0), expected);

@@ -1,6 +1,6 @@
-//! What branches have gained since a time: one walk for all of them, which tells of each commit from
-//! which of them it is reached. Newest first, and no further back than asked: the commits of a base
-//! branch are read once for any number of sessions that may be merged there.
+//! The commits that branches gained since a time. One walk for all branches finds which of them
+//! reach each commit. It goes from newest to oldest, and no further back than requested: the
+//! commits of a base branch are read once for any number of sessions that may be merged there.
 
 use std::collections::{BinaryHeap, HashMap};
 
@@ -12,48 +12,48 @@ use super::object_text::CommitText;
 use super::output::lossy;
 use super::{Git, Oid};
 
-/// How many commits in a row may be too old before what lies behind them is not looked at. One that
-/// was made on a machine whose clock is wrong hides nothing.
+/// A path of the walk ends after more than this many too old commits in a row. A single commit from
+/// a machine with a wrong clock hides nothing.
 const OLD_IN_A_ROW: u8 = 16;
 
-/// Which commits a walk has met, and from where.
+/// The commits that a walk has visited, and the tips from which it reached them.
 #[derive(Debug, Default)]
 pub struct Gained(HashMap<Key, Met>);
 
 impl Gained {
-    /// The marks of the tips this commit was reached from; 0 where it was not met.
+    /// The marks of the tips that reach this commit; 0 if the walk did not visit it.
     pub fn marks_of(&self, commit: &Oid) -> u64 {
         self.0.get(&key(commit)).map_or(0, |met| met.marks)
     }
 }
 
-/// The bytes of an object id; those of the shorter kind end in zeros.
+/// The bytes of an object id; SHA-1 ids are padded with zeros.
 type Key = [u8; 32];
 
 #[derive(Clone, Copy, Debug)]
 struct Met {
     marks: u64,
-    /// How many too old ones in a row lead here, itself counted.
+    /// The number of too old commits in a row on the way here, including this one.
     old: u8,
 }
 
-/// What a walk needs to know of a commit.
+/// The parts of a commit that a walk needs.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     time: i64,
     parents: Vec<Key>,
-    /// Only where it has the word in it.
+    /// Only if it contains the word.
     message: Option<String>,
 }
 
-/// Where commits come from; `None` for one that is not there.
+/// A source of commits; `None` for a commit that is missing.
 trait Source {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
 }
 
-/// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
-/// told of those whose message has `word` in it, in capitals or not: id, time of the commit, and
-/// message.
+/// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). Calls
+/// `see` with id, commit time and message of each commit whose message contains `word`, ignoring
+/// case.
 ///
 /// # Errors
 /// A tip is missing, or git fails.
@@ -67,7 +67,7 @@ pub fn find(
     let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
     let digits = first.as_str().len();
     let mut told = Vec::new();
-    // Libgit2 knows neither of what may stand in for a commit's parents.
+    // Commit objects do not show parents that grafts, shallow clones or replacements change.
     let plain = !git.common_dir().join("info/grafts").exists()
         && !git.common_dir().join("shallow").exists()
         && git.refs(&["refs/replace/"])?.is_empty();
@@ -134,7 +134,7 @@ fn walk(
     Ok(Gained(met))
 }
 
-/// Reads the objects themselves.
+/// Reads the commit objects themselves.
 struct InProcess<'a> {
     opened: &'a Libgit2,
     word: Vec<u8>,
@@ -147,7 +147,7 @@ impl Source for InProcess<'_> {
     }
 }
 
-/// What a commit object says.
+/// Parses a commit object.
 fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
     let commit = CommitText::of(text)?;
     let parents: Result<_> = commit.parents().map(|id| Ok(key(&id?))).collect();
@@ -156,7 +156,7 @@ fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
     Ok(Seen { time: commit.committed(), parents: parents?, message })
 }
 
-/// Whether a text has a word in it that is given in small letters.
+/// True if a text contains a word, ignoring case; the word is given in lower case.
 fn has(text: &[u8], word: &[u8]) -> bool {
     let Some((&first, _)) = word.split_first() else { return true };
     let mut places = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
@@ -165,8 +165,8 @@ fn has(text: &[u8], word: &[u8]) -> bool {
     })
 }
 
-/// What git itself says, in two answers for all. Not only of what is young enough: git leaves out a
-/// tip whose clock was wrong, and with it all that is behind it.
+/// The history reported by git, with two `git log` calls. They are not limited by time: git would
+/// leave out a tip with a wrong clock, and everything behind it.
 struct Asked(HashMap<Key, Seen>);
 
 impl Asked {
@@ -178,7 +178,7 @@ impl Asked {
         for line in list.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
             let line = lossy(line);
             let mut words = line.split_whitespace();
-            let commit = words.next().context("git log said nothing")?.parse()?;
+            let commit = words.next().context("git log printed nothing")?.parse()?;
             let time = words.next().and_then(|time| time.parse().ok()).unwrap_or(0);
             let parents: Result<_> = words.map(|parent| Ok(key(&parent.parse()?))).collect();
             commits.insert(key(&commit), Seen { time, parents: parents?, message: None });
@@ -188,7 +188,8 @@ impl Asked {
         let log = log.arg(format!("--grep={word}")).stdin(input).checked()?;
         for record in log.stdout.split(|&b| b == 0).filter(|record| !record.is_empty()) {
             let record = lossy(record);
-            let (commit, message) = record.split_once('\n').context("git log said no message")?;
+            let (commit, message) =
+                record.split_once('\n').context("git log printed no message")?;
             if let Some(seen) = commits.get_mut(&key(&commit.parse()?)) {
                 seen.message = Some(message.trim_matches('\n').to_owned());
             }
@@ -225,7 +226,7 @@ mod tests {
 
     const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
 
-    /// A commit of this time (Unix seconds) on what is checked out.
+    /// Makes a commit with this time (Unix seconds) on the current branch.
     fn at(repo: &Repo, time: i64, message: &str) -> Oid {
         repo.git()
             .with_env(vec![("GIT_COMMITTER_DATE".into(), format!("@{time} +0000").into())])
@@ -235,21 +236,21 @@ mod tests {
         repo.head()
     }
 
-    /// What git says: which of the tips reach the commit.
+    /// The result of git: the marks of the tips that reach the commit.
     fn slow(git: &Git, tips: &[(Oid, u64)], commit: &Oid) -> u64 {
         let reached = tips.iter().filter(|(tip, _)| refs::is_ancestor(git, commit, tip).unwrap());
         reached.fold(0, |marks, (_, mark)| marks | mark)
     }
 
     #[test]
-    fn a_walk_tells_from_where_a_commit_is_reached() {
+    fn a_walk_finds_the_tips_that_reach_each_commit() {
         for options in FORMATS {
             let repo = Repo::with_commit_in(options);
             let git = repo.git();
             let first = at(&repo, 2_000_000_000, "first\n\nCowork-Session-Id: 0");
             let second = at(&repo, 2_000_000_100, "second\n\ncowork-session-ID: 1");
             repo.run(&["checkout", "-q", "-b", "side", first.as_str()]);
-            // Younger than what it is merged by.
+            // Newer than the commit that merges it.
             let side = at(&repo, 2_000_009_000, "side\n\nCowork-Session-Id: 2\n");
             repo.run(&["checkout", "-q", "-b", "other", first.as_str()]);
             let other = at(&repo, 2_000_000_300, "other");
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_that_git_replaces_are_those_that_count() {
+    fn replaced_and_grafted_parents_are_followed() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let first = repo.head();

@@ -1,6 +1,6 @@
-//! Files whose changes `git status` does not list, because their index entries say so
-//! (`git update-index --skip-worktree`, `--assume-unchanged`, `core.ignoreStat`). Some git commands
-//! write over them without a word: to us they are uncommitted like any other.
+//! Files whose changes `git status` does not list because of flags in their index entries (`git
+//! update-index --skip-worktree`, `--assume-unchanged`, `core.ignoreStat`). Some git commands
+//! overwrite them silently; git-cowork treats them as uncommitted changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +15,18 @@ use crate::git::{index, state};
 /// Why `git status` does not list a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hidden {
-    /// `--skip-worktree`: no commit takes the file either.
+    /// `--skip-worktree`: commits do not include the file either.
     Skipped,
     /// `--assume-unchanged`.
     Assumed,
 }
 
-/// Git takes off one of the two at a time; an entry may have both.
+/// Git removes only one of the two flags at a time; an entry may have both.
 const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
 
-/// Files on the disk that `git status` does not list and that are not what the index has, of
-/// these files and folders; of all, when none is given. Marked files that are not there (a sparse
-/// checkout) cost next to nothing.
+/// Files on disk that differ from the index and that `git status` does not list, among these files
+/// and folders; among all if none is given. Marked files that are missing (a sparse checkout) cost
+/// next to nothing.
 ///
 /// # Errors
 /// Git fails.
@@ -44,7 +44,7 @@ pub(super) fn edits<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusE
     Ok(found)
 }
 
-/// Files on the disk that no commit takes as long as they are marked, changed or not.
+/// Files on disk that commits do not include as long as they are marked, changed or not.
 ///
 /// # Errors
 /// Git fails.
@@ -55,7 +55,7 @@ pub fn skipped_files(git: &Git) -> Result<Vec<String>> {
     Ok(skipped.map(|(path, _)| path.to_owned()).collect())
 }
 
-/// Whether any file in this folder is marked, there or not.
+/// True if any file in this folder is marked, on disk or not.
 ///
 /// # Errors
 /// Git fails.
@@ -64,7 +64,7 @@ pub fn marks_below(git: &Git, folder: &str) -> Result<bool> {
     Ok(index::facts(git)?.marked.iter().any(|(path, _)| below(path)))
 }
 
-/// Takes the marks off these files: git lists their changes again, and commits take them.
+/// Removes the marks of these files: git lists their changes again, and commits include them.
 ///
 /// # Errors
 /// Git fails.
@@ -82,7 +82,7 @@ pub fn unmark(git: &Git, paths: &[String]) -> Result<()> {
     })
 }
 
-/// The marked files that are on the disk, of these files and folders; of all, when none is given.
+/// The marked files on disk, among these files and folders; among all if none is given.
 fn marked_there<'a, S: AsRef<str>>(
     git: &Git,
     marked: &'a Marked,
@@ -106,7 +106,7 @@ fn marked_there<'a, S: AsRef<str>>(
     there
 }
 
-/// What `git status` would say of these files if nothing were marked.
+/// The result of `git status` for these files if nothing were marked.
 fn status_without_marks(git: &Git, files: Vec<&str>) -> Result<Vec<StatusEntry>> {
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
@@ -123,15 +123,14 @@ fn status_without_marks(git: &Git, files: Vec<&str>) -> Result<Vec<StatusEntry>>
     parse_status(&status.checked()?.stdout)
 }
 
-/// The outermost folder above a missing file that is missing, too, with a `/`; else empty.
+/// The outermost missing folder above a missing file, with a `/`; empty if no folder is missing.
 fn missing_folder(git: &Git, path: &str) -> String {
     let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     let missing = folders.find(|folder| state::lies_at(git, folder).is_none());
     missing.map(|folder| format!("{folder}/")).unwrap_or_default()
 }
 
-/// Of the paths that are about to be written or removed, those with changes that git does not
-/// list.
+/// The paths that have changes git does not list, among those about to be written or removed.
 pub(super) fn among(git: &Git, paths: &[String]) -> Result<Vec<String>> {
     let changed: BTreeSet<&String> = paths.iter().collect();
     let hidden = edits::<&str>(git, &[])?.into_iter().map(|entry| entry.path);
@@ -149,7 +148,7 @@ mod tests {
     const MARKS: [(&str, Hidden); 2] =
         [("--skip-worktree", Hidden::Skipped), ("--assume-unchanged", Hidden::Assumed)];
 
-    /// A repository with `a` (1, then 2) and `dir/b`, where `a` is marked and edited.
+    /// A repository with `a` (1, then 2) and `dir/b`; `a` is marked and edited.
     fn marked(mark: &str) -> (Repo, super::super::Oid) {
         let repo = Repo::with_commit();
         repo.file("a", "1\n");
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_does_not_list_is_uncommitted_all_the_same() {
+    fn changes_that_git_does_not_list_are_uncommitted() {
         for (mark, why) in MARKS {
             let (repo, _) = marked(mark);
             let git = repo.git();
@@ -178,7 +177,7 @@ mod tests {
             }
             assert!(status::is_uncommitted(&git, "a").unwrap());
             assert!(status::of(&git, &["dir"]).unwrap().is_empty());
-            // Only bytes that differ count, and a newer mark is seen at once.
+            // Only changed content counts, and a new mark is noticed at once.
             repo.file("a", "2\n");
             repo.file("dir/b", "mine\n");
             assert_eq!(git.status().unwrap()[0].hidden, None);
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn no_move_and_no_merge_writes_over_what_git_does_not_list() {
+    fn moves_and_merges_do_not_overwrite_hidden_changes() {
         for (mark, _) in MARKS {
             let (repo, first) = marked(mark);
             let git = repo.git();

@@ -1,8 +1,9 @@
-//! Git hooks of ours: put beside the user's own when asked for, and taken out again.
+//! Git hooks of git-cowork: installed beside the user's own on request, and removed again.
 //!
-//! Three ways, the first that can be (git-hook(1), githooks(5)): configured hooks, which stand in
-//! nobody's way, where git has them; a file or a marked block in the repository's own hooks
-//! directory; else the lines for the user to add. A hook whose program is missing does nothing.
+//! There are three ways; the first possible one is used (git-hook(1), githooks(5)): configured
+//! hooks, which do not affect other hooks, if git supports them; a file or a marked block in the
+//! repository's own hooks directory; otherwise lines for the user to add. A hook does nothing if
+//! git-cowork is not installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,31 +14,31 @@ use super::configuration::Configuration;
 use super::{Git, locate};
 use crate::git::settings;
 
-/// The events, and the files that answer them where no other hook is.
+/// The events, and the hook files that are written if there is no other hook.
 const HOOKS: [(&str, &str); 3] = [
     ("post-rewrite", include_str!("../../hooks/post-rewrite")),
     ("prepare-commit-msg", include_str!("../../hooks/prepare-commit-msg")),
     ("pre-push", include_str!("../../hooks/pre-push")),
 ];
-/// The first git with `hook.<name>.command`.
+/// The first version of git with `hook.<name>.command`.
 const CONFIGURED_SINCE: (u32, u32) = (2, 54);
 const BEGIN: &str = "# >>> git-cowork >>>\n";
 const END: &str = "# <<< git-cowork <<<\n";
 
-/// What became of one hook.
+/// The result for one hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookChange {
     /// It is in git's configuration now.
     Configured,
-    /// A file of our own was written.
+    /// A file of its own was written.
     Written(PathBuf),
-    /// A block was put into a hook that was there.
+    /// A block was added to an existing hook.
     Added(PathBuf),
-    /// It was there already, or there was nothing to remove.
+    /// It was already installed, or there was nothing to remove.
     Unchanged,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// Only a person can do it: put these lines at the beginning of that hook.
+    /// The user has to do it: add these lines at the beginning of that hook.
     ByHand {
         /// The hook's file.
         path: PathBuf,
@@ -46,7 +47,7 @@ pub enum HookChange {
     },
 }
 
-/// Installs the hooks of this program; answers with each event and what became of it.
+/// Installs the hooks of git-cowork; returns each event with its result.
 ///
 /// # Errors
 /// Git fails, or a file cannot be written.
@@ -70,7 +71,7 @@ pub fn install(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
         .collect()
 }
 
-/// Takes them out again, wherever they are.
+/// Removes the hooks, however they were installed.
 ///
 /// # Errors
 /// Git fails, or a file cannot be written.
@@ -95,20 +96,20 @@ pub fn remove(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
         .collect()
 }
 
-/// Whether a hook of this name may be run: one in its folder, or (from git 2.54 on) any that is
-/// configured. Where that cannot be told, one may.
+/// True if a hook of this name may run: one in the hooks folder, or (from git 2.54 on) any
+/// configured hook. True as well if that cannot be determined.
 pub(super) fn has(git: &Git, name: &str) -> bool {
     let none = folder(git).is_ok_and(|folder| !folder.join(name).exists());
     let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
     !none || git.configuration().map_or(true, |all| configured(&all))
 }
 
-/// The first hook that may run before a commit is made and change what it holds.
+/// The first hook that may run before a commit is made and change its content.
 pub fn before_commit(git: &Git) -> Option<&'static str> {
     ["pre-commit", "prepare-commit-msg", "commit-msg"].into_iter().find(|name| has(git, name))
 }
 
-/// The hooks that git runs when this program commits, checks out or pushes, in their order.
+/// The hooks that git runs when git-cowork commits, checks out or pushes, in their order.
 const MET: [&str; 8] = [
     "pre-commit",
     "prepare-commit-msg",
@@ -120,16 +121,17 @@ const MET: [&str; 8] = [
     "pre-push",
 ];
 
-/// A hook that a session meets.
+/// A hook that runs during a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Met {
-    /// Git's name of the moment.
+    /// Git's name for its event.
     pub name: &'static str,
-    /// Its file, where it is one that git does not run because it is not executable.
+    /// Its file, if git does not run it because it is not executable.
     pub not_executable: Option<PathBuf>,
 }
 
-/// The hooks of this repository that a session meets: files, and from git 2.54 on configured ones.
+/// The hooks of this repository that run during a session: files, and from git 2.54 on configured
+/// ones.
 ///
 /// # Errors
 /// Git fails.
@@ -154,7 +156,7 @@ pub fn met(git: &Git) -> Result<Vec<Met>> {
     Ok(MET.iter().filter_map(seen).collect())
 }
 
-/// Whether the hooks of this program are installed, all of them.
+/// True if all hooks of git-cowork are installed.
 ///
 /// # Errors
 /// Git fails.
@@ -170,7 +172,7 @@ pub fn are_installed(git: &Git) -> Result<bool> {
     Ok(true)
 }
 
-/// Where git looks for hooks; may lead anywhere.
+/// The folder in which git looks for hooks; it may be anywhere.
 pub(super) fn folder(git: &Git) -> Result<PathBuf> {
     match settings::get(git, "core.hooksPath")? {
         None => return Ok(git.common_dir.join("hooks")),
@@ -183,7 +185,7 @@ pub(super) fn folder(git: &Git) -> Result<PathBuf> {
 
 fn configure_hook(git: &Git, event: &str) -> Result<HookChange> {
     let key = |what: &str| format!("hook.cowork-{event}.{what}");
-    // Git runs this with a shell and puts the arguments after it.
+    // Git runs this in a shell and appends the arguments.
     let command = format!("! command -v git-cowork >/dev/null 2>&1 || git-cowork hook {event}");
     if settings::get(git, &key("command"))?.as_deref() == Some(command.as_str()) {
         return Ok(HookChange::Unchanged);
@@ -194,13 +196,14 @@ fn configure_hook(git: &Git, event: &str) -> Result<HookChange> {
     Ok(HookChange::Configured)
 }
 
-/// Whether `path` lies in `folder`, links resolved; it need not exist.
+/// True if `path` is in `folder`, with links resolved; `path` need not exist.
 fn within(path: &Path, folder: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     real(path).starts_with(real(folder))
 }
 
-/// The lines that call us from another script. One that reads standard input gets it as well.
+/// The lines that call git-cowork from another script. A script that reads standard input still
+/// gets it.
 fn block(event: &str) -> String {
     let call = match event {
         "prepare-commit-msg" => format!("  git-cowork hook {event} \"$@\" || exit $?\n"),
@@ -225,7 +228,8 @@ fn install_at(path: &Path, event: &str, script: &str) -> Result<HookChange> {
     if text == script || text.contains(BEGIN) {
         return Ok(HookChange::Unchanged);
     }
-    // What is generated, a link, switched off, or no shell script is not ours to write into.
+    // Leave links, disabled hooks and other programs than shell scripts to the user; they may be
+    // generated.
     if !metadata.is_file() || !is_executable(&metadata) || !is_shell(&text) {
         return Ok(by_hand(path.to_owned(), event));
     }
@@ -246,7 +250,7 @@ fn remove_at(path: &Path, script: &str) -> Result<HookChange> {
     Ok(HookChange::Removed)
 }
 
-/// Writes beside the file and renames over it: git may run it at any moment.
+/// Writes a temporary file and renames it into place: git may run the hook at any moment.
 fn put(path: &Path, text: &str) -> Result<()> {
     let writing = || format!("writing {}", path.display());
     let folder = path.parent().unwrap_or(path);
@@ -290,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_comes_out_again() {
+    fn installed_hooks_are_removed_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hooks/pre-push");
         let (event, script) = HOOKS[2];
@@ -312,7 +316,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_shell_script_or_switched_off_is_left_to_a_person() {
+    fn other_programs_and_disabled_hooks_are_left_to_the_user() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pre-push");
         let (event, script) = HOOKS[2];

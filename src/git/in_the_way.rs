@@ -1,4 +1,4 @@
-//! What lies in the way: untracked and ignored files that git would overwrite without a word.
+//! Files in the way: untracked and ignored files that git would overwrite silently.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use super::{Git, Oid, TreeChangeKind};
 use crate::error::Error;
 use crate::git::{hidden, state, status};
 
-/// How many paths an error names.
+/// Number of paths that an error lists.
 const NAMED_PATHS: usize = 10;
 
-/// Files that lie where `target` has other content than HEAD and that git would overwrite
-/// without a word: untracked and ignored ones, and changes that it does not list.
+/// Files at paths where `target` differs from HEAD and that git would overwrite silently: untracked
+/// and ignored files, and changes that git does not list.
 ///
 /// # Errors
 /// Git fails.
@@ -31,7 +31,7 @@ pub fn overwritten_by(git: &Git, target: &Oid) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Changes that git does not list, of the paths whose content git changes or takes away.
+/// The paths with changes that git does not list, among those that git would change or delete.
 fn hidden_in_the_way(git: &Git, changed: &[String]) -> Result<Vec<String>> {
     if hidden::edits::<&str>(git, &[])?.is_empty() {
         return Ok(Vec::new());
@@ -48,7 +48,7 @@ pub(super) fn refuse_overwriting(git: &Git, target: &Oid) -> Result<()> {
     Err(if hidden.is_empty() { overwriting(&paths) } else { hiding(&hidden) }.into())
 }
 
-/// As [`in_the_way`] for paths whose own files may be overwritten.
+/// Like [`in_the_way`], but the files at the paths `back` and `gone` may be overwritten.
 pub(super) fn obstacles(git: &Git, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
     let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
     let mut found = in_the_way(git, &written)?;
@@ -56,8 +56,8 @@ pub(super) fn obstacles(git: &Git, back: &[&str], gone: &[&str]) -> Result<Vec<S
     Ok(found)
 }
 
-/// Of the paths git is about to write: files in their place, or in the place of their
-/// directories, that the index does not know.
+/// Files that are not in the index, in the place of the paths git is about to write or of their
+/// parent directories.
 fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
     let mut suspects = BTreeSet::new();
     let mut found = BTreeSet::new();
@@ -87,13 +87,13 @@ fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
     Ok(found.into_iter().collect())
 }
 
-/// Untracked files, ignored or not, in a directory.
+/// Untracked files in a directory, ignored or not.
 fn untracked_below(git: &Git, directory: &str) -> Result<Vec<String>> {
     let list = git.read(["ls-files", "-z", "--others", "--", &format!("{directory}/")]);
     Ok(nul_texts(&list.checked()?.stdout).collect())
 }
 
-/// What git does not track, ignored or not; a folder of such files is named once.
+/// Untracked files, ignored or not; a folder of such files is listed once.
 ///
 /// # Errors
 /// Git fails.
@@ -102,7 +102,7 @@ pub fn unknown_files(git: &Git) -> Result<Vec<String>> {
     Ok(nul_texts(&git.read(list).checked()?.stdout).collect())
 }
 
-/// The id of the tree without entries.
+/// The id of the empty tree.
 ///
 /// # Errors
 /// Git fails.
@@ -115,16 +115,18 @@ pub(super) fn overwriting(paths: &[String]) -> Error {
         .hint("move them away or commit them first")
 }
 
-/// As [`overwriting`], of changes that `git status` does not list.
+/// Like [`overwriting`], for changes that `git status` does not list.
 pub(super) fn hiding(paths: &[String]) -> Error {
     let error = format!(
         "your uncommitted changes would be overwritten: {} (git status does not list them)",
         named(paths)
     );
-    Error::repository(error).hint(listed_again(paths)).hint("commit or move them, then again")
+    Error::repository(error)
+        .hint(listed_again(paths))
+        .hint("commit or move them, then run the command again")
 }
 
-/// How a person gets git to list changes that it does not.
+/// A hint with the commands that make git list such changes again.
 pub fn listed_again(paths: &[String]) -> String {
     let first = paths.first().map_or("PATH", String::as_str);
     format!(
@@ -147,7 +149,7 @@ mod tests {
     use crate::git::{put_back, switch};
 
     #[test]
-    fn nobodys_untracked_or_ignored_file_is_overwritten() {
+    fn untracked_and_ignored_files_are_not_overwritten() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let first = repo.head();
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(repo.text("new.log").unwrap(), "ignored, the user's");
         assert!(repo.text("dir").is_some() && repo.text("flat/build").is_some());
 
-        // What the user took out of the index is untracked, too.
+        // A file that the user removed from the index is untracked as well.
         for path in ["new.log", "dir", "flat/build"] {
             std::fs::remove_file(repo.path(path)).unwrap();
         }

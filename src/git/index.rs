@@ -1,6 +1,6 @@
-//! What the index says of its entries beside their content: which are marked so that `git status`
-//! hides them, which are submodules, which are files of attributes. Read in process, once for each
-//! index file; by the binary where libgit2 does not know the format (a split or a sparse index).
+//! Properties of index entries besides their content: which are marked so that `git status` hides
+//! them, which are submodules, which are attributes files. Read in process, once for each index
+//! file; by the binary if libgit2 does not support the format (a split or a sparse index).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,21 +15,21 @@ use super::snapshot::relative;
 use super::{Git, Hidden};
 use crate::git::blobs;
 
-/// The name of a file of attributes.
+/// The name of an attributes file.
 const ATTRIBUTES: &str = ".gitattributes";
 
 /// Bits of an entry (gitformat-index(5)).
 const ASSUMED: u16 = 0x8000;
 const SKIPPED: u16 = 1 << 14;
 
-/// What was read of the index file that was there last.
+/// The facts of the index file that was read last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known(Arc<Mutex<Option<Read>>>);
 
-/// An index file and what it says.
+/// The stamp of an index file, and its facts.
 type Read = (Stamp, Arc<Facts>);
 
-/// It says nothing about which repository this is.
+/// All values are equal: the cache does not identify a repository.
 impl PartialEq for Known {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -38,30 +38,30 @@ impl PartialEq for Known {
 
 impl Eq for Known {}
 
-/// Sorted by path.
+/// The marked entries, sorted by path.
 pub(super) type Marked = Vec<(String, Hidden)>;
 
-/// What one index file says.
+/// The properties of the entries of one index file.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// The entries whose changes `git status` does not list.
     pub(super) marked: Marked,
-    /// What only libgit2 has read.
+    /// Only if libgit2 could read the index.
     pub(super) more: Option<More>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct More {
-    /// The folders with a submodule.
+    /// The paths of submodules.
     pub(super) submodules: BTreeSet<String>,
-    /// The folders with a file of attributes; empty for the top.
+    /// The folders with an attributes file; the empty string is the top.
     pub(super) attributes: BTreeSet<String>,
 }
 
-/// What tells one file from the next that has its name.
+/// Metadata that distinguishes a file from the next one with its name.
 pub(super) type Stamp = (SystemTime, u64, [i64; 3]);
 
-/// The stamp of a file; `None` where there is none.
+/// The stamp of a file; `None` if there is none.
 pub(super) fn stamp(file: &Path) -> Option<Stamp> {
     let meta = std::fs::metadata(file).ok()?;
     #[cfg(unix)]
@@ -74,7 +74,7 @@ pub(super) fn stamp(file: &Path) -> Option<Stamp> {
     Some((meta.modified().ok()?, meta.len(), number))
 }
 
-/// What the index says.
+/// The facts of the current index.
 ///
 /// # Errors
 /// Git fails.
@@ -96,13 +96,13 @@ pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
     Ok(facts)
 }
 
-/// The paths of the index as libgit2 reads it, in its order; `None` where it cannot.
+/// The paths of the index, in libgit2's order; `None` if libgit2 cannot read it.
 pub(super) fn paths(git: &Git) -> Option<Vec<String>> {
     in_index_file(git, |index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))
 }
 
-/// Whether this file surely is what HEAD and the index have, byte for byte. Only `true` is an
-/// answer: with filters, marks or a conflict in play git must be asked.
+/// True if this file is certainly the same in HEAD, in the index and on disk, byte for byte. False
+/// means unknown: git has to check files with filters, marks or conflicts.
 pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
     let committed = || {
         let (file, mode) = blobs::regular_file(git, path)?;
@@ -121,7 +121,8 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
     relative(path).is_ok() && committed() == Some(true)
 }
 
-/// What libgit2 makes of the index; `None` where it does not know the repository or the index.
+/// The result of `question` for the index; `None` if libgit2 cannot read the repository or the
+/// index.
 fn in_index_file<T>(git: &Git, question: impl FnOnce(&Index) -> Result<T>) -> Option<T> {
     git.in_process(|reader| question(&reader.index_in(&file(git))?))
 }
@@ -131,7 +132,7 @@ pub(super) fn file(git: &Git) -> std::path::PathBuf {
 }
 
 fn marked_by_binary(git: &Git) -> Result<Marked> {
-    // `H path`; in lower case when assumed unchanged, `S` when skipped.
+    // `H path`; a letter in lower case if assumed unchanged, `S` if skipped.
     let list = git.read(["ls-files", "-v", "-z"]).checked()?;
     let marked = nul_texts(&list.stdout).filter_map(|line| {
         let (mark, path) = line.split_once(' ')?;

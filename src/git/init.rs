@@ -1,4 +1,4 @@
-//! A new repository, for the demo.
+//! Creates a repository, for the demo.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::Git;
 use crate::git::state;
 
 impl Git {
-    /// Makes a repository at `path` (created when missing) with the branch `main`, where commits
+    /// Creates a repository at `path` (created if missing) with the branch `main`, in which commits
     /// can be made whatever the user has configured.
     ///
     /// # Errors
-    /// Git fails, or the folder cannot be made.
+    /// Git fails, or the folder cannot be created.
     pub fn init(path: &Path) -> Result<Self> {
         std::fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
         let top = path.canonicalize().with_context(|| format!("finding {}", path.display()))?;

@@ -1,5 +1,5 @@
-//! The bytes of objects that were read, for the next one who asks. libgit2 remembers an object either
-//! as its bytes or taken apart, and no blobs: who asks for the other form reads the file once more.
+//! A cache for the bytes of objects. libgit2 caches an object either as bytes or parsed, and does
+//! not cache blobs: reading it in the other form would read the file again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use git2::{ObjectType, Oid};
 
-/// Bytes that are kept, and those of the largest object among them.
+/// The maximum number of bytes in the cache, and of one object in it.
 const MOST: usize = 1024 * 1024;
 const LARGEST: usize = 64 * 1024;
 
-/// An object is never another one, so that what is kept stays true.
+/// An object with a given id never changes, so cached objects stay valid.
 #[derive(Default)]
 pub(super) struct KeptObjects(RefCell<Kept>);
 
@@ -26,7 +26,7 @@ impl KeptObjects {
         self.0.borrow().objects.get(&id).cloned()
     }
 
-    /// Keeps it unless it is large. Where there is no room the others are forgotten.
+    /// Caches an object unless it is large. If there is no room, the others are dropped.
     pub(super) fn keep(&self, id: Oid, kind: ObjectType, bytes: &[u8]) {
         if bytes.len() > LARGEST {
             return;
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_there_again_and_its_size_is_bounded() {
+    fn objects_are_cached_and_their_size_is_bounded() {
         let kept = KeptObjects::default();
         for n in 0..100 {
             kept.keep(id(n), ObjectType::Blob, &[0; LARGEST]);

@@ -1,6 +1,6 @@
-//! The reader in process, through libgit2. It opens the shared git directory, so it knows objects
-//! and shared references, but neither HEAD, index nor configuration of a working tree.
-//! What it cannot find it reports as an error, so that the binary is asked.
+//! The in-process reader, through libgit2. It opens the shared git directory, so it reads objects
+//! and shared references, but not the HEAD, index or configuration of a working tree. If it does
+//! not find something it returns an error, so that the caller asks the binary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,10 +20,10 @@ use super::snapshot::relative;
 use super::tree_diff::KeptDiffs;
 use super::{Git, Oid, Ref, RefInfo, tree_diff};
 
-/// Digits below which git takes no abbreviated id.
+/// The fewest digits that git accepts in an abbreviated id.
 const SHORTEST: usize = 4;
 
-/// Variables that let git see another history than the objects tell.
+/// Variables that make git see another history than the one in the objects.
 const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"];
 
 pub(super) struct Libgit2 {
@@ -31,13 +31,13 @@ pub(super) struct Libgit2 {
     packed: KeptPacked,
     pub(super) kept: KeptObjects,
     pub(super) diffs: KeptDiffs,
-    /// Some commits have parents that are not here, and that libgit2 leaves out.
+    /// Some commits have parents that are missing here and that libgit2 leaves out.
     pub(super) is_shallow: bool,
 }
 
 impl Libgit2 {
     /// # Errors
-    /// libgit2 does not know the repository's format, or does not know of what replaces its history.
+    /// libgit2 does not support the repository's format, or something that replaces its history.
     pub(super) fn open(git: &Git) -> Result<Self> {
         bound_memory();
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
@@ -59,30 +59,31 @@ impl Libgit2 {
         Ok(self.repository.find_tree(self.tree_id(oid)?)?)
     }
 
-    /// The index in this file, which is read again only where the file is another one than last time.
+    /// The index in this file, which is read again only if the file has changed since the last
+    /// time.
     ///
     /// # Errors
-    /// It is a sparse or split index, or a broken one.
+    /// It is a sparse, split or broken index.
     pub(super) fn index_in(&self, file: &Path) -> Result<git2::Index> {
         let mut index = self.repository.index()?;
         if index.path() == Some(file) {
             index.read(false)?;
         } else {
-            // Each linked working tree has one of its own.
+            // Each linked working tree has its own index.
             index = git2::Index::open(file)?;
             self.repository.set_index(&mut index)?;
         }
         Ok(index)
     }
 
-    /// Those of the paths that the index in this file has, merged or not.
+    /// The paths that the index in this file contains, merged or not.
     ///
     /// # Errors
-    /// It is a sparse or split index, or a broken one.
+    /// It is a sparse, split or broken index.
     pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
         let index = self.index_in(index)?;
-        // git2 panics on these.
-        ensure!(paths.iter().all(|path| relative(path).is_ok()), "no path in it");
+        // git2 panics on other paths.
+        ensure!(paths.iter().all(|path| relative(path).is_ok()), "not a relative path");
         let has =
             |path: &str| (0..=3).any(|stage| index.get_path(Path::new(path), stage).is_some());
         Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
@@ -92,12 +93,12 @@ impl Libgit2 {
         RefFiles::of(self.repository.path(), &self.packed)
     }
 
-    /// [`Git::refs`].
+    /// [`Git::refs`] in process.
     pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         self.files().list(patterns)
     }
 
-    /// [`refs::list`].
+    /// [`refs::list`] in process.
     pub(super) fn reference_infos<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
         let refs = self.files().list(patterns)?;
         let mut places = if refs.is_empty() { BTreeMap::new() } else { self.checked_out()? };
@@ -110,7 +111,7 @@ impl Libgit2 {
             if let ObjectType::Commit | ObjectType::Tag = object.kind() {
                 let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
                 let body = body.trim_start_matches('\n');
-                // Where a signature begins, git ends the subject.
+                // Git ends the subject at the beginning of a signature.
                 ensure!(!body.contains("-----BEGIN "), "a message with a signature");
                 committer_time = made_at(header);
                 (subject, message) = (subject_of(body), body.to_owned());
@@ -130,9 +131,9 @@ impl Libgit2 {
         self.files().checked_out()
     }
 
-    /// [`refs::object_id`].
+    /// [`refs::object_id`] in process.
     pub(super) fn abbreviated(&self, short: &str) -> Result<Option<Oid>> {
-        // A whole id is its own answer, as with `rev-parse`.
+        // A full id is returned as it is, like by `rev-parse`.
         if let Ok(whole) = short.parse() {
             return Ok(Some(whole));
         }
@@ -142,36 +143,36 @@ impl Libgit2 {
         match odb.exists_prefix(git2::Oid::from_str(short)?, short.len()) {
             Ok(found) => Ok(Some(oid(found)?)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            // Of several git takes the one that fits best.
+            // If there are several, git chooses the best one.
             Err(error) => Err(error.into()),
         }
     }
 
-    /// [`refs::is_ancestor`].
+    /// [`refs::is_ancestor`] in process.
     pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
         let (ancestor, of) = (raw(ancestor)?, raw(of)?);
-        // libgit2 does not look whether they are there where they are the same.
+        // If both are the same, libgit2 does not check that the commit exists.
         self.read(ancestor, ObjectType::Commit, |_| Ok(()))?;
         Ok(ancestor == of || self.repository.graph_descendant_of(of, ancestor)?)
     }
 
-    /// [`refs::ahead_behind`].
+    /// [`refs::ahead_behind`] in process.
     pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
         Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
     }
 
-    /// Tells path and content of each regular file of a commit or tree, in git's order, while `visit`
-    /// wants more. Undecodable bytes are replaced.
+    /// Calls `visit` with the path and blob of each regular file of a commit or tree, in git's
+    /// order, until it returns `Break`. Undecodable bytes are replaced.
     ///
     /// # Errors
-    /// A tree is not here.
+    /// A tree is missing.
     pub(super) fn each_file(
         &self,
         commit: &Oid,
         visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut path = String::new();
-        // The trees above the one in hand, each with what comes next in it and the length of its path.
+        // The current tree and those above it, each with its next entry and the length of its path.
         let mut open = vec![(self.tree(commit)?, 0, 0)];
         while let Some((tree, next, length)) = open.last_mut() {
             path.truncate(*length);
@@ -194,14 +195,14 @@ impl Libgit2 {
         Ok(())
     }
 
-    /// The bytes of a blob that has no more than `most`; `None` inside for a larger one.
+    /// The bytes of a blob that has at most `most` bytes; `None` for a larger one.
     ///
     /// # Errors
-    /// It is not here.
+    /// It is missing, or not a blob.
     pub(super) fn small_blob(&self, blob: &Oid, most: u64) -> Result<Option<Vec<u8>>> {
         let odb = self.repository.odb()?;
         let (size, kind) = odb.read_header(raw(blob)?)?;
-        anyhow::ensure!(kind == git2::ObjectType::Blob, "{blob} is no blob");
+        anyhow::ensure!(kind == git2::ObjectType::Blob, "{blob} is not a blob");
         if u64::try_from(size)? > most {
             return Ok(None);
         }
@@ -211,7 +212,7 @@ impl Libgit2 {
     /// The sizes of these blobs, in bytes.
     ///
     /// # Errors
-    /// One of them is not here.
+    /// One of them is missing.
     pub(super) fn sizes(&self, blobs: &[Oid]) -> Result<Vec<u64>> {
         let odb = self.repository.odb()?;
         blobs.iter().map(|blob| Ok(u64::try_from(odb.read_header(raw(blob)?)?.0)?)).collect()
@@ -316,7 +317,7 @@ impl Reader for Libgit2 {
     }
 }
 
-/// When a commit or a tag was made, by its header; 0 where that does not say it.
+/// The time of a commit or a tag, from its header; 0 if the header does not contain it.
 fn made_at(header: &str) -> i64 {
     let mut lines = header.lines();
     let line = lines.find(|line| line.starts_with("committer ") || line.starts_with("tagger "));
@@ -331,7 +332,7 @@ fn subject_of(body: &str) -> String {
     paragraph.replace("\r\n", "\n").replace('\n', " ")
 }
 
-/// What is left when tags are followed.
+/// The object that a tag points to, through any other tags.
 fn peeled(tag: &git2::Tag<'_>) -> Result<Oid> {
     oid(tag.as_object().peel(ObjectType::Any)?.id())
 }

@@ -1,4 +1,4 @@
-//! Finding the repository, and whether git is new enough, before there is a [`super::Git`].
+//! Finds the repository and checks git's version, before there is a [`super::Git`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::output::{Output, lossy, path_buf, signal_of};
 use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
 
-/// Where a repository lies.
+/// The directories of a repository.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Located {
     pub(super) top: PathBuf,
@@ -20,14 +20,14 @@ pub(super) struct Located {
     pub(super) common_dir: PathBuf,
 }
 
-/// Whether `GIT_DIR` and its like in the environment count.
+/// Whether `GIT_DIR` and similar variables of the environment apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallersGitDir {
     Honoured,
     Ignored,
 }
 
-/// Where the repository of `cwd` lies, as git finds it.
+/// The directories of the repository that contains `cwd`, as git finds them.
 pub(super) fn locate(
     cwd: &Path,
     env: &[(OsString, OsString)],
@@ -39,7 +39,7 @@ pub(super) fn locate(
     }
 }
 
-/// Variables that let git find something else than the folders alone say.
+/// Variables that make git find another repository than the folders alone suggest.
 const TELLING_VARIABLES: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -48,8 +48,9 @@ const TELLING_VARIABLES: [&str; 5] = [
     "GIT_TEST_ASSUME_DIFFERENT_OWNER",
 ];
 
-/// Where the repository of `cwd` lies, without a process: only in what is beyond doubt. It is ours, its
-/// configuration says nothing of another place or format, and it is on the file system of `cwd`.
+/// Finds the repository that contains `cwd` without a process, if there is no doubt: the current
+/// user owns it, its configuration sets no other location or format, and it is on the file system
+/// of `cwd`.
 #[cfg(unix)]
 fn plainly(cwd: &Path, env: &[(OsString, OsString)], callers: CallersGitDir) -> Option<Located> {
     use std::os::unix::fs::MetadataExt as _;
@@ -60,7 +61,7 @@ fn plainly(cwd: &Path, env: &[(OsString, OsString)], callers: CallersGitDir) -> 
         return None;
     }
     let cwd = cwd.canonicalize().ok()?;
-    // A line break would have been told.
+    // A path with a line break is left to `asked`, which reports it.
     let top = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     let inside = cwd.ancestors().take_while(|folder| *folder != top).chain([top]);
     let ceilings = variable("GIT_CEILING_DIRECTORIES").unwrap_or_default();
@@ -109,7 +110,7 @@ fn plainly(_cwd: &Path, _env: &[(OsString, OsString)], _callers: CallersGitDir) 
     None
 }
 
-/// What git looks for before it takes a folder for a repository.
+/// True if HEAD contains what git expects in a repository.
 #[cfg(unix)]
 fn names_something(head: &[u8]) -> bool {
     match head.strip_prefix(b"ref:") {
@@ -118,8 +119,8 @@ fn names_something(head: &[u8]) -> bool {
     }
 }
 
-/// Whether a repository's own configuration leaves everything as `git init` makes it: neither bare,
-/// nor with a working tree elsewhere, nor of a format that might be unknown.
+/// True if a repository's own configuration keeps the defaults of `git init`: not bare, no working
+/// tree elsewhere, and no format that might be unsupported.
 #[cfg(unix)]
 fn says_nothing_of_place(config: &str) -> bool {
     config.lines().all(|line| {
@@ -133,12 +134,12 @@ fn says_nothing_of_place(config: &str) -> bool {
     })
 }
 
-/// Whether a variable says where the repository is.
+/// True if a variable sets the location of the repository.
 fn is_repositorys(variable: &str) -> bool {
     matches!(variable, "GIT_DIR" | "GIT_WORK_TREE" | "GIT_COMMON_DIR")
 }
 
-/// Asks git where the repository of `cwd` lies, and what is wrong with it.
+/// Runs git to find the repository that contains `cwd`, and to report why it cannot be used.
 pub(super) fn asked(
     cwd: &Path,
     env: &[(OsString, OsString)],
@@ -169,7 +170,7 @@ pub(super) fn asked(
             common_dir: path_buf(common),
         });
     }
-    // An older one does not know these options.
+    // An older git does not support these options.
     require_git(cwd, env, OLDEST_GIT)?;
     if output.success() {
         let message = "the path of the repository contains a line break";
@@ -193,13 +194,14 @@ pub(super) fn asked(
             Error::repository("not in a git repository").hint("make one here: git init")
         }
         _ => Error::repository(format!("git cannot use this repository: {}", output.complaint()))
-            .hint("git status says more"),
+            .hint("for details: git status"),
     }
     .into())
 }
 
-/// Where the bare repository of `cwd` lies, as git finds it; none where it finds none, and none in a
-/// working tree: a clone may have one among its files, with settings that run something.
+/// The bare repository that contains `cwd`, as git finds it; `None` if git finds none, and in a
+/// working tree: a clone may contain a bare repository among its files, with settings that run
+/// programs.
 pub(super) fn bare(cwd: &Path) -> Result<Option<Located>> {
     let named = variable(&[], "GIT_DIR").is_some();
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
@@ -207,7 +209,7 @@ pub(super) fn bare(cwd: &Path) -> Result<Option<Located>> {
         return Ok(None);
     }
     let mut command = Command::new("git");
-    // Not with our own safe.bareRepository: what the user has set counts.
+    // Without git-cowork's own safe.bareRepository: the user's setting applies.
     command.args(["--no-pager", "rev-parse", "--path-format=absolute"]);
     command.args(["--is-bare-repository", "--git-dir", "--git-common-dir"]);
     let output = plain(command, cwd)?;
@@ -221,7 +223,7 @@ pub(super) fn bare(cwd: &Path) -> Result<Option<Located>> {
     Ok(Some(Located { top: git_dir.clone(), git_dir, common_dir: path_buf(common) }))
 }
 
-/// Git's version, and how it says it.
+/// Git's version, and the text in which git prints it.
 pub(super) fn git_version(
     cwd: &Path,
     env: &[(OsString, OsString)],
@@ -232,7 +234,7 @@ pub(super) fn git_version(
     Ok((version(&text), text))
 }
 
-/// Fails unless git is there and at least this old.
+/// Fails unless git is installed and at least as new as `oldest`.
 pub(super) fn require_git(
     cwd: &Path,
     env: &[(OsString, OsString)],
@@ -251,7 +253,8 @@ pub(super) fn require_git(
     }
 }
 
-/// Every setting there is at `cwd`, where no repository need be: what git prints, ended by NULs.
+/// All settings that apply at `cwd`, inside or outside a repository: git's output, separated by
+/// NULs.
 pub(super) fn settings_at(cwd: &Path) -> Result<Output> {
     let mut command = Command::new("git");
     parse_ready(&mut command);
@@ -264,7 +267,7 @@ fn plain(mut command: Command, cwd: &Path) -> Result<Output> {
     let mut run = || command.output().map_err(|error| cannot_start(&error));
     let mut output = run()?;
     if signal_of(output.status).is_some() {
-        // A Ctrl-C reaches git, too, and what only reads is asked again.
+        // Ctrl-C reaches git as well; a command that only reads is run again.
         output = run()?;
     }
     let signal = signal_of(output.status);
@@ -293,7 +296,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_plain_is_what_git_says() {
+    fn simple_repositories_are_found_where_git_finds_them() {
         let repo = Repo::with_commit();
         std::fs::create_dir_all(repo.path("a/b")).unwrap();
         let linked = repo.root().join("l w");

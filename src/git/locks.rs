@@ -1,6 +1,6 @@
-//! Lock files of git: which of them a child of ours left behind when it died, and how the others are
-//! told of. A lock is removed only where a note in J names our dead child, the lock is not older
-//! than that child, and no living process is known to hold it.
+//! Git's lock files: which of them a dead child of git-cowork left, and how the others are
+//! reported. A lock is removed only if a record in the state directory names the dead child, the
+//! lock is not older than that child, and no running process is known to hold it.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use super::{Git, processes};
 use crate::error::Error;
 use crate::shell_quote::quoted;
 
-/// Removes the locks in this working tree that a child left which began at `since` and is dead.
+/// Removes the locks in this working tree left by a dead child that started at `since`.
 pub(super) fn remove(git: &Git, since: SystemTime) -> Result<()> {
     let held = |lock: &PathBuf| {
         let made = lock.metadata().and_then(|meta| meta.modified());
@@ -25,10 +25,10 @@ pub(super) fn remove(git: &Git, since: SystemTime) -> Result<()> {
     Ok(())
 }
 
-/// Fails where another program has the index locked and does not let go of it.
+/// Fails if another program has locked the index and does not release it.
 ///
 /// # Errors
-/// Exit 5 naming the lock, its age, and what removes it.
+/// Exit 5, with the lock, its age and the command that removes it.
 pub fn require_unlocked(git: &Git) -> Result<()> {
     let lock = git.git_dir.join("index.lock");
     let begin = std::time::Instant::now();
@@ -42,11 +42,11 @@ pub fn require_unlocked(git: &Git) -> Result<()> {
     Ok(())
 }
 
-/// Adds what is known of the lock that git complains about.
+/// Adds hints about the lock that git complains about.
 pub(super) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
     let lock = named_lock(git, complaint).filter(|lock| lock.exists());
     let Some(lock) = lock else {
-        return error.hint("another git process was at work; run the command again");
+        return error.hint("another git process was running; run the command again");
     };
     if let Some(process) = holder(&lock, &git.top) {
         let who = format!("{} (process {})", process.name, process.pid);
@@ -54,12 +54,12 @@ pub(super) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
             .hint(format!("{who} holds it: wait until it ends, then run the command again"));
     }
     error
-        .hint(format!("it is {} old, and no process of this program made it", age(&lock)))
+        .hint(format!("it is {} old, and git-cowork did not create it", age(&lock)))
         .hint("if no git command is running in this repository, remove it:")
         .hint(format!("rm {}", quoted(&lock.display().to_string())))
 }
 
-/// The lock file that a text of git names by its full path, in whatever language.
+/// The lock file that a message of git names by its full path, in whatever language.
 fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
     let root = git.common_dir.display().to_string();
     text.lines().find_map(|line| {
@@ -69,18 +69,18 @@ fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
     })
 }
 
-/// Lock files in this working tree, of the branch HEAD is on, and of these references (a name, or
-/// a folder of names), which no living process is known to hold; each with its age in words.
+/// Lock files in this working tree, of HEAD's branch, and of these references (a name, or a folder
+/// of names), if no running process is known to hold them; each with its age in words.
 pub fn stale(git: &Git, own: &[String]) -> Vec<(PathBuf, String)> {
     let stale = all(git, own).into_iter();
     let stale = stale.filter(|lock| holder(lock, &git.top).is_none());
-    // Whoever holds one for a moment only has let go of it by now.
+    // A lock that was held only for a moment is gone by now.
     let stale = stale.filter(|lock| lock.exists());
     stale.map(|lock| (lock.clone(), age(&lock))).collect()
 }
 
-/// The lock files that a child of ours could have made: in the git directory, of the session's
-/// references, and of the branch HEAD is on.
+/// The lock files that a child of git-cowork may have created: in the git directory, of the
+/// session's references, and of HEAD's branch.
 fn all(git: &Git, own: &[String]) -> Vec<PathBuf> {
     let (here, shared) = (&git.git_dir, &git.common_dir);
     let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
@@ -100,21 +100,21 @@ fn all(git: &Git, own: &[String]) -> Vec<PathBuf> {
     locks
 }
 
-/// The lock file of a file.
+/// The path of a file's lock.
 pub(super) fn with_lock(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
 }
 
-/// Who is at work with this lock in the working tree `top`, as far as one can see.
+/// The process that holds this lock in the working tree `top`, as far as it can be determined.
 pub(super) fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
     let is_index = lock.file_name().is_some_and(|name| name == "index.lock");
     let mut opened = processes::that_opened(lock).into_iter();
     opened.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
 }
 
-/// How old a lock is, in words.
+/// The age of a lock, in words.
 fn age(lock: &Path) -> String {
     let made = lock.metadata().and_then(|meta| meta.modified());
     let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_lock_is_told_with_its_age_and_the_command_that_removes_it() {
+    fn a_stale_lock_is_reported_with_its_age_and_the_command_that_removes_it() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let lock = repo.path(".git/index.lock");
         let old = repo.path("old");
         let file = std::fs::File::create(&old).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(3 * 3600 + 60)).unwrap();
-        // Never open in this process: a child that another test starts would hold it for a moment.
+        // Never open in this process: a child started by another test would hold it for a moment.
         let copied = std::process::Command::new("cp").arg("-p").args([&old, &lock]).status();
         assert!(copied.unwrap().success());
         let error = git.write(["add", "README.md"]).once().checked().unwrap_err();

@@ -1,4 +1,4 @@
-//! What is looked up in objects as they lie, without making them objects of libgit2 first.
+//! Lookups in the raw bytes of objects, without parsing them with libgit2.
 
 use anyhow::{Result, ensure};
 use git2::ObjectType;
@@ -9,12 +9,12 @@ use super::object_text::{CommitText, entries};
 use super::output::lossy;
 use super::reader::{Commit, EntryKind, Reader as _};
 
-/// Commits that are read one by one before libgit2 is asked which belong to a part of history: it reads
-/// each twice. As many are read in vain at most, some 50 ms.
+/// Commits that are read one by one before libgit2 is asked for a part of history: it reads each
+/// commit twice. At most this many are read in vain, which takes some 50 ms.
 const LINE: usize = 16 * 1024;
 
 impl Libgit2 {
-    /// What is read from an object of this kind as it lies.
+    /// The result of `see` for the raw bytes of an object of this kind.
     ///
     /// # Errors
     /// There is no such object, or `see` fails.
@@ -25,7 +25,7 @@ impl Libgit2 {
         see: impl FnOnce(&[u8]) -> Result<T>,
     ) -> Result<T> {
         let is = |found| {
-            ensure!(found == kind, "{id} is no {kind}");
+            ensure!(found == kind, "{id} is not a {kind}");
             Ok(())
         };
         if let Some((found, bytes)) = self.kept.get(id) {
@@ -44,7 +44,7 @@ impl Libgit2 {
         tree.or_else(|_| Ok(self.repository.find_object(id, None)?.peel_to_tree()?.id()))
     }
 
-    /// What a tree has at a path. A tree that is missing is an error, not an absent path.
+    /// The entry of a tree at a path. A missing tree is an error, not an absent path.
     pub(super) fn entry_at(
         &self,
         mut tree: git2::Oid,
@@ -69,7 +69,7 @@ impl Libgit2 {
         Ok(None)
     }
 
-    /// What is read from the entries of a folder; none where there is no such folder.
+    /// The results of `see` for the entries of a folder; empty if there is no such folder.
     pub(super) fn in_folder<T>(
         &self,
         of: &Oid,
@@ -88,8 +88,8 @@ impl Libgit2 {
         })
     }
 
-    /// The commits from `tip` to before `end` where that is one line of them. `None` where it is
-    /// not, or is long, or `end` seems to be elsewhere.
+    /// The commits from `tip` to before `end` if each has a single parent. `None` if not, if there
+    /// are many, or if `end` seems to be elsewhere.
     pub(super) fn line(&self, tip: &Oid, end: Option<&Oid>) -> Result<Option<Vec<Commit>>> {
         let (mut line, mut next) = (Vec::new(), Some(tip.clone()));
         let until = end.map(|end| Ok::<_, anyhow::Error>(self.commit(end)?.committer_time));
@@ -108,7 +108,7 @@ impl Libgit2 {
     }
 }
 
-/// The commit of this id whose object says this.
+/// Parses the bytes of the commit with this id.
 pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
     let commit = CommitText::of(text)?;
     let (author, author_time) = commit.author()?;
@@ -125,7 +125,7 @@ pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
     })
 }
 
-/// What an entry of this mode is.
+/// The kind of an entry with this mode.
 fn kind_of(mode: u32) -> EntryKind {
     match mode & 0o170_000 {
         0o040_000 => EntryKind::Tree,

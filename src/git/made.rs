@@ -1,6 +1,6 @@
-//! Objects that are written: blobs, and the commits of drafts, attempts and notes. In process where
-//! they come out byte for byte as git would write them, else by the binary. No reference moves here,
-//! nothing is signed, no hook runs: none does for such an object.
+//! Writes objects: blobs, and the commits of drafts, attempts and notes. In process if the result
+//! is byte for byte what git would write, otherwise by the binary. No reference moves, nothing is
+//! signed and no hook runs: git runs none for such objects.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use super::libgit2::{Libgit2, oid, raw};
 use super::{Git, Oid};
 use crate::error::Error;
 
-/// Settings that change how git writes an object and that libgit2 does not know: permissions of a
-/// repository several people write to, what is flushed to the disk, how a message is encoded.
+/// True for settings that change how git writes an object and that libgit2 ignores: permissions of
+/// a shared repository, flushing to disk, the encoding of messages.
 fn is_unknown_to_libgit2(key: &str) -> bool {
     matches!(key, "core.sharedrepository" | "i18n.commitencoding") || key.starts_with("core.fsync")
 }
 
-/// In whose name a commit is made.
+/// The role in which somebody makes a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Author,
@@ -28,7 +28,7 @@ pub(super) enum Who {
 }
 
 impl Who {
-    /// What `git var` calls it.
+    /// Its name for `git var`.
     fn variable(self) -> &'static str {
         match self {
             Self::Author => "GIT_AUTHOR_IDENT",
@@ -44,16 +44,16 @@ impl Who {
     }
 }
 
-/// Who commits, as git said it: asked once, and again when the configuration is another one. A
-/// clone of [`Git`] shares it.
+/// The identities that git reported: asked for once, and again if the configuration changes. Clones
+/// of [`Git`] share them.
 #[derive(Clone, Default)]
 pub(super) struct Told(Arc<Mutex<Answers>>);
 
 #[derive(Default)]
 struct Answers {
-    /// What git answered from.
+    /// The configuration on which the answers are based.
     configuration: Option<Arc<Configuration>>,
-    /// `Name <email> 1700000000 +0100`, as `git var` says it.
+    /// `Name <email> 1700000000 +0100`, as `git var` prints it.
     author: Option<Vec<u8>>,
     committer: Option<Vec<u8>>,
 }
@@ -79,7 +79,7 @@ impl fmt::Debug for Told {
     }
 }
 
-/// It says nothing about which repository this is.
+/// All values are equal: the cache does not identify a repository.
 impl PartialEq for Told {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -100,7 +100,7 @@ pub fn store_blob(git: &Git, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
     }
 }
 
-/// Writes the tree without entries.
+/// Writes the empty tree.
 ///
 /// # Errors
 /// Git fails.
@@ -111,12 +111,12 @@ pub(super) fn store_empty_tree(git: &Git) -> Result<Oid> {
     }
 }
 
-/// A commit object of this tree under the user's name; no reference moves.
+/// Writes a commit object of this tree under the user's name; no reference moves.
 ///
 /// # Errors
-/// Git fails, an identity is missing.
+/// Git fails, or an identity is missing.
 pub fn commit_tree(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-    // What libgit2 cannot do, git does or says why not.
+    // If libgit2 cannot write it, git writes it or reports the reason.
     if let Some(commit) = commit_in_process(git, tree, parents, message) {
         return Ok(commit);
     }
@@ -140,8 +140,8 @@ pub(super) fn commit_in_process(
     git.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
 }
 
-/// What `write` does with libgit2; `None` where it cannot, or where what it writes would not be
-/// what git writes.
+/// The result of `write` with libgit2; `None` if libgit2 cannot do it, or would not write what git
+/// writes.
 pub(super) fn write_objects<T>(git: &Git, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
     if writes_in_process(git) { git.in_process(write) } else { None }
 }
@@ -151,7 +151,7 @@ pub(super) fn writes_in_process(git: &Git) -> bool {
     git.in_process(|_| Ok(())).is_some() && git.configuration().is_ok_and(is_plain)
 }
 
-/// Who it is now, as `git var` says it.
+/// The current identity, as `git var` prints it.
 pub(super) fn ask_who(git: &Git, who: Who) -> Result<Vec<u8>> {
     let now = git.configuration()?;
     {
@@ -175,14 +175,14 @@ pub(super) fn ask_who(git: &Git, who: Who) -> Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The identity of a commit that is made now.
+/// The identity for a commit that is made now.
 pub(super) fn ident(git: &Git, who: Who) -> Result<Vec<u8>> {
     let line = ask_who(git, who)?;
     let is_fixed = git.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
-    if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var says no date") }
+    if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var printed no date") }
 }
 
-/// An identity whose time is now; its time zone stays.
+/// An identity with the current time, in its own time zone.
 fn at_this_moment(line: &[u8]) -> Option<Vec<u8>> {
     let end = line.iter().rposition(|&b| b == b'>')? + 1;
     let zone = line.rsplit(|&b| b == b' ').next().filter(|zone| zone.len() == 5)?;
@@ -202,7 +202,7 @@ impl Libgit2 {
         oid(self.repository.odb()?.write(kind, bytes)?)
     }
 
-    /// Writes a commit as `git commit-tree` does.
+    /// Writes a commit in the same way as `git commit-tree`.
     fn commit(
         &self,
         tree: &Oid,
@@ -220,13 +220,13 @@ impl Libgit2 {
         let mut bytes = format!("tree {tree}\n").into_bytes();
         for (index, parent) in parents.iter().enumerate() {
             is(parent, ObjectType::Commit)?;
-            // Git leaves out a parent that was named before.
+            // Git leaves out a repeated parent.
             if !parents[..index].contains(parent) {
                 bytes.extend_from_slice(format!("parent {parent}\n").as_bytes());
             }
         }
         for (key, ident) in [("author ", author), ("committer ", committer)] {
-            // Else git would have to say how it is encoded.
+            // A commit in another encoding would have to name it.
             std::str::from_utf8(ident).context("a name that is not UTF-8")?;
             bytes.extend_from_slice(key.as_bytes());
             bytes.extend_from_slice(ident);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn who_commits_is_asked_again_when_somebody_configured_it() {
+    fn a_newly_configured_identity_is_used() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let author =
@@ -327,7 +327,7 @@ mod tests {
         let ana = commit_tree(&git, &tree, &[], "x").unwrap();
         repo.run(&["config", "author.name", "Eve"]);
         assert_eq!(author(&ana), "Ana <ana@example.com>");
-        // A variable counts before the configuration.
+        // A variable takes precedence over the configuration.
         let env = repo.env().into_iter().filter(|(key, _)| key != "GIT_AUTHOR_NAME").collect();
         let git = Git::discover_with(&repo.path(""), env).unwrap();
         let eve = commit_tree(&git, &tree, &[], "x").unwrap();

@@ -1,5 +1,5 @@
-//! One question about each of many things: asked by several threads, each with a repository that
-//! libgit2 has opened for it. What such a repository remembers is bounded ([`super::bounded`]).
+//! Calls a function for each of many items, in several threads, each with a repository that libgit2
+//! has opened for it. The caches of such a repository are bounded ([`super::bounded`]).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Git, fallback};
 
-/// Things that a thread is asked about at a time.
+/// Number of items that a thread takes at a time.
 const CHUNK: usize = 256;
 
-/// Threads at most: reading is bound by the processor, and others use the machine, too.
+/// Maximum number of threads: reading is bound by the processor, which others use as well.
 const THREADS: usize = 4;
 
-/// The answers about each thing, in their order. The question is asked with a [`Git`] of the
-/// same repository.
+/// The results of `question` for each item, in their order. It is called with a [`Git`] of the same
+/// repository.
 pub fn ask_each<T: Sync, A: Send>(
     git: &Git,
     things: &[T],
@@ -23,7 +23,7 @@ pub fn ask_each<T: Sync, A: Send>(
     let chunks: Vec<&[T]> = things.chunks(CHUNK).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(THREADS).min(chunks.len());
-    // Where only the binary can read, each answer is a process.
+    // If only the binary can read, each answer starts a process.
     if chunks.len() < 2 || !fallback::is_read_in_process(git) {
         return things.iter().map(|thing| question(git, thing)).collect();
     }
@@ -48,7 +48,7 @@ pub fn ask_each<T: Sync, A: Send>(
     answers.into_iter().flat_map(|(_, told)| told).collect()
 }
 
-/// The same repository, which libgit2 has yet to open.
+/// The same repository, not yet opened by libgit2.
 fn opened_again(git: &Git) -> Git {
     Git { opened: fallback::Opened::default(), ..git.clone() }
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_in_order_whoever_gives_them() {
+    fn answers_come_in_order_from_every_reader() {
         for options in [&[][..], &["--ref-format=reftable"]] {
             let repo = Repo::with_commit_in(options);
             let head = repo.head();

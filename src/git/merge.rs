@@ -1,4 +1,4 @@
-//! Merging: as the user would do it, and what would come of it, as a tree made on the side.
+//! Merges like the user's, and their expected result as a tree, without touching the working tree.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,35 @@ use super::{Cmd, CommitOutcome, Git, Oid};
 use crate::error::Error;
 use crate::git::{commit, in_the_way, made, refs, snapshot, state, take_back};
 
-/// What git answers to an option it does not know.
+/// Git's exit code for an unknown option.
 const UNKNOWN_OPTION: i32 = 129;
 
-/// How a merge went.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// HEAD is this merge commit.
     Merged(Oid),
-    /// These paths need a person. It was aborted: index and working tree are as before.
+    /// These paths have conflicts. The merge was aborted: index and working tree are unchanged.
     Conflicts(Vec<String>),
-    /// One of the user's hooks said no. It was aborted, too.
+    /// A hook of the user refused the merge. It was aborted as well.
     HookRefused {
         /// `pre-merge-commit`, `commit-msg`, …
         hook: String,
-        /// What it printed.
+        /// The hook's output.
         output: String,
     },
 }
 
-/// What a merge would come to.
+/// The expected result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergedTree {
-    /// This tree.
+    /// The tree of the merge.
     Clean(Oid),
-    /// These paths need a person.
+    /// These paths have conflicts.
     Conflicts(Vec<String>),
 }
 
-/// A command that may run hooks, with its message in a file and a trace that tells of the hooks.
+/// Files for a command that may run hooks: its message, and a trace that names the hooks.
 struct WithMessage {
     scratch: tempfile::TempDir,
 }
@@ -59,24 +59,24 @@ impl WithMessage {
         self.scratch.path().join("trace")
     }
 
-    /// The command as it is run.
+    /// The command with its environment.
     fn given<'a>(&self, command: Cmd<'a>) -> Cmd<'a> {
         command.env("GIT_EDITOR", ":").env("GIT_TRACE2_EVENT", self.trace())
     }
 
-    /// A hook that met a lock, or was killed, is not asked twice.
+    /// True if no hook ran. A hook that met a lock, or was killed, is not run again.
     fn no_hook_ran(&self) -> bool {
         Hooks::read(&self.trace()).is_ok_and(|hooks| hooks.exits.is_empty())
     }
 }
 
-/// Merges a commit into HEAD with a merge commit of this message, whatever the user configured
+/// Merges a commit into HEAD with a merge commit of this message, whatever the user has configured
 /// about fast-forwards. Hooks and signing apply.
 ///
 /// # Errors
-/// Anything but a conflict and a hook's refusal: changes in the way, a failed signature.
+/// Any failure other than a conflict or a hook's refusal: changes in the way, a failed signature.
 pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
-    // Where git cannot begin, it resets: that takes changes along that it does not list.
+    // If git cannot begin, it resets, which discards changes that it does not list.
     in_the_way::refuse_overwriting(git, theirs)?;
     let with = WithMessage::new(message)?;
     let before = git.resolve("HEAD")?;
@@ -85,7 +85,7 @@ pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<Me
         Ok(Some(MergedTree::Conflicts(paths))) if !has_merge_options(git)? => {
             return Ok(MergeOutcome::Conflicts(paths));
         }
-        // An older git, or a merge as nobody can foretell it.
+        // An older git, or a merge whose result cannot be predicted.
         _ => None,
     };
     let mut merge = git
@@ -123,9 +123,9 @@ pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<Me
     })
 }
 
-/// Merges a commit whose merge has conflicts: `solve` decides them in the working tree, stages what it
-/// decided, and answers with the message of the merge, or nothing where a person is needed; then it
-/// is aborted, and index and working tree are as before. Hooks and signing apply.
+/// Merges a commit that has conflicts: `solve` resolves them in the working tree, stages the result
+/// and returns the message of the merge, or `None` if a person has to resolve them. In that case
+/// the merge is aborted, and index and working tree are as before. Hooks and signing apply.
 ///
 /// # Errors
 /// Git or `solve` fails.
@@ -157,12 +157,12 @@ pub fn solved(
     }))
 }
 
-/// Takes back an unfinished merge.
+/// Aborts an unfinished merge.
 ///
 /// # Errors
-/// Git fails, there is none.
+/// Git fails, or there is no such merge.
 pub fn abort(git: &Git) -> Result<()> {
-    // Where it has conflicts, its index holds no tree.
+    // An index with conflicts cannot be written as a tree.
     let (Ok(from), Some(head)) = (index_tree(git), git.resolve("HEAD")?) else {
         return git.write(["merge", "--abort"]).checked().map(|_| ());
     };
@@ -175,7 +175,7 @@ pub fn abort(git: &Git) -> Result<()> {
     Err(abort.failure(&output).into())
 }
 
-/// Whether `git merge` is configured to decide otherwise than `git merge-tree`.
+/// True if `git merge` is configured to give another result than `git merge-tree`.
 fn has_merge_options(git: &Git) -> Result<bool> {
     let has = |key: &str| {
         key == "pull.twohead" || (key.starts_with("branch.") && key.ends_with(".mergeoptions"))
@@ -194,7 +194,7 @@ pub fn unmerged(git: &Git) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Stages these paths as they are in the working tree: what was in conflict there is decided.
+/// Stages these paths as they are in the working tree: their conflicts are resolved.
 ///
 /// # Errors
 /// Git fails.
@@ -206,7 +206,7 @@ pub fn stage(git: &Git, paths: &[String]) -> Result<()> {
     add.stdin_nul(paths).checked().map(|_| ())
 }
 
-/// A text with the changes of both sides, as git merges lines; nothing where they conflict.
+/// A text with the changes of both sides, merged like git merges lines; `None` if they conflict.
 ///
 /// # Errors
 /// Git fails, or a temporary file cannot be written.
@@ -221,16 +221,16 @@ pub fn merged_text(git: &Git, base: &str, ours: &str, theirs: &str) -> Result<Op
     let output = merge.output()?;
     match output.code {
         Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
-        // The number of conflicts; git says 255 of an error.
+        // The number of conflicts; 255 means an error.
         Some(code) if code < 128 => Ok(None),
         _ => Err(merge.failure(&output).into()),
     }
 }
 
-/// The tree `git merge` would make of two commits; nothing but objects is written.
+/// The tree that `git merge` would make of two commits; only objects are written.
 ///
 /// # Errors
-/// Git fails, or is older than 2.38 and both have gone on.
+/// Git fails, or is older than 2.38 and both sides have new commits.
 pub fn merged_tree(git: &Git, ours: &Oid, theirs: &Oid) -> Result<MergedTree> {
     if refs::is_ancestor(git, ours, theirs)? {
         return Ok(MergedTree::Clean(must_tree(git, theirs)?));
@@ -249,16 +249,16 @@ pub fn merged_tree(git: &Git, ours: &Oid, theirs: &Oid) -> Result<MergedTree> {
             paths.dedup();
             Ok(MergedTree::Conflicts(paths))
         }
-        Some(UNKNOWN_OPTION) => {
-            Err(Error::repository("this needs git 2.38 or newer when both sides have gone on")
-                .hint("merge the base branch into the session's branch, then again")
-                .into())
-        }
+        Some(UNKNOWN_OPTION) => Err(Error::repository(
+            "both branches have new commits: git 2.38 or newer is needed to merge them",
+        )
+        .hint("merge the base branch into the session's branch, then run the command again")
+        .into()),
         _ => Err(merge.failure(&output).into()),
     }
 }
 
-/// The best common ancestor of two commits; `None` for histories that have nothing in common.
+/// The best common ancestor of two commits; `None` if their histories are unrelated.
 ///
 /// # Errors
 /// One of them is missing.
@@ -272,11 +272,11 @@ pub fn base(git: &Git, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
     }
 }
 
-/// The tree of `commit` with the directory `dir` as it is in `other`: also gone, if it is not
-/// there. Everything else is the same to the byte, mode and name.
+/// The tree of `commit` with the directory `dir` from `other`, or without it if `other` does not
+/// have it. Everything else keeps its content, mode and name.
 ///
 /// # Errors
-/// Git fails, one of them is missing.
+/// Git fails, or one of the commits is missing.
 pub fn tree_with_dir_of(git: &Git, commit: &Oid, dir: &str, other: &Oid) -> Result<Oid> {
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
@@ -293,11 +293,11 @@ pub fn tree_with_dir_of(git: &Git, commit: &Oid, dir: &str, other: &Oid) -> Resu
     git.in_index(&index, ["write-tree"]).oid()
 }
 
-/// A commit object under the user's name, signed when commits are; no reference moves and no
-/// hook runs.
+/// Writes a commit object under the user's name, signed if commits are signed; no reference moves
+/// and no hook runs.
 ///
 /// # Errors
-/// Git fails, a signature cannot be made.
+/// Git fails, or a signature cannot be made.
 pub fn signed_commit(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
     if !state::config_bool(git, "commit.gpgSign")? {
         return made::commit_tree(git, tree, parents, message);
@@ -314,8 +314,8 @@ pub fn signed_commit(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> R
     Ok(output.text().trim_end().parse()?)
 }
 
-/// Moves index and working tree from one tree to another; HEAD stays. What is changed in the
-/// working tree elsewhere stays, too.
+/// Moves index and working tree from one tree to another; HEAD stays. Other changes in the working
+/// tree stay as well.
 ///
 /// # Errors
 /// A change or an untracked file is in the way; nothing has moved.
@@ -327,7 +327,7 @@ pub fn move_tree(git: &Git, from: &Oid, to: &Oid) -> Result<()> {
     if output.success() { Ok(()) } else { Err(read.failure(&output).into()) }
 }
 
-/// The tree of what is staged.
+/// The tree of the index.
 ///
 /// # Errors
 /// The index has conflicts.
@@ -335,10 +335,10 @@ pub fn index_tree(git: &Git) -> Result<Oid> {
     git.write(["write-tree"]).oid()
 }
 
-/// Commits what is staged, all of it, with this message. Hooks and signing apply.
+/// Commits everything that is staged, with this message. Hooks and signing apply.
 ///
 /// # Errors
-/// Anything but a hook's refusal; then nothing was committed.
+/// Any failure other than a hook's refusal; nothing was committed.
 pub fn commit_staged(git: &Git, message: &str, signoff: bool) -> Result<CommitOutcome> {
     let with = WithMessage::new(message)?;
     let before = git.resolve("HEAD")?;
@@ -375,7 +375,8 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
 
-    /// `main` and `side`, which changes the same file and adds one, in a folder of its own, too.
+    /// `main` and `side`, which both change `code`; `side` adds files in a folder of their own as
+    /// well.
     fn forked(on_main: &str) -> (Repo, Oid, Oid) {
         let repo = Repo::with_commit();
         repo.file("code", "1\n2\n3\n4\n5\n6\n7\n");
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_merge_would_make_is_what_it_makes() {
+    fn the_expected_tree_is_the_merged_tree() {
         let (repo, main, side) = forked("main\n2\n3\n4\n5\n6\n7\n");
         let git = repo.git();
         let MergedTree::Clean(tree) = merged_tree(&git, &main, &side).unwrap() else { panic!() };

@@ -1,12 +1,12 @@
-//! The only place that knows git2 or the git binary.
+//! The only module that uses git2 or the git binary.
 //!
-//! [`Git`] is a repository with a working tree; it starts commands and answers what everybody asks.
-//! All else is a function of the module that has the topic: `refs::list(git, …)`.
+//! [`Git`] is a repository with a working tree; it starts commands and provides what most callers
+//! need. Everything else is a function in the module of its topic: `refs::list(git, …)`.
 //!
-//! Everything that writes, touches index, working tree, configuration or hooks, or depends on what
-//! the user configured, runs the `git` binary through [`spawn`]; what is already named by an object
-//! id is read through [`Reader`]. Objects that git would write in the very same way are written in
-//! process ([`made`]). What a session, a stage or an artifact is, nobody knows here.
+//! Everything that writes, touches index, working tree, configuration or hooks, or depends on the
+//! user's configuration, runs the `git` binary through [`spawn`]; anything already named by an
+//! object id is read through [`Reader`]. Objects that git would write identically are written in
+//! process ([`made`]). Sessions, stages and artifacts are unknown to this module.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -99,21 +99,21 @@ pub use state::Head;
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
-/// The oldest git whose options we use to write (contract).
+/// The oldest git whose options are used for writing (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
-/// The version of git, in git's words without `git version`; `cwd` need be in no repository.
+/// The version of git, as printed by git without `git version`; `cwd` need not be in a repository.
 ///
 /// # Errors
-/// There is no git, or it is older than what is needed (exit 5).
+/// Git is missing or too old (exit 5).
 pub fn installed(cwd: &Path) -> Result<String> {
     locate::require_git(cwd, &[], OLDEST_GIT)?;
     let (_, text) = locate::git_version(cwd, &[])?;
     Ok(text.trim_start_matches("git version ").to_owned())
 }
 
-/// A repository and one of its working trees. Cheap to clone; holds the lock of
-/// [`Git::with_children_in`], and what libgit2 has opened.
+/// A repository and one of its working trees. Cheap to clone; owns the lock of
+/// [`Git::with_children_in`] and the repository opened by libgit2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Git {
     top: PathBuf,
@@ -133,16 +133,16 @@ pub struct Git {
     trees: shared::Shared<snapshot::Trees>,
     configuration: configuration::Kept,
     told: made::Told,
-    /// Set when git is known to be new enough to write.
+    /// Set once git is known to be new enough to write.
     new_enough: shared::Shared<OnceLock<()>>,
 }
 
 impl Git {
-    /// The repository `cwd` is in, as git itself finds it: the caller's `GIT_DIR` and
-    /// `GIT_WORK_TREE` count.
+    /// The repository that contains `cwd`, as git itself finds it: the caller's `GIT_DIR` and
+    /// `GIT_WORK_TREE` apply.
     ///
     /// # Errors
-    /// No repository, a bare one, one git refuses (exit 5). Whether git is new enough is asked before
+    /// No repository, a bare one, or one that git refuses (exit 5). Git's version is checked before
     /// the first command that writes.
     pub fn discover(cwd: &Path) -> Result<Self> {
         Self::discover_with(cwd, Vec::new())
@@ -151,16 +151,16 @@ impl Git {
     /// [`Git::discover`] with variables added to the environment of every child.
     ///
     /// # Errors
-    /// As [`Git::discover`].
+    /// Like [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
         let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
         Ok(Self::located(found, env))
     }
 
-    /// [`Git::discover`] for what only reads history: a bare repository will do.
+    /// [`Git::discover`] for commands that only read history: the repository may be bare.
     ///
     /// # Errors
-    /// No repository, or one git refuses (exit 5).
+    /// No repository, or one that git refuses (exit 5).
     pub fn discover_to_read(cwd: &Path) -> Result<Self> {
         match locate::locate(cwd, &[], locate::CallersGitDir::Honoured) {
             Ok(found) => Ok(Self::located(found, Vec::new())),
@@ -194,10 +194,10 @@ impl Git {
         }
     }
 
-    /// The same repository seen from another of its working trees.
+    /// The same repository, with another of its working trees.
     ///
     /// # Errors
-    /// `other_worktree` is not there, or not in a working tree of this repository (exit 5).
+    /// `other_worktree` does not exist, or is not a working tree of this repository (exit 5).
     pub fn at(&self, other_worktree: &Path) -> Result<Self> {
         if !other_worktree.exists() {
             return Err(switch::not_there(other_worktree).into());
@@ -237,7 +237,7 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
-        // They may configure something.
+        // They may contain configuration.
         self.configuration = configuration::Kept::default();
         self.told = made::Told::default();
         self.looks = status::Looks::default();
@@ -245,37 +245,38 @@ impl Git {
         self
     }
 
-    /// Whether there is no working tree, and only history can be read.
+    /// True if there is no working tree, and only history can be read.
     pub fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// The working tree, absolute; of a bare repository its git directory.
+    /// The working tree, as an absolute path; for a bare repository, its git directory.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// The git directory of this working tree, absolute (in a linked one not the shared one).
+    /// The git directory of this working tree, absolute (in a linked one, not the shared one).
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The git directory all working trees share, absolute.
+    /// The git directory that all working trees share, absolute.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
-    /// Where this program keeps what is never committed: `cowork` in the shared git directory.
+    /// The state directory, for files that are never committed: `cowork` in the shared git
+    /// directory.
     pub fn state_dir(&self) -> PathBuf {
         self.common_dir.join("cowork")
     }
 
-    /// Reads objects: in process where libgit2 can, else through the binary.
+    /// Reads objects: in process if libgit2 can, otherwise through the binary.
     pub fn reader(&self) -> Box<dyn Reader> {
         Box::new(fallback::Fallback::new(self))
     }
 
-    /// Fails where git is too old for what writes.
+    /// Fails if git is too old for commands that write.
     fn require_new_enough(&self) -> Result<()> {
         if self.new_enough.get().is_none() {
             locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
@@ -293,7 +294,7 @@ impl Git {
         Cmd::new(self, spawn::Role::Read, args)
     }
 
-    /// A command that writes but whose output is still parsed by us and that runs no hook but
+    /// A command that writes, whose output is parsed, and that runs no hook except
     /// reference-transaction.
     pub fn write<I, S>(&self, args: I) -> Cmd<'_>
     where
@@ -314,7 +315,7 @@ impl Git {
     }
 }
 
-/// Whether git, started in `top` without any variable, finds `git_dir`.
+/// True if git, started in `top` without any variables, finds `git_dir`.
 fn is_found_from(top: &Path, git_dir: &Path) -> bool {
     let same = |path: &Path| match (path.canonicalize(), git_dir.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn no_repository_and_bare_are_said() {
+    fn missing_and_bare_repositories_are_reported() {
         let repo = Repo::with_commit();
         let error = Git::discover_with(repo.root(), repo.env()).unwrap_err();
         assert_eq!(kind_of(&error), Kind::Repository);

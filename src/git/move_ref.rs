@@ -1,5 +1,5 @@
-//! One reference created or moved in process, where git would run no hook and keep no other file
-//! than the reference and its log. Its lock, its log and its old value are as with
+//! Creates or moves one reference in process, if git would run no hook and write no other file than
+//! the reference and its reflog. Its lock, its reflog and the check of its old value are those of
 //! `git update-ref --create-reflog`.
 
 use anyhow::{Context as _, Result, ensure};
@@ -12,8 +12,8 @@ use super::{Git, Oid, RefName};
 use crate::git::{child, hooks, made};
 use crate::moment;
 
-/// A reference, the commit it is to name, the one it names now (none where it is not there), and
-/// what its log says.
+/// A reference, its new commit, its current commit (`None` if the reference does not exist), and
+/// the message for its reflog.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MoveRef<'a> {
     pub(super) name: &'a RefName,
@@ -22,13 +22,13 @@ pub(super) struct MoveRef<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Moves a reference; false where it could not be done here and nothing has changed.
+/// Moves a reference; false if it cannot be done in process and nothing has changed.
 pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
     let is_branch = step.name.as_str().starts_with("refs/heads/");
     let Some(who) = is_in_process(git).then(|| log_signature(git)).flatten() else {
         return false;
     };
-    // The log of HEAD is libgit2's own affair only where it has opened that HEAD.
+    // libgit2 writes the reflog of HEAD only if it has opened that HEAD.
     if is_branch && git.git_dir != git.common_dir {
         return false;
     }
@@ -39,12 +39,12 @@ pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
     moved
 }
 
-/// [`move_ref`] where all that was asked before, in a note of somebody else.
+/// Like [`step`], after the caller made its checks and recorded the work as that of a child.
 pub(super) fn step_as(git: &Git, step: MoveRef<'_>, who: &Signature<'_>) -> bool {
     git.in_process(|fast| fast.move_ref(step, who)).is_some()
 }
 
-/// Whether git would do no more than libgit2 when a reference moves.
+/// True if git would do no more than libgit2 when a reference moves.
 pub(super) fn is_in_process(git: &Git) -> bool {
     made::writes_in_process(git)
         && !hooks::has(git, "reference-transaction")
@@ -53,7 +53,7 @@ pub(super) fn is_in_process(git: &Git) -> bool {
         })
 }
 
-/// Who moves a reference, and when.
+/// The committer and the current time, for a reflog.
 pub(super) fn log_signature(git: &Git) -> Option<Signature<'static>> {
     let line = String::from_utf8(made::ident(git, Who::Committer).ok()?).ok()?;
     let (name, rest) = line.split_once(" <")?;
@@ -73,9 +73,12 @@ impl Libgit2 {
         let now = files.one(name.as_str())?;
         ensure!(now.as_ref().map(|now| &now.object) == old, "{name} is not what it was");
         let text = std::fs::read(self.repository.path().join(name.as_str())).unwrap_or_default();
-        ensure!(!text.starts_with(b"ref:"), "{name} stands for another one");
+        ensure!(!text.starts_with(b"ref:"), "{name} is a symbolic reference");
         if old.is_none() {
-            ensure!(files.list(&[format!("{name}/")])?.is_empty(), "there are some below {name}");
+            ensure!(
+                files.list(&[format!("{name}/")])?.is_empty(),
+                "there are references below {name}"
+            );
             for (end, _) in name.as_str().match_indices('/').skip(2) {
                 let above = &name.as_str()[..end];
                 ensure!(files.one(above)?.is_none(), "{above} is in the way");
@@ -98,7 +101,7 @@ mod tests {
         step(&repo.git(), MoveRef { name: &name, new, old, reason: "why" })
     }
 
-    /// The log as git shows it, less the time.
+    /// The log as git shows it, without the time.
     fn log(repo: &Repo, name: &str) -> Vec<String> {
         let path = repo.path(".git/logs").join(name);
         let text = std::fs::read_to_string(path).unwrap();

@@ -1,4 +1,4 @@
-//! Names git gives: object ids and full reference names, checked where they come in.
+//! Git's names: object ids and full reference names, checked when they are read.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,22 +18,22 @@ impl Oid {
         &self.0
     }
 
-    /// The first 7 digits, as people see them.
+    /// The first 7 digits, for display.
     pub fn short(&self) -> &str {
         &self.0[..7]
     }
 
-    /// The first 12 digits, for trailers and documents, which outlive what is unique today.
+    /// The first 12 digits, for trailers and documents, in which they have to stay unique for long.
     pub fn abbreviated(&self) -> &str {
         &self.0[..12]
     }
 
-    /// The id of no object, of the same length; git's way to say "must not exist".
+    /// The null id of the same length, which git uses to mean "must not exist".
     pub fn zero_like(&self) -> Self {
         Self("0".repeat(self.0.len()))
     }
 
-    /// True for the id of no object.
+    /// True for the null id.
     pub fn is_zero(&self) -> bool {
         self.0.bytes().all(|b| b == b'0')
     }
@@ -79,7 +79,7 @@ impl RefName {
     /// Checks a full name.
     ///
     /// # Errors
-    /// Git would not take it, or it does not begin with `refs/`.
+    /// Git would not accept it, or it does not begin with `refs/`.
     pub fn new(name: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         if name.starts_with("refs/") && is_valid(&name) {
@@ -88,7 +88,7 @@ impl RefName {
         Err(Error::repository(format!("'{name}' is not a valid full reference name")))
     }
 
-    /// A name put together from parts that are valid by construction, such as session names.
+    /// A name built from parts that are always valid, such as session names.
     pub(crate) const fn trusted(name: String) -> Self {
         Self(name)
     }
@@ -96,7 +96,7 @@ impl RefName {
     /// `refs/heads/<short>`.
     ///
     /// # Errors
-    /// Git would not take it.
+    /// Git would not accept it.
     pub fn branch(short: &str) -> Result<Self, Error> {
         if short.starts_with('-') || short == "HEAD" {
             return Err(Error::repository(format!("'{short}' is not a valid branch name")));
@@ -107,7 +107,7 @@ impl RefName {
     /// `refs/tags/<short>`.
     ///
     /// # Errors
-    /// Git would not take it.
+    /// Git would not accept it.
     pub fn tag(short: &str) -> Result<Self, Error> {
         Self::new(format!("refs/tags/{short}"))
     }
@@ -117,7 +117,7 @@ impl RefName {
         &self.0
     }
 
-    /// Without `refs/heads/`, `refs/tags/` or `refs/remotes/`; other names stay whole.
+    /// The name without `refs/heads/`, `refs/tags/` or `refs/remotes/`; other names stay whole.
     pub fn short(&self) -> &str {
         ["refs/heads/", "refs/tags/", "refs/remotes/"]
             .iter()

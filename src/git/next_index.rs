@@ -1,5 +1,5 @@
-//! The index that a commit leaves behind, written in process: the one of before, with the committed
-//! paths as they are in the commit. It is locked and replaced as git does it.
+//! The index after a commit, written in process: the previous one, with the committed paths as they
+//! are in the commit. It is locked and replaced in the same way as by git.
 
 use std::fs::{self, Metadata};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use super::libgit2::raw;
 use super::locks::with_lock;
 use crate::git::{blobs, index, state};
 
-/// Optional parts of an index that libgit2 does not write again.
+/// Optional parts of an index that libgit2 does not preserve.
 const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
 
 const SUBMODULE: u32 = 0o160_000;
 
-/// What the index is to say of a path: the file, as it was before it was read, its mode and its
-/// blob; `None` where there is to be no entry.
+/// The new index entry of a path: the metadata of the file from before it was read, its mode and
+/// its blob; `None` to have no entry.
 pub(super) type Entry = Option<(Metadata, u32, git2::Oid)>;
 
-/// An index that is locked and written. Until it is [put in its place](Self::replace) it can be
-/// dropped, and nothing has changed.
+/// An index that is locked and written. It can be dropped, with nothing changed, until it is [put
+/// in its place](Self::replace).
 pub(super) struct NextIndex {
     index: PathBuf,
     lock: PathBuf,
@@ -35,11 +35,11 @@ impl NextIndex {
     /// Locks the index, and writes the next one beside it.
     ///
     /// # Errors
-    /// It is locked, or it is one that git must write.
+    /// The index is locked, or only git can write it.
     pub(super) fn write(git: &Git, entries: &[(String, Entry)]) -> Result<Self> {
         let index = index::file(git);
         let lock = with_lock(&index);
-        // Where git has the one of `commit --only`.
+        // Git's name for the next index of `commit --only`.
         let next = index.with_file_name(format!("next-index-{}.lock", std::process::id()));
         fs::File::create_new(&lock).with_context(|| format!("creating {}", lock.display()))?;
         let this = Self { index, lock, next, in_place: false };
@@ -47,7 +47,7 @@ impl NextIndex {
         Ok(this)
     }
 
-    /// Puts it in its place.
+    /// Replaces the index.
     ///
     /// # Errors
     /// It cannot be renamed.
@@ -86,9 +86,9 @@ impl Drop for NextIndex {
     }
 }
 
-/// A file that was written in the second in which the index was, or later, may have been written again
-/// without another time or size. While the index is older than the file git compares the content; the
-/// next index is newer, so whoever writes it compares, and leaves a size of 0 where it is another one
+/// A file that was written in the same second as the index, or later, may have been written again
+/// with the same time and size. While the index is older than the file, git compares the content.
+/// The next index is newer, so its writer has to compare, and sets the size of a changed file to 0
 /// (<https://git-scm.com/docs/racy-git>).
 fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
     let may_hide = |entry: &IndexEntry| {
@@ -99,7 +99,7 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
     for mut entry in young {
         let path = std::str::from_utf8(&entry.path)?;
         let same = match state::lies_at(git, path) {
-            // That it is gone needs no comparison.
+            // A deleted file needs no comparison.
             None => true,
             Some(meta) if meta.is_dir() => true,
             Some(_) => {
@@ -118,7 +118,7 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
 #[cfg(unix)]
 fn entry_of(path: &str, meta: &Metadata, mode: u32, id: git2::Oid) -> Result<IndexEntry> {
     use std::os::unix::fs::MetadataExt as _;
-    // Git, too, keeps the lower bits of these.
+    // Git, too, stores only the lower bits of these.
     #[expect(clippy::cast_possible_truncation, reason = "the index has 32 bits for each")]
     #[expect(clippy::cast_sign_loss, reason = "nanoseconds are not negative")]
     let (time, low) = (|s: i64, n: i64| IndexTime::new(s as i32, n as u32), |n: u64| n as u32);
@@ -140,7 +140,7 @@ fn entry_of(path: &str, meta: &Metadata, mode: u32, id: git2::Oid) -> Result<Ind
 
 #[cfg(not(unix))]
 fn entry_of(_path: &str, _meta: &Metadata, _mode: u32, _id: git2::Oid) -> Result<IndexEntry> {
-    anyhow::bail!("only git knows what its index says of a file here")
+    anyhow::bail!("only git can write an index entry on this system")
 }
 
 #[cfg(unix)]

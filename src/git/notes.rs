@@ -1,5 +1,5 @@
-//! Notes that keep blobs: the note of a blob is the blob itself, so it stays as long as the notes
-//! ref does, can be read by `git notes show`, and two histories of such notes merge without a
+//! Notes that preserve blobs: the note of a blob is the blob itself, so it exists as long as the
+//! notes ref, can be read by `git notes show`, and two histories of such notes merge without a
 //! conflict.
 
 use anyhow::Result;
@@ -9,14 +9,14 @@ use super::libgit2::{Libgit2, oid};
 use super::{Git, Oid, RefName, RefTransaction};
 use crate::git::made;
 
-/// How many notes a tree holds before the next ones go into folders by the first two digits, as git
-/// itself does it sooner or later: every new note writes its tree once more.
+/// Once a tree contains this many notes, new ones go into folders named by their first two digits,
+/// as git itself does at some point: every new note writes its tree again.
 const FLAT: usize = 256;
 
-/// How often notes are written again because somebody else wrote some in between.
+/// How often notes are written again because somebody else wrote notes in between.
 const TRIES: usize = 5;
 
-/// The objects that have a note in `refs/notes/NAME`; none where the ref does not exist.
+/// The objects that have a note in `refs/notes/NAME`; empty if the ref does not exist.
 ///
 /// # Errors
 /// Git fails.
@@ -38,7 +38,7 @@ fn noted_in_process(git: &Git, name: &str) -> Option<Vec<Oid>> {
     git.in_process(|fast| fast.noted(&tip))
 }
 
-/// Makes each of these blobs its own note in `refs/notes/NAME`, all of them in one commit. They
+/// Makes each of these blobs its own note in `refs/notes/NAME`, all of them in one commit. The ids
 /// may be abbreviated.
 ///
 /// # Errors
@@ -54,7 +54,7 @@ pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<(
         else {
             break;
         };
-        // All of them are there.
+        // All blobs have their notes already.
         let Some(tree) = tree else { return Ok(()) };
         let parents: Vec<Oid> = before.iter().cloned().collect();
         let new = made::commit_tree(git, &tree, &parents, "Notes added by 'git cowork'\n")?;
@@ -64,7 +64,7 @@ pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<(
             None => moves.create(&full, &new),
         };
         match moves.commit(git) {
-            // A person's `git notes` was faster.
+            // A `git notes` command of the user was faster.
             Err(_) if attempt < TRIES && git.resolve(full.as_str())? != before => {}
             done => return done,
         }
@@ -72,20 +72,20 @@ pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<(
     blobs.iter().try_for_each(|blob| note_blob(git, name, blob.as_ref()))
 }
 
-/// [`note_blobs`] by the binary alone.
+/// [`note_blobs`] for one blob, by the binary.
 fn note_blob(git: &Git, name: &str, blob: &str) -> Result<()> {
     let add = git.write(["notes", "--ref", name, "add", "-C", blob, blob]);
     let output = add.output()?;
-    // It also fails where the object has its note, which costs less than asking each time.
+    // It also fails if the object already has its note: cheaper than to check before each one.
     let noted = || git.read(["notes", "--ref", name, "list", blob]).output();
     if output.success() || noted()?.success() { Ok(()) } else { Err(add.failure(&output).into()) }
 }
 
-/// Brings a remote's `refs/notes/NAME` into `refs/notes/INTO`, whatever that was before. False
-/// where the remote has no such notes: then `INTO` does not exist either.
+/// Fetches a remote's `refs/notes/NAME` into `refs/notes/INTO`, which is replaced. False if the
+/// remote has no such notes: then `INTO` does not exist afterwards.
 ///
 /// # Errors
-/// The remote does not answer.
+/// The remote cannot be reached.
 pub fn fetch(git: &Git, remote: &str, name: &str, into: &str, attended: bool) -> Result<bool> {
     let into = format!("refs/notes/{into}");
     git.write(["update-ref", "-d", &into]).checked()?;
@@ -101,7 +101,7 @@ pub fn fetch(git: &Git, remote: &str, name: &str, into: &str, attended: bool) ->
     Ok(true)
 }
 
-/// Takes the notes of `refs/notes/FROM` into `refs/notes/NAME`.
+/// Merges the notes of `refs/notes/FROM` into `refs/notes/NAME`.
 ///
 /// # Errors
 /// Git fails.
@@ -110,7 +110,7 @@ pub fn merge(git: &Git, name: &str, from: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes `refs/notes/NAME`; nothing where it does not exist.
+/// Deletes `refs/notes/NAME`, if it exists.
 ///
 /// # Errors
 /// Git fails.
@@ -129,10 +129,10 @@ impl Libgit2 {
         Ok(found)
     }
 
-    /// Git reads notes in any depth of folders, side by side.
+    /// Collects notes from folders of any depth, which may be mixed, as git reads them.
     fn notes_below(&self, tree: &Tree<'_>, above: &str, found: &mut Vec<Oid>) -> Result<()> {
         for entry in tree {
-            // What is no note stays as it is.
+            // Other files and folders are skipped.
             let Some(name) = std::str::from_utf8(entry.name_bytes()).ok().filter(|n| is_hex(n))
             else {
                 continue;
@@ -149,8 +149,8 @@ impl Libgit2 {
         Ok(())
     }
 
-    /// The tree of notes of this commit with these blobs as their own notes; `None` when it has
-    /// them all.
+    /// The tree of this commit's notes with these blobs added as their own notes; `None` if it
+    /// contains them all.
     fn with_notes<S: AsRef<str>>(&self, tip: Option<&Oid>, blobs: &[S]) -> Result<Option<Oid>> {
         let odb = self.repository.odb()?;
         let before = match tip {
@@ -161,9 +161,9 @@ impl Libgit2 {
         let mut new = Vec::new();
         for blob in blobs {
             let short = blob.as_ref();
-            anyhow::ensure!(is_hex(short), "{short} is no id");
+            anyhow::ensure!(is_hex(short), "{short} is not an id");
             let blob = odb.exists_prefix(git2::Oid::from_str(short)?, short.len())?;
-            anyhow::ensure!(odb.read_header(blob)?.1 == ObjectType::Blob, "{blob} is no blob");
+            anyhow::ensure!(odb.read_header(blob)?.1 == ObjectType::Blob, "{blob} is not a blob");
             if !new.contains(&blob)
                 && let Some(place) = self.place_of_note(&before, &blob.to_string())?
             {
@@ -177,7 +177,7 @@ impl Libgit2 {
         Ok(Some(oid(update.create_updated(&self.repository, &before)?)?))
     }
 
-    /// Where the note of an object is to be; `None` when it has one.
+    /// The path for the note of an object; `None` if the object has one.
     fn place_of_note(&self, tree: &Tree<'_>, object: &str) -> Result<Option<String>> {
         let (mut tree, mut place, mut rest) = (tree.clone(), String::new(), object);
         while let Some((folder, below)) = rest.split_at_checked(2).filter(|(_, b)| !b.is_empty()) {
@@ -237,7 +237,7 @@ mod tests {
         assert!(note_blobs(&git, "logs", &["1234567890"]).is_err());
     }
 
-    /// What `git notes list` says, and what git makes of a note that it writes there itself.
+    /// The objects that `git notes list` prints; each has to be its own note.
     fn listed(repo: &Repo) -> Vec<Oid> {
         let list = repo.run(&["notes", "--ref", "logs", "list"]);
         let mut objects = Vec::new();
@@ -257,7 +257,7 @@ mod tests {
             let git = repo.git();
             let blob = |n: usize| made::store_blob(&git, format!("log {n}")).unwrap();
             let mut all: Vec<Oid> = Vec::new();
-            // Git makes folders, by its own measure, only where there are many.
+            // Git makes folders only if there are many notes, by its own measure.
             let many = if options.is_empty() { 400 } else { 3 };
             for chunk in (0..many).collect::<Vec<_>>().chunks(150) {
                 let new: Vec<Oid> = chunk.iter().map(|n| blob(*n)).collect();
@@ -269,7 +269,7 @@ mod tests {
             assert_eq!(noted(&git, "logs").unwrap(), all);
             let folders = || repo.run(&["ls-tree", "--name-only", "-d", "refs/notes/logs"]);
             assert_eq!(!folders().is_empty(), options.is_empty(), "{options:?}");
-            // One by git, which orders them all its own way; then the others come after it.
+            // One note by git, which arranges all of them in its own way; then the others follow.
             let by_git = blob(1_000_000);
             repo.run(&["notes", "--ref", "logs", "add", "-C", by_git.as_str(), by_git.as_str()]);
             let last = [blob(1_000_001), by_git.clone(), blob(0), blob(1_000_002)];
@@ -291,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_note_and_what_a_person_wrote_stays() {
+    fn other_files_and_notes_of_the_user_are_kept() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let head = repo.head();
         repo.run(&["notes", "--ref", "logs", "add", "-m", "mine", head.as_str()]);
-        // A file that is no note, and a folder that only looks like one.
+        // A file that is not a note, and a folder that only looks like one.
         let tree = snapshot::tree_of(&git, "refs/notes/logs").unwrap().unwrap();
         let mine = made::store_blob(&git, "kept").unwrap();
         let tree = snapshot::tree_with(
@@ -316,7 +316,7 @@ mod tests {
         both.sort();
         assert_eq!(noted(&git, "logs").unwrap(), both);
         assert!(repo.run(&["reflog", "show", "refs/notes/logs"]).contains("git cowork"));
-        // A hook on references still has its say, and then nothing has moved.
+        // A reference-transaction hook can still refuse, and then nothing has moved.
         let tip = repo.run(&["rev-parse", "refs/notes/logs"]);
         repo.hook("reference-transaction", "test \"$1\" != prepared || { echo no >&2; exit 1; }");
         let other = made::store_blob(&git, "other").unwrap();

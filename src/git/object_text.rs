@@ -1,5 +1,6 @@
-//! What commits and trees say, read from their bytes as git keeps them
-//! (<https://git-scm.com/docs/gitformat-signature>, <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects>).
+//! Parses commits and trees from the bytes that git stores
+//! (<https://git-scm.com/docs/gitformat-signature>,
+//! <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects>).
 
 use anyhow::{Context as _, Result};
 
@@ -13,7 +14,7 @@ pub(super) struct CommitText<'a> {
     parents: Vec<&'a [u8]>,
     author: &'a [u8],
     committer: &'a [u8],
-    /// As it was written.
+    /// Unchanged.
     pub(super) message: &'a [u8],
 }
 
@@ -49,23 +50,23 @@ impl<'a> CommitText<'a> {
         self.parents.iter().map(|id| oid(id))
     }
 
-    /// `Name <email>` of the author, and when they wrote it (Unix seconds).
+    /// `Name <email>` of the author, and the author date (Unix seconds).
     pub(super) fn author(&self) -> Result<(String, i64)> {
         person(self.author)
     }
 
-    /// The same of the committer.
+    /// `Name <email>` of the committer, and the committer date (Unix seconds).
     pub(super) fn committer(&self) -> Result<(String, i64)> {
         person(self.committer)
     }
 
-    /// When it was committed (Unix seconds).
+    /// The committer date (Unix seconds).
     pub(super) fn committed(&self) -> i64 {
         time(self.committer)
     }
 }
 
-/// Who stands in `Name <email> 1700000000 +0000`, and the moment at its end.
+/// The person in `Name <email> 1700000000 +0000`, and the time at its end.
 fn person(who: &[u8]) -> Result<(String, i64)> {
     let no_person = || format!("a commit by {:?}", lossy(who));
     let begin = memchr::memchr(b'<', who).with_context(no_person)?;
@@ -75,7 +76,7 @@ fn person(who: &[u8]) -> Result<(String, i64)> {
     Ok((format!("{name} <{email}>"), time(who)))
 }
 
-/// The moment at the end of `Name <email> 1700000000 +0000`; 0 where there is none.
+/// The time at the end of `Name <email> 1700000000 +0000`; 0 if there is none.
 fn time(who: &[u8]) -> i64 {
     let after = memchr::memrchr(b'>', who).map_or(who, |at| &who[at + 1..]);
     lossy(after).split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0)
@@ -88,7 +89,7 @@ fn oid(digits: &[u8]) -> Result<Oid> {
 /// An entry of a tree object: mode, name, and the bytes of the id.
 pub(super) type Entry<'a> = (u32, &'a [u8], &'a [u8]);
 
-/// The entries of a tree object, each of whose ids has 20 bytes.
+/// The entries of a tree object with ids of 20 bytes.
 pub(super) fn entries(mut tree: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
     std::iter::from_fn(move || {
         (!tree.is_empty()).then(|| {

@@ -1,5 +1,5 @@
-//! Trees made in process from another tree, and the ids of blobs. What libgit2 does not do as git
-//! does is an error, so that the binary is asked.
+//! Writes trees in process, based on another tree, and computes the ids of blobs. If libgit2 would
+//! not do the same as git, the result is an error, so that the caller uses the binary.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::libgit2::{Libgit2, oid, raw};
 const TREE: i32 = 0o040_000;
 const SUBMODULE: i32 = 0o160_000;
 
-/// What a path of a tree becomes.
+/// The new state of a path in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Becomes {
     /// A file or link of this mode.
@@ -23,13 +23,14 @@ pub(super) enum Becomes {
 }
 
 impl Libgit2 {
-    /// The id of a blob of these bytes, which nobody writes.
+    /// The id of a blob with these bytes, without writing it.
     pub(super) fn blob_id(&self, bytes: &[u8]) -> Result<Oid> {
         oid(git2::Oid::hash_object(ObjectType::Blob, bytes)?)
     }
 
-    /// Writes the tree of a commit or tree `base` with these paths changed. A file in the place of
-    /// a folder, or of a folder's file, replaces it. Its cost follows the paths.
+    /// Writes the tree of a commit or tree `base` with these paths changed. A file replaces a
+    /// folder at its path, and a file at the path of one of its folders. The cost depends on the
+    /// number of paths.
     pub(super) fn put_tree(&self, base: &Oid, paths: &[(&str, Becomes)]) -> Result<Oid> {
         let base = self.repository.find_object(raw(base)?, None)?.peel_to_tree()?;
         let changes: Vec<(&str, &Becomes)> =
@@ -38,7 +39,7 @@ impl Libgit2 {
         oid(tree)
     }
 
-    /// A tree with these paths below it changed, and how many entries it has.
+    /// A tree with these paths below it changed, and its number of entries.
     fn with_changes(
         &self,
         tree: Option<&Tree<'_>>,
@@ -57,7 +58,7 @@ impl Libgit2 {
             let puts = below.iter().any(|(_, becomes)| matches!(becomes, Becomes::File(..)));
             let mode = found.map(|(mode, _)| mode);
             if puts && (mode == Some(SUBMODULE) || matches!(itself, Some(Becomes::File(..)))) {
-                bail!("{name} is no folder");
+                bail!("{name} is not a folder");
             }
             match itself {
                 Some(Becomes::File(mode, blob)) => {
@@ -82,7 +83,7 @@ impl Libgit2 {
         Ok((builder.write()?, builder.len()))
     }
 
-    /// The mode and the id a commit has for a file; `None` where it has no file of that name.
+    /// The mode and the id of a file in a commit; `None` if it has no file of that name.
     pub(super) fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<(u32, git2::Oid)>> {
         let tree = self.repository.find_object(raw(commit)?, None)?.peel_to_tree()?;
         match tree.get_path(Path::new(path)) {
@@ -93,7 +94,7 @@ impl Libgit2 {
     }
 }
 
-/// What becomes of an entry of a tree.
+/// The changes to an entry of a tree and below it.
 #[derive(Default)]
 struct Changed<'a> {
     itself: Option<&'a Becomes>,

@@ -1,14 +1,14 @@
-//! What a git child left: its exit code, its output as text and names, its complaints.
+//! The result of a git child: its exit code, its output as text and names, its error messages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::says_disk_full;
 
-/// What a finished child left.
+/// The result of a finished child.
 #[derive(Debug)]
 pub struct Output {
-    /// Exit code; `None` when a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -19,12 +19,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Exit code 0.
+    /// True if the exit code is 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }
 
-    /// A signal ended it, whatever it has done by then.
+    /// True if a signal ended it, whatever it had done by then.
     pub fn killed(&self) -> bool {
         self.signal.is_some()
     }
@@ -34,8 +34,8 @@ impl Output {
         lossy(&self.stdout)
     }
 
-    /// What went wrong, in git's words: its own error lines without their label, or else the
-    /// last lines it said.
+    /// The reason for a failure in git's words: its error lines without their label, otherwise the
+    /// last lines that it printed.
     pub fn complaint(&self) -> String {
         let label = |line: &str| {
             ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
@@ -43,7 +43,7 @@ impl Output {
         let mut lines: Vec<String> = Vec::new();
         for line in self.stderr.lines() {
             match (line.strip_prefix('\t'), lines.last_mut()) {
-                // The files that the line before speaks of.
+                // The files that the previous line refers to.
                 (Some(path), Some(last)) => last.extend([" ", path]),
                 _ => lines.extend(label(line)),
             }
@@ -94,15 +94,15 @@ pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
     }
 }
 
-/// Git's own complaint about a lock file, or about a linked working tree that is just being made
-/// (its `commondir` is empty for a moment); the name of the file is enough, since a command that
-/// runs hooks speaks the user's language.
+/// True if git complains about a lock file, or about a linked working tree that is just being
+/// created (its `commondir` is empty for a moment). The name of the file has to be enough, because
+/// a command that runs hooks uses the user's language.
 pub(super) fn names_a_busy_lock(stderr: &str) -> bool {
     let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
-    // Git reads a working tree that another git is just making.
+    // Git reads a working tree that another git process is just creating.
     let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
     let locked = |line: &str| busy(line) || begun(line) || line.contains("/index.lock");
-    // A full disk names the lock, too, and no waiting helps.
+    // The error for a full disk names the lock as well, but waiting does not help.
     !says_disk_full(stderr) && stderr.lines().any(locked)
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_no_busy_lock() {
+    fn a_full_disk_is_not_a_busy_lock() {
         assert!(names_a_busy_lock("fatal: Unable to create '/r/.git/index.lock': File exists."));
         let full = "fatal: sha1 file '/r/.git/index.lock' write error. Out of diskspace";
         assert!(!names_a_busy_lock(full));

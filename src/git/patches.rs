@@ -1,31 +1,33 @@
-//! The difference of two trees or blobs, file by file, for whoever lays it out.
+//! The difference between two trees or blobs, file by file, for display.
 
 use anyhow::Result;
 
 use super::arguments::chunks;
 use super::{Git, Oid};
 
-/// Bytes above which a file counts as binary: nobody reads a difference of that size, and it would
-/// be held in memory.
+/// Files with more bytes are treated as binary: nobody reads a difference of that size, and it
+/// would be loaded into memory.
 const LARGEST_FILE: &str = "512k";
 
-/// How one file differs.
+/// The difference of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// What git says before the hunks, but for names and ids: `new file mode 100644`, `Binary files … differ`.
+    /// Git's lines before the hunks, except names and ids: `new file mode 100644`, `Binary files …
+    /// differ`.
     pub notes: Vec<String>,
-    /// Its hunks, each with its line of `@@`; empty where there is no text to compare.
+    /// Its hunks, each with its `@@` line; empty if there is no text to compare.
     pub hunks: String,
-    /// Lines that came.
+    /// Number of added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Number of removed lines.
     pub removed: usize,
 }
 
-/// How the paths differ between two commits or trees; without paths how two blobs do. Renames are a
-/// deletion and an addition. A file of more than half a MiB is told as a binary one.
+/// The differences of these paths between two commits or trees; without paths, the difference
+/// between two blobs. A rename is a deletion and an addition. A file of more than half a MiB is
+/// reported as binary.
 ///
 /// # Errors
 /// Git fails.
@@ -33,7 +35,7 @@ pub fn patches(git: &Git, from: &Oid, to: &Oid, paths: &[String]) -> Result<Vec<
     let one = |paths: &[String]| -> Result<Vec<FilePatch>> {
         let limit = format!("core.bigFileThreshold={LARGEST_FILE}");
         let diff = git.read(["-c", &limit, "diff", "--no-ext-diff", "--no-textconv"]);
-        // Whatever the user's configuration makes of differences for their own eyes.
+        // Not affected by the user's configuration for displayed differences.
         let form = ["--color=never", "--no-renames", "--no-prefix", "--no-relative", "--patch"];
         let diff = diff.args(form).args(["--unified=3", "--submodule=short"]);
         let diff = diff.args([from.as_str(), to.as_str(), "--"]).args(paths);
@@ -46,13 +48,13 @@ pub fn patches(git: &Git, from: &Oid, to: &Oid, paths: &[String]) -> Result<Vec<
     Ok(all?.concat())
 }
 
-/// Reads what `git diff --no-prefix --no-renames` prints. Every line of content begins with a blank,
-/// `+`, `-` or `\`, so that none is taken for one of git's own.
+/// Parses the output of `git diff --no-prefix --no-renames`. Every line of content begins with a
+/// blank, `+`, `-` or `\`, so that none is mistaken for one of git's own.
 fn parse(text: &str) -> Vec<FilePatch> {
     let mut found: Vec<FilePatch> = Vec::new();
     for line in text.split_inclusive('\n') {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            // Twice the same name, which may hold blanks.
+            // The same name twice; it may contain blanks.
             let names = names.trim_end_matches('\n');
             let path = names.get(..names.len() / 2).unwrap_or(names);
             found.push(FilePatch { path: unquoted(path), ..FilePatch::default() });
@@ -70,7 +72,8 @@ fn parse(text: &str) -> Vec<FilePatch> {
     found
 }
 
-/// A path as it is: git puts one in quotes that holds a quote, a backslash or a control character.
+/// A path without git's quotes, which enclose a path with a quote, a backslash or a control
+/// character.
 fn unquoted(path: &str) -> String {
     let inner = path.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let Some(inner) = inner else { return path.to_owned() };
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_told_whatever_it_is_called_and_holds() {
+    fn each_file_is_reported_whatever_its_name_and_content() {
         let repo = Repo::with_commit();
         for (key, value) in
             [("diff.mnemonicPrefix", "true"), ("diff.external", "false"), ("color.ui", "always")]
@@ -139,7 +142,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn odd_names_are_told_as_they_are() {
+    fn odd_names_are_unquoted() {
         let repo = Repo::with_commit();
         let from = repo.head();
         let names = ["\u{1}b", "a\"b", "a\\b", "a\tb\nc", "é ü"];

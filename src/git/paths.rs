@@ -1,5 +1,5 @@
-//! Lists of paths: what the index tracks, what two trees have differently, and bringing the
-//! content of a commit into the working tree alone.
+//! Lists of paths: tracked ones, ignored ones, those that differ between two trees. Also restores
+//! the content of a commit in the working tree only.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub fn tracked(git: &Git) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// The folders where the index has a submodule, whether it is filled or not.
+/// The folders that are submodules in the index, checked out or not.
 ///
 /// # Errors
 /// Git fails.
@@ -41,7 +41,7 @@ pub fn submodules(git: &Git) -> Result<BTreeSet<String>> {
     Ok(nul_texts(&output.stdout).filter_map(path).collect())
 }
 
-/// Untracked files that git ignores; a directory with nothing else in it is one entry, with a
+/// Untracked files that git ignores; a directory that contains nothing else is one entry, with a
 /// slash at its end.
 ///
 /// # Errors
@@ -52,15 +52,15 @@ pub fn ignored(git: &Git) -> Result<Vec<String>> {
     Ok(nul_texts(&output.stdout).collect())
 }
 
-/// The names in a folder of a commit or tree, sorted; none when there is no such folder.
+/// The names in a folder of a commit or tree, sorted; none if there is no such folder.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn names_in(git: &Git, commit: &Oid, folder: &str) -> Result<Vec<String>> {
     git.reader().names_in(commit, folder)
 }
 
-/// The paths that differ between two commits or trees; a rename is two of them.
+/// The paths that differ between two commits or trees; a rename counts as two.
 ///
 /// # Errors
 /// One of them is missing.
@@ -69,8 +69,7 @@ pub fn changed(git: &Git, from: &Oid, to: &Oid) -> Result<Vec<String>> {
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
-/// The renames that the commits of a branch have made since another commit, oldest first: old and new
-/// path.
+/// The renames in the commits of a branch since another commit, oldest first: old and new path.
 ///
 /// # Errors
 /// Git fails.
@@ -94,7 +93,7 @@ pub fn newest_commit(git: &Git, range: &str, path: &str) -> Result<Option<String
     Ok(said.lines().next().map(str::to_owned))
 }
 
-/// The names of who wrote the commits of a range that changed these files, each once, sorted.
+/// The authors of the commits of a range that changed these files, each once, sorted.
 ///
 /// # Errors
 /// Git fails.
@@ -104,8 +103,8 @@ pub fn authors(git: &Git, range: &str, files: &[String]) -> Result<Vec<String>> 
     Ok(names.into_iter().collect())
 }
 
-/// Gives exactly these paths the content they have in a commit or tree, in the working tree
-/// only; those it does not have are removed. The index stays as it is.
+/// Sets exactly these paths to their content in a commit or tree, in the working tree only; paths
+/// that it does not have are removed. The index does not change.
 ///
 /// # Errors
 /// Git fails.

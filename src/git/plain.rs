@@ -1,9 +1,10 @@
-//! Whether git would take a file's bytes as they are, and write objects as libgit2 does. Clean
-//! filters, line ends, `$Id$`, other encodings, shared object folders and the like are git's own
-//! business: only where surely nothing of it is in play are objects made in process.
+//! Decides if git would store a file's bytes unchanged, and would write objects like libgit2. Clean
+//! filters, line endings, `$Id$`, other encodings, shared object folders and similar features are
+//! left to git: objects are made in process only if certainly none of them applies.
 //!
-//! Patterns of attributes are not read, for libgit2 reads some of them differently: a file that
-//! git would look into and that names such an attribute for any path is enough for git to be asked.
+//! Patterns of attributes are not evaluated, because libgit2 evaluates some of them differently:
+//! git is asked as soon as an attributes file that it would read names such an attribute, for any
+//! path.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,15 +17,15 @@ use super::index::Facts;
 use super::output::lossy;
 use crate::git::index;
 
-/// Attributes that change content whatever it is (gitattributes(5)).
+/// Attributes that may change any content (gitattributes(5)).
 const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
-/// Those that change line ends.
+/// Attributes that change line endings.
 const LINE_ENDS: [&str; 3] = ["text", "crlf", "eol"];
-/// What git says about the file of attributes of the whole machine, which no run changes.
+/// The system's attributes file as reported by git; it does not change during a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SystemFile(Arc<OnceLock<Option<Vec<PathBuf>>>>);
 
-/// It says nothing about which repository this is.
+/// All values are equal: the cache does not identify a repository.
 impl PartialEq for SystemFile {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -33,27 +34,27 @@ impl PartialEq for SystemFile {
 
 impl Eq for SystemFile {}
 
-/// What a file of attributes names.
+/// The kinds of attributes that a file names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Names {
     filters: bool,
     line_ends: bool,
 }
 
-/// Answers for many paths at one time.
+/// The attributes that apply to working tree files, to check many paths at one time.
 pub(super) struct Sources<'a> {
     git: &'a Git,
-    /// The files of attributes that count everywhere.
+    /// The attributes files that apply to all paths.
     files: Vec<PathBuf>,
-    /// The configuration changes line ends.
+    /// The configuration changes line endings.
     line_ends: bool,
-    /// Git refuses line ends that it could not give back.
+    /// Git refuses line endings that it could not restore.
     refuses: bool,
     index: Arc<Facts>,
     read: RefCell<HashMap<PathBuf, Option<Names>>>,
 }
 
-/// Answers for files of the working tree; `None` where git must be asked about each.
+/// Collects the attributes for working tree files; `None` if git must be asked about each file.
 pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     let configuration = git.configuration().ok()?;
     let elsewhere = git.variable("GIT_ATTR_SOURCE").is_some();
@@ -83,7 +84,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     Some(Sources { git, files, line_ends, refuses, index, read: RefCell::default() })
 }
 
-/// Whether modes and links are what the file system says.
+/// True if modes and links are those of the file system.
 pub(super) fn has_plain_modes(git: &Git) -> bool {
     git.configuration().is_ok_and(|configuration| {
         ["core.filemode", "core.symlinks"]
@@ -92,7 +93,7 @@ pub(super) fn has_plain_modes(git: &Git) -> bool {
     })
 }
 
-/// A configured path; `None` where only git knows which file it means.
+/// A configured path; `None` if only git can expand it.
 fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(path) => Some(Path::new(&git.variable("HOME")?).join(path)),
@@ -101,20 +102,20 @@ fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
     }
 }
 
-/// The files of attributes of the whole machine; `None` where git does not tell.
+/// The system's attributes files; `None` if git does not report them.
 fn system_attributes(git: &Git) -> Option<Vec<PathBuf>> {
     let output = git.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
     match output.code {
         Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
-        // There is to be none (`GIT_ATTR_NOSYSTEM`).
+        // There is none (`GIT_ATTR_NOSYSTEM`).
         Some(1) => Some(Vec::new()),
-        // Before 2.42.
+        // Git before 2.42.
         _ => beside_system_configuration(git),
     }
 }
 
-/// Where the file of attributes is as git is built: beside the configuration of the machine, whose
-/// path an editor is given.
+/// The default path of the attributes file: beside the system's configuration file, whose path git
+/// passes to an editor.
 fn beside_system_configuration(git: &Git) -> Option<Vec<PathBuf>> {
     let edit = git.read(["config", "--system", "--edit"]).env("GIT_EDITOR", "echo");
     let output = edit.output().ok().filter(super::Output::success)?;
@@ -123,11 +124,11 @@ fn beside_system_configuration(git: &Git) -> Option<Vec<PathBuf>> {
 }
 
 impl Sources<'_> {
-    /// Whether git would store exactly these bytes for this file.
+    /// True if git would store exactly these bytes for this file.
     pub(super) fn is_plain(&self, path: &str, bytes: &[u8]) -> bool {
         let mut names = Names::default();
         for file in &self.files {
-            // One that is not there names nothing.
+            // A missing file names no attributes.
             names.add(self.names_in(file).unwrap_or_default());
         }
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
@@ -138,17 +139,17 @@ impl Sources<'_> {
             };
             match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
                 Some(found) => names.add(found),
-                // Git reads it from the index then.
+                // Git reads it from the index in this case.
                 None if committed() => return false,
                 None => {}
             }
         }
-        // Only what has a carriage return loses one; a lone line feed may be refused.
+        // Only a carriage return is converted; a lone line feed may be refused.
         let plain = !self.line_ends && !names.line_ends;
         !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
     }
 
-    /// What a file of attributes names; `None` where there is none that git reads.
+    /// The kinds of attributes that a file names; `None` if it is not a file that git reads.
     fn names_in(&self, file: &Path) -> Option<Names> {
         if let Some(known) = self.read.borrow().get(file) {
             return *known;
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_older_git_tells_where_its_attributes_are_all_the_same() {
+    fn the_system_attributes_of_an_older_git_are_found() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let told = git.read(["var", "GIT_ATTR_SYSTEM"]).output().unwrap();

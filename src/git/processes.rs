@@ -1,5 +1,4 @@
-//! Other processes at work on a file, as /proc tells (proc(5)). Where there is no /proc, nobody is
-//! known to be.
+//! Other processes that use a file, according to /proc (proc(5)). Without /proc, none is known.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +6,12 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: u32,
-    /// Name of its program, or of the script that it runs.
+    /// The name of its program, or of the script that it runs.
     pub(super) name: String,
 }
 
 impl Process {
-    /// Git, one of its helpers, or a script in git's place, but no daemon of git.
+    /// True for git, its helpers, and a script in place of git, but not for a daemon of git.
     pub(super) fn is_git(&self) -> bool {
         let is_daemon = || self.args().iter().any(|arg| arg.ends_with(b"daemon"));
         (self.name == "git" || self.name.starts_with("git-remote")) && !is_daemon()
@@ -30,8 +29,8 @@ pub(super) fn that_opened(file: &Path) -> Vec<Process> {
     others().into_iter().filter(|process| opened(process).contains(&file)).collect()
 }
 
-/// The `git commit` at work below this directory. It is the one command that keeps an index locked
-/// without having the lock open: while a person writes the message.
+/// The `git commit` that is running below this directory. It is the only command that keeps an
+/// index locked without having the lock open: while the user writes the message.
 pub(super) fn that_commits(top: &Path) -> Option<Process> {
     let top = top.canonicalize().ok()?;
     others().into_iter().find(|process| {
@@ -53,7 +52,7 @@ fn others() -> Vec<Process> {
     pids.filter(|pid| *pid != own).filter_map(process).collect()
 }
 
-/// None of another user's, and of one that has ended.
+/// The files a process has open; none for another user's process, or one that has ended.
 fn opened(process: &Process) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{}/fd", process.pid)) else {
         return Vec::new();
@@ -68,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_a_file_open_is_known_by_pid_and_name() {
+    fn a_process_that_has_a_file_open_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let file = std::fs::File::create(&path).unwrap();
-        assert!(that_opened(&path).is_empty(), "we do not count");
+        assert!(that_opened(&path).is_empty(), "this process does not count");
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(file).spawn().unwrap();
         let found = that_opened(&path);
         drop(child.stdin.take());

@@ -1,4 +1,4 @@
-//! Putting single paths back, in index and working tree.
+//! Restores single paths in index and working tree.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,11 +10,11 @@ use super::snapshot::relative;
 use super::{EntryKind, Git, Oid};
 use crate::git::{in_the_way, snapshot, state, take_back, unfinished};
 
-/// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
-/// it does not have are removed, with directories that get empty. Nothing else is touched.
+/// Restores exactly these paths from `commit`, in index and working tree; those it does not have
+/// are removed, with directories that become empty. Nothing else is changed.
 ///
 /// # Errors
-/// Somebody's untracked file lies where a directory or file has to be: exit 5.
+/// An untracked file is in the place of a directory or file: exit 5.
 pub fn restore_paths<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<()> {
     for path in paths {
         relative(path.as_ref())?;
@@ -34,8 +34,8 @@ pub fn restore_paths<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Res
     unfinished::noting(git, || take_back::restoring(git, commit, paths, true), write)
 }
 
-/// Gives paths the content they have in a commit or tree; those it does not have are removed.
-/// Doing it again does nothing more.
+/// Sets paths to their content in a commit or tree; those it does not have are removed. Running it
+/// again changes nothing.
 pub(super) fn write_paths<S: AsRef<str>>(
     git: &Git,
     source: &Oid,
@@ -64,7 +64,7 @@ pub(super) fn write_paths<S: AsRef<str>>(
     Ok(())
 }
 
-/// What a commit or tree has of these paths.
+/// The kinds of these paths in a commit or tree.
 fn kinds<'a, S: AsRef<str>>(
     git: &Git,
     commit: &Oid,
@@ -74,7 +74,7 @@ fn kinds<'a, S: AsRef<str>>(
     Ok(entries.filter_map(|(path, entry)| Some((path, entry?.kind))).collect())
 }
 
-/// Removes one file and then its empty directories, never through a symbolic link.
+/// Removes one file and then its empty parent directories, never through a symbolic link.
 pub(super) fn remove_file(git: &Git, path: &str) -> Result<()> {
     if !has_real_parents(git, path) || state::lies_at(git, path).is_none_or(|meta| meta.is_dir()) {
         return Ok(());
@@ -90,7 +90,7 @@ pub(super) fn remove_file(git: &Git, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the folders of a path are there, and none of them is a link.
+/// True if the folders of a path exist, and none of them is a link.
 pub(super) fn has_real_parents(git: &Git, path: &str) -> bool {
     let mut parents = path.match_indices('/').map(|(index, _)| &path[..index]);
     parents.all(|parent| state::lies_at(git, parent).is_some_and(|meta| meta.is_dir()))
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_put_back_and_only_those() {
+    fn only_the_given_paths_are_restored() {
         let repo = Repo::with_commit();
         repo.file("s/a b", "1");
         repo.file("s/\n[x]", "1");

@@ -1,41 +1,41 @@
-//! Reading objects that are already named by an id: the trait and what it speaks of. Nothing here
-//! writes or asks the working tree.
+//! Reads objects that are named by an id: the trait and its types. Nothing here writes, or reads
+//! the working tree.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::Oid;
 
-/// Which blob is wanted.
+/// A requested blob.
 #[derive(Clone, Copy, Debug)]
 pub enum Object<'a> {
-    /// The blob of this id.
+    /// The blob with this id.
     Id(&'a Oid),
     /// The blob at a path of a commit.
     At(&'a Oid, &'a str),
 }
 
-/// What of a commit is asked for.
+/// A requested part of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The commit itself, also where an annotated tag names it.
+    /// The commit itself, also if an annotated tag names it.
     Commit,
     /// A parent, counted from 1.
     Parent(usize),
-    /// Its tree; a tree is its own.
+    /// Its tree; for a tree, the tree itself.
     Tree,
 }
 
-/// What a tree has at a path.
+/// An entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// What is there.
+    /// Its kind.
     pub kind: EntryKind,
     /// Its id.
     pub oid: Oid,
 }
 
-/// What a path of a tree can be.
+/// The kind of a tree's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file, executable or not.
@@ -62,17 +62,17 @@ pub struct Commit {
     pub id: Oid,
     /// Its tree.
     pub tree: Oid,
-    /// Its parents, the first being the branch it was made on.
+    /// Its parents; the first is the tip of the branch it was made on.
     pub parents: Vec<Oid>,
     /// `Name <email>`.
     pub author: String,
-    /// When it was written (Unix seconds).
+    /// The author date (Unix seconds).
     pub author_time: i64,
-    /// `Name <email>` of who committed it.
+    /// `Name <email>` of the committer.
     pub committer: String,
-    /// When it was committed (Unix seconds).
+    /// The committer date (Unix seconds).
     pub committer_time: i64,
-    /// The whole message, without line breaks at its ends.
+    /// The whole message, without line breaks at its beginning and end.
     pub message: String,
 }
 
@@ -88,7 +88,7 @@ impl Commit {
 pub enum TreeChangeKind {
     /// Only in the second.
     Added,
-    /// Other content or mode.
+    /// Changed content or mode.
     Modified,
     /// Only in the first.
     Deleted,
@@ -96,7 +96,7 @@ pub enum TreeChangeKind {
     Type,
 }
 
-/// A path that two trees have differently. Renames are a deletion and an addition.
+/// A path that differs between two trees. A rename is a deletion and an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeChange {
     /// From the top, with `/`.
@@ -111,7 +111,7 @@ pub struct TreeChange {
 
 /// Reads a repository's objects.
 pub trait Reader: Send {
-    /// A blob's bytes; `None` when there is no blob.
+    /// A blob's bytes; `None` if there is no such blob.
     ///
     /// # Errors
     /// The repository cannot be read.
@@ -123,46 +123,46 @@ pub trait Reader: Send {
     /// There is no such commit.
     fn commit(&self, oid: &Oid) -> Result<Commit>;
 
-    /// What an object of this id names; `None` when it is none, or names no such thing.
+    /// The requested part of the object with this id; `None` if there is no such object or part.
     ///
     /// # Errors
     /// The repository cannot be read.
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>>;
 
-    /// What a commit or tree has at these paths, in their order; `None` for what it has not.
+    /// The entries of a commit or tree at these paths, in their order; `None` for a missing one.
     ///
     /// # Errors
     /// There is no such commit.
     fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>>;
 
-    /// The names in a folder of a commit or tree, sorted as git does; none when there is no such
-    /// folder.
+    /// The names in a folder of a commit or tree, in git's order; none if there is no such folder.
     ///
     /// # Errors
     /// There is no such commit.
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>>;
 
-    /// The folders in a folder of a commit or tree, with their ids; none when there is no such folder.
+    /// The folders in a folder of a commit or tree, with their ids; none if there is no such
+    /// folder.
     ///
     /// # Errors
     /// There is no such commit.
     fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>>;
 
-    /// The commits reachable from `tips` and not from `hide`, each before its parents and else
-    /// the newest first.
+    /// The commits reachable from `tips` but not from `hide`, each before its parents, otherwise
+    /// newest first.
     ///
     /// # Errors
     /// A commit is missing.
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>>;
 
-    /// What differs from commit or tree `from` (`None`: the empty tree) to `to`, sorted by path.
+    /// The differences from commit or tree `from` (`None`: the empty tree) to `to`, sorted by path.
     ///
     /// # Errors
     /// One of them is missing.
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>>;
 
-    /// The commit that a reference of this full name names, also through an annotated tag; `None`
-    /// when there is no such reference, or it names something else.
+    /// The commit to which the reference with this full name points, also through an annotated tag;
+    /// `None` if there is no such reference, or it points to something else.
     ///
     /// # Errors
     /// The repository cannot be read.

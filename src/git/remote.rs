@@ -1,5 +1,5 @@
-//! Remotes: which there are, where they are, and pushing to them what was asked for and nothing
-//! else. Why a push was refused is read from its machine-readable output.
+//! Remotes: their names and URLs, and pushing exactly the requested references. The reason of a
+//! rejected push is read from git's machine-readable output.
 
 use std::collections::BTreeSet;
 
@@ -9,40 +9,40 @@ use super::commit::Hooks;
 use super::{Git, Oid, RefName};
 use crate::git::settings;
 
-/// One reference to be pushed.
+/// A reference to push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// What it shall be.
+    /// Its new commit.
     pub from: Oid,
     /// The reference on the remote.
     pub to: RefName,
-    /// It may be replaced if it is still this; `None` inside: if it is not there. Without, it may
-    /// only go forward.
+    /// The reference may be replaced if it still has this value; `Some(None)`: if it does not
+    /// exist. With `None`, it may only be fast-forwarded.
     pub lease: Option<Option<Oid>>,
 }
 
-/// How a push went.
+/// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// The remote has it all; false when it had it before.
+    /// The remote has everything; false if it had it before.
     Done(bool),
-    /// The remote, or git for it, refused a reference.
+    /// The remote, or git on its behalf, rejected a reference.
     Rejected {
         /// The reference on the remote.
         reference: String,
-        /// In git's words: `non-fast-forward`, `fetch first`, `stale info`, or the remote's.
+        /// In git's words (`non-fast-forward`, `fetch first`, `stale info`), or in the remote's.
         reason: String,
-        /// What the remote's hooks printed.
+        /// The output of the remote's hooks.
         said: String,
     },
-    /// The `pre-push` hook here said no.
+    /// The local `pre-push` hook refused.
     HookRefused {
-        /// What it printed.
+        /// The hook's output.
         output: String,
     },
-    /// The remote could not be reached, or does not let us in.
+    /// The remote cannot be reached, or denies access.
     Unreachable {
-        /// What git printed.
+        /// Git's error message.
         said: String,
     },
 }
@@ -53,7 +53,7 @@ pub enum PushOutcome {
 /// Git fails.
 pub fn all(git: &Git) -> Result<Vec<String>> {
     let all = git.configuration()?;
-    // `remote.NAME.KEY`; a name with a slash in front git takes for a path.
+    // `remote.NAME.KEY`; git treats a name that begins with a slash as a path.
     let names = all.all().filter_map(|(key, _)| {
         let (name, _) = key.strip_prefix("remote.")?.rsplit_once('.')?;
         (!name.is_empty() && !name.starts_with('/')).then(|| name.to_owned())
@@ -61,7 +61,7 @@ pub fn all(git: &Git) -> Result<Vec<String>> {
     Ok(names.collect::<BTreeSet<String>>().into_iter().collect())
 }
 
-/// Where a remote is pushed to, as git would do it. It may hold a password.
+/// The URL to which git would push for this remote. It may contain a password.
 ///
 /// # Errors
 /// There is no such remote.
@@ -70,8 +70,8 @@ pub fn push_url(git: &Git, remote: &str) -> Result<String> {
     Ok(url.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The remote a branch is pushed to by the user's configuration: its own, that of all
-/// branches, the one it follows, the only one, `origin`.
+/// The remote to which a branch is pushed by the user's configuration: the branch's push remote,
+/// the default push remote, the remote it tracks, the only one, or `origin`.
 ///
 /// # Errors
 /// Git fails.
@@ -95,7 +95,7 @@ pub fn default_remote(git: &Git, branch: &str) -> Result<Option<String>> {
     })
 }
 
-/// The remote a branch comes from: the one it follows, else where it would be pushed to.
+/// The remote of a branch: the one it tracks, otherwise the one it would be pushed to.
 ///
 /// # Errors
 /// Git fails.
@@ -108,7 +108,7 @@ pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
     }
 }
 
-/// Whether a remote has this branch now; asks it.
+/// True if a remote has this branch now; contacts the remote.
 ///
 /// # Errors
 /// It does not answer.
@@ -118,8 +118,8 @@ pub fn has_branch(git: &Git, remote: &str, branch: &str) -> Result<bool> {
     Ok(!ask.checked()?.stdout.is_empty())
 }
 
-/// Pushes exactly these references: all of them or none where the remote can do that. Hooks,
-/// credential helpers and signing are the user's; a password is only asked for on a terminal.
+/// Pushes exactly these references. Hooks, credential helpers and signing are the user's; a
+/// password is only asked for on a terminal.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -147,7 +147,7 @@ pub fn push(git: &Git, remote: &str, refs: &[Push], attended: bool) -> Result<Pu
         let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
         return Ok(PushOutcome::Done(lines.iter().any(news)));
     }
-    // Of several the one that was the cause: others fail with it (`atomic push failed`).
+    // The first rejected one is the cause; others fail because of it (`atomic push failed`).
     let rejected = lines.iter().find(|fields| fields.len() > 2 && fields[0].starts_with('!'));
     if let Some(fields) = rejected {
         let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
@@ -166,8 +166,8 @@ pub fn push(git: &Git, remote: &str, refs: &[Push], attended: bool) -> Result<Pu
     Ok(PushOutcome::Unreachable { said: output.complaint() })
 }
 
-/// The text of `git request-pull` for a reference that was pushed; `None` where git cannot say
-/// (the script needs perl).
+/// The text of `git request-pull` for a pushed reference; `None` if git cannot produce it (the
+/// script needs perl).
 ///
 /// # Errors
 /// Git cannot be started.
@@ -183,7 +183,7 @@ pub fn request_pull(
     Ok((output.success() && !text.trim().is_empty()).then_some(text))
 }
 
-/// What the other side said, without git's mark.
+/// The messages of the remote, without the `remote:` that git puts before them.
 fn remote_said(stderr: &str) -> String {
     let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote:"));
     let lines: Vec<&str> =
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_goes_forward_or_says_why_not() {
+    fn a_push_is_a_fast_forward_or_is_rejected_with_a_reason() {
         let (repo, first) = with_remote();
         let git = repo.git();
         let push = |from: &Oid, lease| push(&git, "far", &[item(from, lease)], false).unwrap();

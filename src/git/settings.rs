@@ -1,4 +1,4 @@
-//! What the user configured in git: our own keys, the editor, colours.
+//! The user's git configuration: git-cowork's own keys, the editor, the pager, colors.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use super::locate;
 use crate::error::Error;
 use crate::git::state;
 
-/// Our own pager; read where pagers are looked for.
+/// The key of git-cowork's own pager, which only [`own_pager`] reads.
 const PAGER: &str = "cowork.pager";
 
-/// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
-/// as git normalises them: section and variable in lower case. A key without `=` is `true`.
+/// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys are
+/// normalized like git's: section and variable in lower case. A key without `=` is `true`.
 ///
 /// # Errors
 /// A configuration file is broken.
@@ -22,11 +22,11 @@ pub fn all(git: &Git) -> Result<Vec<(String, String)>> {
     beginning(git, &["cowork."])
 }
 
-/// What the user and the system have set, seen from `cwd`, where no repository is: what begins with one
-/// of these, as [`all`] has them.
+/// Returns the user and system settings whose keys start with one of `with`, in the format of
+/// [`all`]. `cwd` is outside any repository.
 ///
 /// # Errors
-/// Git cannot be started, a configuration file is broken.
+/// Git cannot be started, or a configuration file is broken.
 pub fn outside(cwd: &Path, with: &[&str]) -> Result<Vec<(String, String)>> {
     let output = locate::settings_at(cwd)?;
     if !output.success() {
@@ -40,7 +40,7 @@ pub fn outside(cwd: &Path, with: &[&str]) -> Result<Vec<(String, String)>> {
     Ok(ours.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
-/// Every setting whose key begins with one of these, as [`all`] has them.
+/// Every setting whose key starts with one of `with`, in the format of [`all`].
 ///
 /// # Errors
 /// A configuration file is broken.
@@ -52,12 +52,12 @@ pub fn beginning(git: &Git, with: &[&str]) -> Result<Vec<(String, String)>> {
     Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
 }
 
-/// Adds trailers to a message file, but for those it has already.
+/// Adds trailers to a message file, except those it already has.
 ///
 /// # Errors
 /// Git fails, or the file cannot be written.
 pub fn add_trailers(git: &Git, file: &Path, trailers: &[(&str, &str)]) -> Result<()> {
-    // To git a key that another one begins with is the same, so values count, too.
+    // To git, a key and a longer key that begins with it are the same, so values count as well.
     let mut add = git.write(["interpret-trailers", "--in-place", "--if-exists=addIfDifferent"]);
     for (key, value) in trailers {
         add = add.arg(format!("--trailer={key}: {value}"));
@@ -68,13 +68,13 @@ pub fn add_trailers(git: &Git, file: &Path, trailers: &[(&str, &str)]) -> Result
 /// The value of one key of git's configuration.
 ///
 /// # Errors
-/// The key is no key, a configuration file is broken.
+/// The key is not valid, or a configuration file is broken.
 pub fn get(git: &Git, key: &str) -> Result<Option<String>> {
     if let Some(key) = normal(key) {
         let all = git.configuration()?;
         return Ok(all.value(&key).map(|value| value.unwrap_or_default().to_owned()));
     }
-    // It is no key, which git says best.
+    // The key is not valid: let git report that.
     let config = git.read(["config", "--null", "--get", key]);
     let output = config.output()?;
     match output.code {
@@ -84,9 +84,8 @@ pub fn get(git: &Git, key: &str) -> Result<Option<String>> {
     }
 }
 
-/// The moment a point in time means to `git reflog expire --expire`, in Unix seconds:
-/// `30 days ago`, `2.weeks`, `2026-01-31`, `now`, `never` (0). `None` for what git does not
-/// know.
+/// The time that a text means to `git reflog expire --expire`, in Unix seconds: `30 days ago`,
+/// `2.weeks`, `2026-01-31`, `now`, `never` (0). `None` if git does not understand it.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -94,13 +93,13 @@ pub fn expiry_date(git: &Git, text: &str) -> Result<Option<i64>> {
     const KEY: &str = "cowork.prune.olderthan";
     let config = git.read(["-c", &format!("{KEY}={text}"), "config", "--type=expiry-date"]);
     let output = config.args(["--get", KEY]).output()?;
-    // `now` is the largest number there is.
+    // For `now`, git prints the largest number there is.
     let seconds = output.text().trim().parse::<u64>().ok().filter(|_| output.success());
     Ok(seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-/// The user's pager for texts, a shell command, by git's own order: `GIT_PAGER`, `core.pager`,
-/// `PAGER`, `less`. `cat` where there is to be none.
+/// The user's pager for text, as a shell command, in git's order: `GIT_PAGER`, `core.pager`,
+/// `PAGER`, `less`. `cat` if there is no pager.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -108,8 +107,8 @@ pub fn pager(git: &Git) -> Result<String> {
     pager_with(git, None)
 }
 
-/// The user's pager for differences: as [`pager`], but `pager.diff` stands for `core.pager`
-/// where it names a command, and `false` there is none at all.
+/// The user's pager for differences: like [`pager`], but a command in `pager.diff` replaces
+/// `core.pager`, and `false` means no pager.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -117,8 +116,8 @@ pub fn diff_pager(git: &Git) -> Result<String> {
     named_pager(git, "pager.diff")
 }
 
-/// The pager for what our own commands print: as [`diff_pager`], by `cowork.pager`, else by
-/// `pager.cowork`, which git itself obeys where it starts us.
+/// The pager for the output of git-cowork's commands: like [`diff_pager`], from `cowork.pager`,
+/// otherwise from `pager.cowork`, which git itself obeys if it starts git-cowork.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -141,12 +140,13 @@ fn named_pager(git: &Git, key: &str) -> Result<String> {
 fn pager_with(git: &Git, configured: Option<&str>) -> Result<String> {
     let configured = configured.map(|command| format!("core.pager={command}"));
     let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
-    // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
+    // With `--no-pager`, every answer would be `cat`; output to anything but a terminal is never
+    // paged.
     let output = git.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
     Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
 }
 
-/// Whether the user signs off by default (`format.signOff`).
+/// True if the user signs off by default (`format.signOff`).
 ///
 /// # Errors
 /// Git fails.
@@ -154,8 +154,7 @@ pub fn signs_off(git: &Git) -> Result<bool> {
     state::config_bool(git, "format.signoff")
 }
 
-/// The editor as a shell command, by git's own order; `None` when there is none (a dumb
-/// terminal).
+/// The editor as a shell command, in git's order; `None` if there is none (a dumb terminal).
 ///
 /// # Errors
 /// Git cannot be started.
@@ -165,10 +164,10 @@ pub fn editor(git: &Git) -> Result<Option<String>> {
     Ok(Some(text).filter(|text| output.success() && !text.is_empty()))
 }
 
-/// Whether git would colour our output (`color.cowork`, else `color.ui`).
+/// True if git would color git-cowork's output (`color.cowork`, otherwise `color.ui`).
 ///
 /// # Errors
-/// The setting is not a colour word.
+/// The setting is not a valid color mode.
 pub fn color(git: &Git, stdout_is_tty: bool) -> Result<bool> {
     let all = git.configuration()?;
     let value = all.value("color.cowork").or_else(|| all.value("color.ui"));
@@ -181,9 +180,11 @@ pub fn color(git: &Git, stdout_is_tty: bool) -> Result<bool> {
             Some(false) => return Ok(false),
             None => {
                 let said = value.unwrap_or_default();
-                return Err(Error::repository(format!("'{said}' is no value for color.ui"))
-                    .hint("one of: auto, always, never")
-                    .into());
+                return Err(Error::repository(format!(
+                    "'{said}' is not a valid value for color.ui"
+                ))
+                .hint("one of: auto, always, never")
+                .into());
             }
         },
         None => {}
@@ -227,7 +228,7 @@ mod tests {
     fn the_pager_is_found_as_git_finds_it() {
         let repo = Repo::with_commit();
         let unset = |name: &str| (name.into(), std::ffi::OsString::new());
-        // What an empty variable says is "none": so is what a test runs in.
+        // An empty variable means no pager; tests run with one.
         assert_eq!(pager(&repo.git().with_env(vec![unset("GIT_PAGER")])).unwrap(), "cat");
         let with = |value: &str| repo.git().with_env(vec![("GIT_PAGER".into(), value.into())]);
         assert_eq!(pager(&with("less -S")).unwrap(), "less -S");

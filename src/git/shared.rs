@@ -1,11 +1,11 @@
-//! What all clones of a [`super::Git`] have in common beside the place of the repository.
+//! Data that all clones of a [`super::Git`] share.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Found out once for all clones. It says nothing about which repository this is, so two that differ
-/// in it are equal.
+/// A value that is determined once for all clones. Any two are equal: they do not identify a
+/// repository.
 pub(super) struct Shared<T>(Arc<T>);
 
 impl<T> Clone for Shared<T> {

@@ -1,5 +1,5 @@
-//! Trees and commits made on the side: a private index, so that the user's index, working tree
-//! and HEAD stay as they are. Never signed, no hooks.
+//! Trees and commits made in a private index, so that the user's index, working tree and HEAD do
+//! not change. Never signed, no hooks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,29 +17,29 @@ use crate::moment::Kept;
 
 impl Git {
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
-        // A shared or sparse index would leave parts in the repository.
+        // A split or sparse index would leave parts in the repository.
         self.write(["-c", "core.splitIndex=false", "-c", "index.sparse=false"])
             .args(args)
             .env("GIT_INDEX_FILE", index)
     }
 }
 
-/// The tree of commit (or tree) `base` with exactly these paths as they are in the working
-/// tree now: added, changed or gone, ignored ones too, clean filters applied.
+/// The tree of commit (or tree) `base` with exactly these paths as they are in the working tree
+/// now: added, changed or deleted, ignored ones too, with clean filters applied.
 ///
 /// # Errors
-/// A path cannot be read or lies behind a symbolic link.
+/// A path cannot be read or is behind a symbolic link.
 pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
     if paths.is_empty() {
         return tree_of(git, base.as_str())?
             .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
     }
     let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-    // Several steps ask for the same one, and nobody has touched a file in between.
+    // Several steps need the same tree, while no file changes in between.
     git.trees.or_find((base.clone(), paths.clone()), || written(git, base, &paths))
 }
 
-/// The last tree that was asked for, by base and paths.
+/// The last tree that was built, by base and paths.
 pub(super) type Trees = Kept<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
@@ -66,8 +66,8 @@ fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     git.in_index(&index, ["write-tree"]).oid()
 }
 
-/// [`snapshot_tree`] without a private index, so that its cost follows the paths; `None`
-/// where only git knows what it would do.
+/// [`tree`] without a private index, so that its cost depends on the paths only; `None` if only git
+/// knows the result.
 pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
     if !plain::has_plain_modes(git)
         || !there.iter().all(|path| is_ordinary(path))
@@ -83,7 +83,7 @@ pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&st
     made::write_objects(git, |git| git.put_tree(base, &paths))
 }
 
-/// Whether one of the paths is; each folder on the way is looked at once.
+/// True if one of the paths is behind a link; each folder on the way is checked once.
 fn is_behind_link(git: &Git, paths: &[&str]) -> bool {
     let above = |path: &&'_ str| path.match_indices('/').map(|(at, _)| at).collect::<Vec<_>>();
     let folders: BTreeSet<&str> =
@@ -91,10 +91,10 @@ fn is_behind_link(git: &Git, paths: &[&str]) -> bool {
     folders.iter().any(|folder| state::lies_at(git, folder).is_some_and(|meta| meta.is_symlink()))
 }
 
-/// The tree of commit `base` with these files at these paths beside or instead of its own.
+/// The tree of commit `base` with these files added or replaced at these paths.
 ///
 /// # Errors
-/// Git fails, there is no such blob.
+/// Git fails, or there is no such blob.
 pub fn tree_with(git: &Git, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
     if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
         let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
@@ -115,7 +115,7 @@ pub fn tree_with(git: &Git, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> 
     git.in_index(&index, ["write-tree"]).oid()
 }
 
-/// The tree of commit `base` with these paths as they are staged; `None` when none of them is.
+/// The tree of commit `base` with these paths as they are staged; `None` if none of them is staged.
 ///
 /// # Errors
 /// Git fails.
@@ -145,7 +145,7 @@ pub fn staged_tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<
     git.in_index(&index, ["write-tree"]).oid().map(Some)
 }
 
-/// The tree a revision names; `None` when there is none.
+/// The tree of a revision; `None` if there is none.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -156,10 +156,10 @@ pub fn tree_of(git: &Git, rev: &str) -> Result<Option<Oid>> {
     }
 }
 
-/// The blob at a path of a commit or tree; `None` when there is none.
+/// The blob at a path of a commit or tree; `None` if there is none.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn blob_id(git: &Git, commit: &Oid, path: &str) -> Result<Option<Oid>> {
     Ok(blob_ids(git, commit, &[path])?.pop().flatten())
 }
@@ -167,7 +167,7 @@ pub fn blob_id(git: &Git, commit: &Oid, path: &str) -> Result<Option<Oid>> {
 /// The blobs at these paths of a commit or tree, in their order.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn blob_ids<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<Option<Oid>>> {
     let blob = |entry: Option<TreeEntry>| {
         entry.filter(|entry| entry.kind.is_blob()).map(|entry| entry.oid)
@@ -175,11 +175,11 @@ pub fn blob_ids<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<V
     Ok(entries(git, commit, paths)?.into_iter().map(blob).collect())
 }
 
-/// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
-/// repository is not there.
+/// The paths among these that are files or folders in a commit or tree. A path that leaves the
+/// repository does not exist in it.
 ///
 /// # Errors
-/// Git fails, there is no such commit.
+/// Git fails, or there is no such commit.
 pub fn existing(git: &Git, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<String>> {
     let inside = |path: &&&str| {
         !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
@@ -191,7 +191,7 @@ pub fn existing(git: &Git, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<Stri
     Ok(there.map(|(path, _)| (*path).to_owned()).collect())
 }
 
-/// What a commit or tree has at exactly these paths.
+/// The entries of a commit or tree at exactly these paths.
 pub(super) fn entries<S: AsRef<str>>(
     git: &Git,
     commit: &Oid,
@@ -201,7 +201,7 @@ pub(super) fn entries<S: AsRef<str>>(
     git.reader().entries(commit, &paths)
 }
 
-/// Whether git has nothing of its own to say about a path's names. It refuses some that mean `.git`
+/// True if git has no special rule for the names in a path. It refuses some names that mean `.git`
 /// on another system.
 fn is_ordinary(path: &str) -> bool {
     path.split('/').all(|name| {
@@ -214,7 +214,7 @@ fn is_ordinary(path: &str) -> bool {
     })
 }
 
-/// Fails unless the path stays below the top.
+/// Fails unless the path is below the top.
 pub(super) fn relative(path: &str) -> Result<()> {
     let bad = |part: &str| matches!(part, "" | "." | "..") || part.eq_ignore_ascii_case(".git");
     if path.split('/').any(bad) {
@@ -230,7 +230,7 @@ mod tests {
     use crate::git::paths;
 
     #[test]
-    fn files_and_folders_that_are_there_and_who_changed_them() {
+    fn existing_paths_and_their_newest_commits() {
         let repo = Repo::with_commit();
         let start = repo.head();
         repo.file("src/a [1].rs", "a");
@@ -312,11 +312,11 @@ mod tests {
         }
     }
 
-    /// The two ways to make a tree, over every way a path can change.
+    /// Compares the two ways to make a tree, for every way in which a path can change.
     #[test]
     fn a_tree_made_in_process_is_the_one_git_makes() {
         let names = ["f", "d", "d/x", "d/y/z", "e/only", "new", "new/deep/er", "x.sh"];
-        // A number says what is committed, another what is on the disk.
+        // One number selects the committed files, another the files on disk.
         let put = |repo: &Repo, bits: u32, text: &str| {
             for (at, name) in names.iter().enumerate() {
                 let parent = name.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -364,7 +364,7 @@ mod tests {
                 .iter()
                 .partition(|path| state::lies_at(&git, path).is_some_and(|meta| !meta.is_dir()));
             let fast = tree_in_process(&git, &base, &there, &gone).expect("nothing special here");
-            // Where modes are not to be believed, the binary does it.
+            // With this setting, the binary makes the tree.
             let mut env = repo.env();
             env.extend([
                 ("GIT_CONFIG_COUNT".into(), "1".into()),
@@ -380,7 +380,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_only_git_can_judge_is_left_to_it() {
+    fn special_names_and_modes_are_left_to_git() {
         let repo = Repo::with_commit();
         std::fs::create_dir(repo.path("real")).unwrap();
         repo.file("real/a", "a");

@@ -1,5 +1,5 @@
-//! The one spawner of git: which environment, flags and locale a child gets, how a busy lock is
-//! waited for, and how a failure is told. What the commands mean is for the other files.
+//! Starts git: sets the environment, flags and locale of a child, waits for a busy lock, and turns
+//! a failure into an error. The meaning of the commands is left to the other files.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -19,8 +19,8 @@ use crate::error::Error;
 use crate::git::locks;
 use crate::moment;
 
-/// Variables that would point a child at another repository or index than ours. The
-/// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
+/// Variables that would point a child at another repository or index. The configuration variables
+/// of `git rev-parse --local-env-vars` are kept: `git -c` must reach git-cowork.
 pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -30,18 +30,18 @@ pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
     "GIT_OBJECT_DIRECTORY",
 ];
 
-/// They contradict `--literal-pathspecs`.
+/// Variables that contradict `--literal-pathspecs`.
 const PATHSPEC_VARIABLES: [&str; 3] =
     ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
 
-/// How long somebody else's lock is waited for. It is never removed.
+/// How long to wait for a lock of another process. It is never removed.
 pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often a command is started that a signal ends each time. A Ctrl-C and `timeout` reach every
-/// process of the terminal's group, and the kernel picks anybody when memory runs out.
+/// How often a command is started if a signal ends it each time. Ctrl-C and `timeout` reach every
+/// process of the terminal's group, and the kernel kills any process when memory runs out.
 pub(super) const STARTS: usize = 3;
 
-/// What a command does, which decides the environment it gets.
+/// The kind of a command, which decides its environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Read,
@@ -49,7 +49,7 @@ pub(super) enum Role {
     Hooked,
 }
 
-/// One git command about to run.
+/// A git command to run.
 #[derive(Clone, Debug)]
 pub struct Cmd<'a> {
     git: &'a Git,
@@ -62,7 +62,7 @@ pub struct Cmd<'a> {
     meanwhile: Option<Meanwhile<'a>>,
 }
 
-/// What is done while a child is at work.
+/// Work to do while a child is running.
 #[derive(Clone, Copy)]
 struct Meanwhile<'a>(&'a dyn Fn());
 
@@ -101,21 +101,21 @@ impl<'a> Cmd<'a> {
         self
     }
 
-    /// A variable of this child only.
+    /// Sets a variable for this child only.
     #[must_use]
     pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((key.into(), value.as_ref().to_owned()));
         self
     }
 
-    /// What it reads; without, an empty standard input.
+    /// Sets its standard input, which is empty by default.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// The items, each ended by a NUL, as standard input.
+    /// Sets the items, each followed by a NUL, as standard input.
     #[must_use]
     pub fn stdin_nul<S: AsRef<str>>(self, items: &[S]) -> Self {
         let mut bytes = Vec::new();
@@ -126,30 +126,30 @@ impl<'a> Cmd<'a> {
         self.stdin(bytes)
     }
 
-    /// Does something of ours while git is at work; again where git is started again.
+    /// Calls `work` while git is running; again if git is started again.
     #[must_use]
     pub(super) fn meanwhile(mut self, work: &'a dyn Fn()) -> Self {
         self.meanwhile = Some(Meanwhile(work));
         self
     }
 
-    /// Do not try again when a lock is busy: a second try would not find what the first found.
+    /// Does not retry on a busy lock: the second run would not find the same state as the first.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.retry = false;
         self
     }
 
-    /// It changes neither HEAD nor index nor working tree, and nobody's hook runs: what was seen of
-    /// them holds afterwards, too ([`crate::moment`]).
+    /// With `true`, the command changes neither HEAD nor index nor working tree, and runs no hook:
+    /// earlier results about them stay valid ([`crate::moment`]).
     #[must_use]
     pub(super) fn beside(mut self, beside: bool) -> Self {
         self.beside = beside;
         self
     }
 
-    /// Runs it to its end, whatever its exit code. Where a signal ends it, it is run again, unless
-    /// hooks may have run or [`Cmd::once`] was said.
+    /// Runs the command to its end, whatever its exit code. If a signal ends it, it is run again,
+    /// unless hooks may have run or [`Cmd::once`] was called.
     ///
     /// # Errors
     /// Git cannot be started, or a signal ended it.
@@ -159,8 +159,8 @@ impl<'a> Cmd<'a> {
         if output.killed() { Err(self.failure(&output).into()) } else { Ok(output) }
     }
 
-    /// Runs it, trying again on a busy lock only while `may_retry` says so, and where a signal
-    /// ended it only while `may_rerun` does. A signal at the end is no error here.
+    /// Runs the command; retries on a busy lock while `may_retry` returns true, and after a signal
+    /// while `may_rerun` does. A signal in the last run is not an error here.
     pub(super) fn attempt(
         &self,
         may_retry: impl Fn() -> bool,
@@ -187,7 +187,7 @@ impl<'a> Cmd<'a> {
         }
     }
 
-    /// Runs it; any exit code but 0 is an error with git's words.
+    /// Runs the command; any exit code except 0 is an error with git's words.
     ///
     /// # Errors
     /// It failed (exit 5).
@@ -199,7 +199,7 @@ impl<'a> Cmd<'a> {
         Err(self.failure(&output).into())
     }
 
-    /// Runs it and gives its output without the final newline.
+    /// Runs the command and returns its output without the final newline.
     ///
     /// # Errors
     /// It failed (exit 5).
@@ -207,15 +207,15 @@ impl<'a> Cmd<'a> {
         Ok(self.checked()?.text().trim_end_matches('\n').to_owned())
     }
 
-    /// Runs it and parses its output as an object id.
+    /// Runs the command and parses its output as an object id.
     ///
     /// # Errors
-    /// It failed, or said something else (exit 5).
+    /// It failed, or printed something else (exit 5).
     pub fn oid(&self) -> Result<Oid> {
         Ok(self.capture()?.parse()?)
     }
 
-    /// A command that answers with its exit code: 0 yes, 1 no.
+    /// Runs a command whose exit code is the answer: 0 for yes, 1 for no.
     ///
     /// # Errors
     /// Any other exit code (exit 5).
@@ -241,15 +241,15 @@ impl<'a> Cmd<'a> {
         error
     }
 
-    /// Whether it, or a hook of it, may change HEAD, the index or the working tree.
+    /// True if the command, or a hook of it, may change HEAD, the index or the working tree.
     fn may_change_what_is_looked_at(&self) -> bool {
-        // Only objects, or an index of ours alone.
+        // It writes only objects, or a private index.
         let only_ours = ["hash-object", "commit-tree"].contains(&&*self.verb())
             || self.env.iter().any(|(name, _)| name == "GIT_INDEX_FILE");
         self.role != Role::Read && !self.beside && !only_ours
     }
 
-    /// The git command that is run.
+    /// The git subcommand.
     fn verb(&self) -> Cow<'_, str> {
         let mut args = self.args.iter().map(|arg| arg.to_string_lossy());
         let mut verb = args.next();
@@ -259,8 +259,8 @@ impl<'a> Cmd<'a> {
         verb.unwrap_or_default()
     }
 
-    /// Runs it, and tells its output piece by piece, each of them ended by a NUL, without holding more
-    /// than one, while `visit` wants more.
+    /// Runs the command and calls `visit` with each piece of its output that ends with a NUL, one
+    /// in memory at a time, until `visit` returns `Break`.
     ///
     /// # Errors
     /// It failed (exit 5), or `visit` did.
@@ -294,14 +294,14 @@ impl<'a> Cmd<'a> {
         Ok(Output { stdout: contents(&mut file)?, ..output })
     }
 
-    /// Runs it; what it said is in the file and not in the answer.
+    /// Runs the command; its output is in the file, not in the [`Output`].
     fn run_into_file(&self) -> Result<(Output, File)> {
         if self.role != Role::Read {
             self.git.require_new_enough()?;
         }
         let mut command = self.command();
         command.stdin(input(&self.stdin)?);
-        // A hook may leave a process behind that keeps a pipe open; a file has an end.
+        // A process that a hook leaves running may keep a pipe open; a file has an end.
         let (out, mut err) = (scratch()?, scratch()?);
         command.stdout(out.try_clone().context("preparing git's output")?);
         command.stderr(err.try_clone().context("preparing git's output")?);
@@ -316,8 +316,8 @@ impl<'a> Cmd<'a> {
         Ok((output, out))
     }
 
-    /// Runs it to its end. What writes can be waited for by the next run, should we die first; where
-    /// a signal ended it, its locks go.
+    /// Runs the command to its end. If git-cowork dies first, the next run can wait for a command
+    /// that writes; if a signal ends it, its locks are removed.
     fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
         let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
@@ -337,7 +337,7 @@ impl<'a> Cmd<'a> {
         {
             locks::remove(self.git, since)?;
             if let Some((_, index)) = self.env.iter().find(|(name, _)| name == "GIT_INDEX_FILE") {
-                // An index of ours alone.
+                // A private index.
                 let _ = std::fs::remove_file(with_lock(index.as_ref()));
             }
         }
@@ -368,7 +368,7 @@ impl<'a> Cmd<'a> {
                 command.env(key, value);
             }
         }
-        // A monitor may hang; nothing here recurses into submodules.
+        // A file system monitor may hang; no command here recurses into submodules.
         command.args(["-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"]);
         match self.role {
             Role::Hooked => {
@@ -380,7 +380,7 @@ impl<'a> Cmd<'a> {
             Role::Read => {
                 command.env("GIT_OPTIONAL_LOCKS", "0");
             }
-            // It would go on behind our back, with our lock.
+            // Automatic maintenance would continue in the background, with the session's lock.
             Role::Write | Role::Hooked => {
                 command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
             }
@@ -394,7 +394,7 @@ impl<'a> Cmd<'a> {
     }
 }
 
-/// What it had no time to say is no answer.
+/// The error for a command that a signal ended; its output may be incomplete.
 fn stopped_by(signal: i32, verb: &str) -> Error {
     #[cfg(unix)]
     {
@@ -409,11 +409,12 @@ fn stopped_by(signal: i32, verb: &str) -> Error {
         .hint("something on this machine killed it, or memory ran out; run the command again")
 }
 
-/// Flags and locale that make output fit to be parsed.
+/// Adds flags and a locale that make the output parseable.
 pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
     command.args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"]);
-    // What lies in a tree may look like a repository. Not for what runs hooks: they may visit a mirror.
+    // Files in a working tree may look like a repository. Not for commands that run hooks, which
+    // may use a mirror.
     command.args(["-c", "safe.bareRepository=explicit"]);
     command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
     for variable in PATHSPEC_VARIABLES {
@@ -423,7 +424,7 @@ pub(super) fn parse_ready(command: &mut Command) {
 
 pub(super) fn cannot_start(error: &std::io::Error) -> Error {
     Error::repository(format!("git cannot be started: {error}"))
-        .hint("install git: https://git-scm.com/downloads, and see that it is in PATH")
+        .hint("install git and add it to PATH: https://git-scm.com/downloads")
 }
 
 fn input(bytes: &[u8]) -> Result<Stdio> {
@@ -471,7 +472,7 @@ mod tests {
         let lock = repo.path(".git/index.lock");
         std::fs::write(&lock, "").unwrap();
         repo.file("a", "a");
-        // Another process holds it until our child has met it.
+        // Another process holds the lock until the child has met it.
         let note = repo.root().join("note");
         let git = repo.git().with_children_in(&note, &[], &|_| ()).unwrap();
         let other = lock.clone();

@@ -1,5 +1,5 @@
-//! FIFOs, sockets and devices in place of tracked files. To `git status` they are deletions; `git commit
-//! --only` refuses them, so that such a commit is made from an index of its own.
+//! FIFOs, sockets and devices in place of tracked files. `git status` lists them as deleted; `git
+//! commit --only` refuses them, so such a commit is made from a separate index.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::{Git, state};
 
-/// Those of the paths where such a file lies.
+/// The paths at which there is such a file.
 pub(super) fn at(git: &Git, paths: &[String]) -> Vec<String> {
     let special = |path: &&String| {
         state::lies_at(git, path).is_some_and(|meta| !state::is_recorded(&meta) && !meta.is_dir())
@@ -15,8 +15,8 @@ pub(super) fn at(git: &Git, paths: &[String]) -> Vec<String> {
     paths.iter().filter(special).cloned().collect()
 }
 
-/// Writes an index that has what HEAD has, and these paths as they are in the working tree: `special`
-/// ones are gone.
+/// Writes an index with the content of HEAD, and with these paths as they are in the working tree;
+/// `special` ones are removed.
 ///
 /// # Errors
 /// Git fails.

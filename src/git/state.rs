@@ -1,5 +1,5 @@
-//! The state of the repository now: HEAD, an operation in progress, sparse checkout, identity.
-//! Nothing here changes anything.
+//! The current state of the repository: HEAD, an operation in progress, sparse checkout, identity.
+//! Nothing here changes it.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::git::made;
 pub enum Head {
     /// On a branch that has no commit yet.
     Unborn {
-        /// The branch the first commit will make.
+        /// The branch that the first commit will create.
         branch: RefName,
     },
     /// On a branch.
@@ -60,7 +60,7 @@ impl Git {
         if let Some(head) = head_read(self) {
             return Ok(head);
         }
-        // A branch gives its name, no branch `HEAD`.
+        // For a branch git prints its name, otherwise `HEAD`.
         let both = self.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
         let both = both.arg("HEAD").output()?;
         let text = both.text();
@@ -79,12 +79,12 @@ impl Git {
     }
 }
 
-/// [`Git::head`] without a process: `None` where the file alone does not say it, as in a reftable
-/// repository, on a branch that is not born, or one that stands for another
+/// [`Git::head`] without a process: `None` if the file alone is not enough, as in a reftable
+/// repository, on an unborn branch, or on a symbolic reference to another branch
 /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
 fn head_read(git: &Git) -> Option<Head> {
     let file = git.git_dir.join("HEAD");
-    // With `core.preferSymlinkRefs` it leads to the branch's own file, which holds an id.
+    // With `core.preferSymlinkRefs` it links to the branch's own file, which contains an id.
     if file.is_symlink() {
         return None;
     }
@@ -103,8 +103,7 @@ fn head_read(git: &Git) -> Option<Head> {
     Some(Head::Branch { name, oid })
 }
 
-/// The operation of git that is half done here: `merge`, `rebase`, `am`, `cherry-pick`,
-/// `revert` or `bisect`.
+/// The git operation in progress: `merge`, `rebase`, `am`, `cherry-pick`, `revert` or `bisect`.
 ///
 /// # Errors
 /// Git fails.
@@ -120,7 +119,7 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
         return Ok(Some("merge"));
     }
     for (name, operation) in [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
-        // A reftable repository keeps these in the table.
+        // A reftable repository stores these in the table.
         let in_table = || -> Result<bool> {
             Ok(git.common_dir.join("reftable").is_dir() && git.resolve(name)?.is_some())
         };
@@ -128,7 +127,7 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
             return Ok(Some(operation));
         }
     }
-    // Between two picks of a series there is only the list of what is left.
+    // Between two picks of a series there is only the list of the remaining ones.
     if let Ok(todo) = std::fs::read_to_string(git.git_dir.join("sequencer/todo")) {
         let revert = todo.trim_start().starts_with("revert");
         return Ok(Some(if revert { "revert" } else { "cherry-pick" }));
@@ -136,8 +135,8 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
     Ok(has("BISECT_LOG").then_some("bisect"))
 }
 
-/// Whether a sparse checkout keeps this path out of the working tree. Where git cannot say
-/// (before 2.41, without cone mode), it is taken as kept out.
+/// True if a sparse checkout excludes this path from the working tree. Also true if git cannot tell
+/// (before 2.41, without cone mode).
 ///
 /// # Errors
 /// Git fails.
@@ -159,7 +158,7 @@ pub fn sparse_excludes(git: &Git, path: &str) -> Result<bool> {
     Ok(!cone_includes(&rules, path))
 }
 
-/// Whether git accepts a commit's signature, by the user's own settings of trust.
+/// True if git accepts a commit's signature, by the user's own trust settings.
 ///
 /// # Errors
 /// Git cannot be run.
@@ -204,17 +203,18 @@ fn identity(git: &Git, who: Who) -> Result<String> {
     Ok(line.rfind('>').map_or_else(|| line.clone(), |end| line[..=end].to_owned()))
 }
 
-/// What lies at a path, without following it.
+/// The metadata of a path, without following a link.
 pub(super) fn lies_at(git: &Git, path: &str) -> Option<std::fs::Metadata> {
     git.top.join(Path::new(path)).symlink_metadata().ok()
 }
 
-/// Whether git can record what lies there. To git, a FIFO, socket or device is not there at all.
+/// True if git can record such a file. A FIFO, socket or device does not exist for git.
 pub(super) fn is_recorded(meta: &std::fs::Metadata) -> bool {
     meta.is_file() || meta.is_symlink()
 }
 
-/// Cone rules: files at the top and beside every named directory, all below a named one.
+/// True if cone rules include a path: files at the top and beside every named directory, and
+/// everything below a named one.
 fn cone_includes(rules: &str, path: &str) -> bool {
     let Some((parent, _)) = path.rsplit_once('/') else { return true };
     let parent_rule = format!("/{parent}/");

@@ -1,4 +1,5 @@
-//! What `git status` says of paths: how they differ from HEAD, which are tracked, which ignored.
+//! The output of `git status` for paths: how they differ from HEAD, which are tracked, which
+//! ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +16,19 @@ use crate::moment::Moment;
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It does not.
+    /// Unchanged.
     None,
     /// New.
     Added,
-    /// Other content or mode.
+    /// Changed content or mode.
     Modified,
-    /// Gone.
+    /// Deleted.
     Deleted,
     /// A file became a link or the other way round.
     Type,
 }
 
-/// What a path's difference is.
+/// The kind of a path's difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusKind {
     /// Neither tracked nor ignored.
@@ -52,15 +53,15 @@ pub struct StatusEntry {
     pub kind: StatusKind,
     /// It is a submodule.
     pub submodule: bool,
-    /// Why `git status` itself does not list it; `None` where it does.
+    /// Why `git status` does not list it; `None` if it does.
     pub hidden: Option<Hidden>,
 }
 
-/// The last look, for as long as nobody else can have acted ([`Moment`]).
+/// The last result, valid as long as nobody else can have changed anything ([`Moment`]).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks(Arc<Mutex<Option<Look>>>);
 
-/// It says nothing about which repository this is.
+/// All values are equal: the cache does not identify a repository.
 impl PartialEq for Looks {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -69,17 +70,17 @@ impl PartialEq for Looks {
 
 impl Eq for Looks {}
 
-/// What `git status` said.
+/// A result of `git status`.
 #[derive(Debug)]
 struct Look {
     at: Moment,
-    /// The files and folders that were looked at; all, where it is empty.
+    /// The files and folders it covers; empty for all.
     places: Vec<String>,
     entries: Vec<StatusEntry>,
 }
 
 impl Look {
-    /// What it says of these places; `None` where it did not look there, or looked too long ago.
+    /// The entries at these places; `None` if this result does not cover them, or is too old.
     fn answer<S: AsRef<str>>(&self, places: &[S]) -> Option<Vec<StatusEntry>> {
         let looked =
             |place: &S| self.places.iter().any(|seen| is_at_or_below(place.as_ref(), seen));
@@ -90,7 +91,7 @@ impl Look {
         let asked = |entry: &&StatusEntry| {
             places.is_empty()
                 || places.iter().any(|place| {
-                    // A nested repository ends in `/`, and what is in it is not listed.
+                    // A nested repository ends in `/`, and its content is not listed.
                     let nested = entry.path.ends_with('/');
                     is_at_or_below(&entry.path, place.as_ref())
                         || (nested && is_at_or_below(place.as_ref(), &entry.path))
@@ -100,7 +101,7 @@ impl Look {
     }
 }
 
-/// Whether a path is this place, or in this folder.
+/// True if a path is this place, or in this folder.
 fn is_at_or_below(path: &str, place: &str) -> bool {
     let place = place.trim_end_matches('/');
     let rest = path.trim_end_matches('/').strip_prefix(place);
@@ -108,11 +109,12 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
 }
 
 impl Git {
-    /// Every path whose index or working tree differs from HEAD, files that are marked to hide that
-    /// included ([`Hidden`]), and every untracked file that is not ignored. Renames are a deletion and an addition.
+    /// Every path whose index or working tree differs from HEAD, including files that are marked to
+    /// hide that ([`Hidden`]), and every untracked file that is not ignored. A rename is a deletion
+    /// and an addition.
     ///
-    /// As it is at the present [`Moment`]: what was looked at for one step serves the next, until
-    /// a model, a command, a hook, a person or a write of ours has come between.
+    /// As of the current [`Moment`]: the result of one step is reused by the next, until a model, a
+    /// command, a hook, a person or a write of git-cowork has come between.
     ///
     /// # Errors
     /// Git fails.
@@ -121,8 +123,8 @@ impl Git {
     }
 }
 
-/// [`Git::status`] of these paths, files or folders; its cost is theirs, not the repository's.
-/// None given means all.
+/// [`Git::status`] of these files or folders; its cost depends on them, not on the repository.
+/// Without any, the status of all.
 ///
 /// # Errors
 /// Git fails.
@@ -133,7 +135,7 @@ pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     }
     *last = None;
     let at = Moment::now();
-    // More than fits on a command line: all are asked about.
+    // If they do not fit on a command line, ask for all.
     let chunks = chunks(paths);
     let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
     let entries = look_at(git, asked)?;
@@ -142,14 +144,14 @@ pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     Ok(entries)
 }
 
-/// Hears of a file of a session that this program itself has written: the last look goes on to
-/// serve, with this path as it is now.
+/// Records that git-cowork itself has written a file of a session: the last result stays valid,
+/// with the new state of this path.
 pub fn note_written(git: &Git, path: &str) {
     let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
     look.entries.retain(|entry| entry.path != path);
     if !index::is_as_committed(git, path) {
-        // Of an ignored one git says nothing; it is ours all the same.
+        // Git does not list an ignored file; it belongs to the session all the same.
         look.entries.push(StatusEntry {
             path: path.to_owned(),
             kind: StatusKind::Untracked,
@@ -160,8 +162,8 @@ pub fn note_written(git: &Git, path: &str) {
     }
 }
 
-/// Hears of paths that this program itself has just committed as they lie there, with nobody else
-/// at work: the last look goes on to serve without them.
+/// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
+/// else was working: the last result stays valid without them.
 pub(super) fn note_committed(git: &Git, paths: &[String]) {
     let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(look) = last.as_mut() {
@@ -176,7 +178,7 @@ fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     let mut entries = parse_status(&status.checked()?.stdout)?;
     let hidden = hidden::edits(git, paths)?;
     if !hidden.is_empty() {
-        // What is staged of a marked file is listed, but not what is on the disk.
+        // Git lists the staged change of a marked file, but not the one on disk.
         entries.retain(|entry| hidden.iter().all(|other| other.path != entry.path));
         entries.extend(hidden);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -184,7 +186,7 @@ fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     Ok(entries)
 }
 
-/// Those of the paths that the index has. None given means every tracked path.
+/// The paths among these that are in the index. Without any, every tracked path.
 ///
 /// # Errors
 /// Git fails.
@@ -201,13 +203,13 @@ pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>
     for chunk in chunks(paths) {
         let list = git.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
         let output = list.checked()?;
-        // A path that is a directory lists what is in it.
+        // For a directory, git lists its content.
         tracked.extend(nul_texts(&output.stdout).filter(|path| wanted.contains(path.as_str())));
     }
     Ok(tracked)
 }
 
-/// Whether [`Git::status`] names this path.
+/// True if [`Git::status`] lists this path.
 ///
 /// # Errors
 /// Git fails.
@@ -215,7 +217,7 @@ pub fn is_uncommitted(git: &Git, path: &str) -> Result<bool> {
     Ok(!index::is_as_committed(git, path) && !of(git, &[path])?.is_empty())
 }
 
-/// Whether anything below this folder is tracked.
+/// True if anything below this folder is tracked.
 ///
 /// # Errors
 /// Git fails.
@@ -224,7 +226,7 @@ pub fn tracks_below(git: &Git, folder: &str) -> Result<bool> {
     Ok(!list.checked()?.stdout.is_empty())
 }
 
-/// Whether git tracks a file of this name.
+/// True if git tracks a file of this name.
 ///
 /// # Errors
 /// Git fails.
@@ -233,7 +235,7 @@ pub fn tracks(git: &Git, path: &str) -> Result<bool> {
     Ok(nul_texts(&list.stdout).any(|tracked| tracked == path))
 }
 
-/// Those of the paths that git ignores (untracked and matched by an ignore rule).
+/// The paths among these that git ignores (untracked and matched by an ignore rule).
 ///
 /// # Errors
 /// Git fails.
@@ -241,7 +243,7 @@ pub fn ignored<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>
     check_ignore(git, paths, &[])
 }
 
-/// Those of the paths that an ignore rule matches, tracked or not.
+/// The paths among these that an ignore rule matches, tracked or not.
 ///
 /// # Errors
 /// Git fails.
@@ -258,14 +260,15 @@ fn check_ignore<S: AsRef<str>>(
     Ok(paths.iter().map(|path| undotted(path).to_owned()).collect())
 }
 
-/// Of the paths that git ignores, each with the rule: `/home/ana/.config/git/ignore, line 3 (*.log)`.
+/// The paths among these that git ignores, each with the rule: `/home/ana/.config/git/ignore, line
+/// 3 (*.log)`.
 ///
 /// # Errors
 /// Git fails.
 pub fn ignoring_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeMap<String, String>> {
     let told = asked_check_ignore(git, paths, &["--verbose"])?;
     let rule = |fields: &[String]| match fields {
-        // A rule that takes a path back is told of as well.
+        // Git also reports a rule that re-includes a path.
         [_, _, pattern, _] if pattern.starts_with('!') => None,
         [file, line, pattern, path] => {
             Some((undotted(path).to_owned(), format!("{file}, line {line} ({pattern})")))
@@ -275,7 +278,7 @@ pub fn ignoring_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeMap<
     Ok(told.chunks(4).filter_map(rule).collect())
 }
 
-/// Without what [`asked_check_ignore`] puts before a path.
+/// A path without the prefix that [`asked_check_ignore`] adds.
 fn undotted(path: &str) -> &str {
     path.strip_prefix("./").unwrap_or(path)
 }
@@ -300,13 +303,13 @@ fn asked_check_ignore<S: AsRef<str>>(
     }
 }
 
-/// What `git status --porcelain=v2 -z` says.
+/// Parses the output of `git status --porcelain=v2 -z`.
 pub(super) fn parse_status(output: &[u8]) -> Result<Vec<StatusEntry>> {
     nul_texts(output).filter_map(|line| status_entry(&line).transpose()).collect()
 }
 
 fn status_entry(line: &str) -> Result<Option<StatusEntry>> {
-    let broken = || Error::repository(format!("git status said something unknown: {line:?}"));
+    let broken = || Error::repository(format!("git status printed unexpected output: {line:?}"));
     let field = |count: usize| line.splitn(count, ' ').nth(count - 1).ok_or_else(broken);
     let submodule = line.split(' ').nth(2).is_some_and(|sub| sub.starts_with('S'));
     let (path, kind) = match line.as_bytes().first() {
@@ -341,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_tells_staged_unstaged_and_untracked() {
+    fn status_lists_staged_unstaged_and_untracked_changes() {
         let repo = Repo::with_commit();
         repo.file("gone", "x");
         repo.file("moved", "some text that git would see as a rename\n");
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tracked_is_known_of_every_kind_of_index() {
+    fn tracked_paths_are_found_in_every_kind_of_index() {
         let kinds: [&[&str]; 6] = [
             &["status", "--short"],
             &["update-index", "--index-version=4"],
@@ -424,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_over_when_anybody_can_have_acted() {
+    fn a_status_expires_when_anybody_can_have_changed_files() {
         let repo = Repo::with_commit();
         repo.file("dir/a", "a");
         repo.file("dirt", "a");
@@ -432,7 +435,8 @@ mod tests {
         let paths = |places: &[&str]| -> Vec<String> {
             of(&git, places).unwrap().into_iter().map(|entry| entry.path).collect()
         };
-        // Others end moments, too, in this process: they can only make us look once more.
+        // Other tests end moments in this process as well: that can only cause another `git
+        // status`.
         crate::moment::end();
         assert_eq!(paths(&[]), ["dir/a", "dirt"]);
         assert_eq!(paths(&["dir"]), ["dir/a"]);
@@ -461,7 +465,7 @@ mod tests {
         assert!(index::is_as_committed(&git, "dir/a") && !is_uncommitted(&git, "dir/a").unwrap());
         repo.file("dir/a", "2\n");
         assert!(is_uncommitted(&git, "dir/a").unwrap());
-        // Staged, then taken back on the disk: a commit of ours would lose what is staged.
+        // Staged, then reverted on disk: a commit by git-cowork would lose the staged change.
         repo.run(&["add", "dir/a"]);
         repo.file("dir/a", "1\n");
         assert!(is_uncommitted(&git, "dir/a").unwrap());

@@ -1,5 +1,5 @@
-//! Moving between branches. Every move first looks for untracked and ignored files that git itself
-//! would overwrite without a word, and can be taken back where git dies in the middle of it.
+//! Moves between branches. Every move first checks for untracked and ignored files that git itself
+//! would overwrite silently, and can be undone if git dies in the middle of it.
 
 use std::path::Path;
 
@@ -13,9 +13,8 @@ use crate::shell_quote::quoted;
 
 /// Checks out a local branch, keeping uncommitted changes it does not touch.
 ///
-/// # Errors
-/// It is checked out elsewhere (the path is named), changes or untracked files stand in the
-/// way, HEAD is on commits that no reference holds, it does not exist: exit 5.
+/// It is checked out elsewhere (the path is named), changes or untracked files are in the way, HEAD
+/// is on commits that no reference contains, or it does not exist: exit 5.
 pub fn to(git: &Git, branch: &str) -> Result<()> {
     let name = RefName::branch(branch)?;
     let Some(info) = refs::list(git, &[name.as_str()])?.into_iter().find(|r| r.name == name) else {
@@ -38,7 +37,7 @@ pub fn to(git: &Git, branch: &str) -> Result<()> {
 /// Checks out a commit without a branch, keeping uncommitted changes it does not touch.
 ///
 /// # Errors
-/// Changes or untracked files stand in the way: exit 5.
+/// Changes or untracked files are in the way: exit 5.
 pub fn detach(git: &Git, at: &Oid) -> Result<()> {
     in_the_way::refuse_overwriting(git, at)?;
     switched(git, Goal::Detached, at, |_| {
@@ -46,14 +45,14 @@ pub fn detach(git: &Git, at: &Oid) -> Result<()> {
     })
 }
 
-/// Makes a branch at `start` and checks it out, keeping uncommitted changes.
+/// Creates a branch at `start` and checks it out, keeping uncommitted changes.
 ///
 /// # Errors
-/// As [`to`]; the branch exists.
+/// Like [`to`]; or the branch exists.
 pub fn to_new(git: &Git, branch: &str, start: &Oid) -> Result<()> {
     RefName::branch(branch)?;
     if refs::branch_exists(git, branch)? {
-        return Err(Error::repository(format!("there is a branch {branch} already")).into());
+        return Err(Error::repository(format!("the branch {branch} already exists")).into());
     }
     refuse_losing_head(git, start)?;
     in_the_way::refuse_overwriting(git, start)?;
@@ -66,16 +65,16 @@ pub fn to_new(git: &Git, branch: &str, start: &Oid) -> Result<()> {
     })
 }
 
-/// Moves HEAD's branch, index and working tree to `target`, keeping uncommitted changes, what is
-/// staged of them and the flags of the index. (`reset --keep` would unstage everything.)
+/// Moves HEAD's branch, index and working tree to `target`, keeping uncommitted changes, staged
+/// ones staged, and the flags of the index. (`reset --keep` would unstage everything.)
 ///
 /// # Errors
-/// A change or an untracked or ignored file would be lost, HEAD is on no branch: exit 5, named,
-/// nothing moved.
+/// A change or an untracked or ignored file would be lost, or HEAD is not on a branch: exit 5, with
+/// the paths; nothing has moved.
 pub fn move_branch(git: &Git, target: &Oid) -> Result<()> {
     let head = git.head()?;
     let Some(branch) = head.branch() else {
-        return Err(Error::repository("HEAD is on no branch").into());
+        return Err(Error::repository("HEAD is not on a branch").into());
     };
     in_the_way::refuse_overwriting(git, target)?;
     switched(git, Goal::MovedBranch(branch.short().to_owned()), target, |_| {
@@ -84,8 +83,8 @@ pub fn move_branch(git: &Git, target: &Oid) -> Result<()> {
     })
 }
 
-/// Makes sure that a detached HEAD which goes to `target` leaves no commit behind that only it
-/// holds. Git itself warns, and goes.
+/// Fails if a detached HEAD that moves to `target` would abandon a commit that no reference
+/// contains. Git itself only warns.
 fn refuse_losing_head(git: &Git, target: &Oid) -> Result<()> {
     let Head::Detached { oid } = git.head()? else { return Ok(()) };
     let holds = git.read(["for-each-ref", "--count=1", "--contains", oid.as_str()]);
@@ -93,8 +92,8 @@ fn refuse_losing_head(git: &Git, target: &Oid) -> Result<()> {
         return Ok(());
     }
     let short = oid.short();
-    Err(Error::repository(format!("HEAD is on {short}, which is on no branch"))
-        .hint(format!("keep it, then run the command again: git branch NAME {short}"))
+    Err(Error::repository(format!("HEAD is on {short}, which is not on any branch"))
+        .hint(format!("to keep that commit, then run the command again: git branch NAME {short}"))
         .into())
 }
 
@@ -102,7 +101,8 @@ fn to_branch<'a>(git: &'a Git, branch: &str) -> Cmd<'a> {
     git.hooked(["switch", "--quiet", "--no-guess", branch])
 }
 
-/// Runs a switch. A failing post-checkout hook sets its exit code although it is done.
+/// Runs a switch. If only the post-checkout hook fails, the exit code is not 0, but the switch is
+/// done.
 fn switched<'a>(
     git: &'a Git,
     goal: Goal,
@@ -119,23 +119,24 @@ fn switched<'a>(
         return Err(switch.failure(&output).into());
     }
     let all: Vec<_> = unmerged.iter().map(|path| quoted(path)).collect();
-    // No operation is in progress that could be continued: a stash, or a merge of which a note is lost.
+    // No operation in progress can be continued: the conflicts are from a stash, or from a merge
+    // whose record is lost.
     Err(Error::repository(format!("{} has conflicts that are not resolved", unmerged.join(", ")))
         .hint("git status shows them; resolve them, then stage the result:")
         .hint(format!("git add -- {}", all.join(" ")))
         .into())
 }
 
-/// Paths in conflict.
+/// The paths with conflicts.
 fn unmerged(git: &Git) -> Result<Vec<String>> {
     let status = git.status()?.into_iter();
     Ok(status.filter(|entry| entry.kind == StatusKind::Unmerged).map(|entry| entry.path).collect())
 }
 
-/// Makes a local branch that tracks the one remote branch of this name; checks nothing out.
+/// Creates a local branch that tracks the only remote branch of this name; checks nothing out.
 ///
 /// # Errors
-/// No remote has it, or more than one has (they are named): exit 5.
+/// No remote has it, or several have it (they are named): exit 5.
 pub fn track_remote(git: &Git, branch: &str) -> Result<()> {
     let remotes = refs::remote_branches(git, branch)?;
     match remotes.as_slice() {
@@ -149,14 +150,17 @@ pub fn track_remote(git: &Git, branch: &str) -> Result<()> {
             Err(track.failure(&output).into())
         }
         [] => Err(Error::repository(format!("no remote has a branch {branch}"))
-            .hint("git fetch gets the newest branches")
+            .hint("to get the newest branches: git fetch")
             .into()),
         several => {
             let names: Vec<&str> = several.iter().map(RefName::short).collect();
             let first = names.first().copied().unwrap_or_default();
-            Err(Error::repository(format!("more than one: {}", names.join(", ")))
-                .hint(format!("choose one: git branch --track {branch} {first}"))
-                .into())
+            Err(Error::repository(format!(
+                "several remotes have this branch: {}",
+                names.join(", ")
+            ))
+            .hint(format!("choose one: git branch --track {branch} {first}"))
+            .into())
         }
     }
 }
@@ -168,7 +172,7 @@ pub(super) fn same_place(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// A linked working tree that git knows and the disk does not: it may be on another disk.
+/// A linked working tree that git knows but that is not on disk: it may be on another disk.
 pub(super) fn not_there(path: &Path) -> Error {
     Error::repository(format!("the working tree {} is not there", path.display()))
         .hint("if it is gone for good: git worktree prune")

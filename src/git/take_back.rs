@@ -1,5 +1,5 @@
-//! Moves of index and working tree that survive the death of git: each knows where it began, so that
-//! one which was cut is taken back and, while we live, made again.
+//! Moves of index and working tree that survive the death of git: each records where it began, so
+//! that an interrupted move is undone and, if git-cowork is still running, made again.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use super::unfinished::Step;
 use super::{Cmd, Git, Head, Oid, RefName, Store};
 use crate::git::{blobs, in_the_way, paths, put_back, snapshot, state, unfinished};
 
-/// Where a move leads.
+/// The goal of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Goal {
     /// HEAD goes to this branch.
     Branch(String),
-    /// HEAD goes to this branch, which is made.
+    /// HEAD goes to this branch, which is created.
     NewBranch(String),
     /// HEAD stays on this branch, which moves.
     MovedBranch(String),
@@ -27,7 +27,7 @@ pub(super) enum Goal {
     Tree,
     /// A merge of this commit is committed.
     Merged(Oid),
-    /// A merge is given up.
+    /// A merge is aborted.
     MergeAborted,
 }
 
@@ -35,11 +35,11 @@ pub(super) enum Goal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Move {
     goal: Goal,
-    /// Branch and commit of HEAD before.
+    /// Branch and commit of HEAD before the move.
     head: (Option<String>, Option<Oid>),
-    /// Commit or tree that the index holds before.
+    /// Commit or tree in the index before the move.
     from: Oid,
-    /// Commit or tree that it holds afterwards.
+    /// Commit or tree in the index after the move.
     to: Oid,
 }
 
@@ -48,15 +48,15 @@ pub(super) struct Move {
 pub(super) struct Restore {
     /// Commit of HEAD.
     head: Option<Oid>,
-    /// Commit or tree whose content the paths get.
+    /// Commit or tree from which the paths are restored.
     source: Oid,
-    /// In the index, too.
+    /// In the index as well.
     staged: bool,
-    /// The paths, and the blobs there before.
+    /// The paths, and their blobs before.
     paths: Vec<(String, Option<Oid>)>,
 }
 
-/// A move to `to` from where HEAD is, or from the tree that the index holds.
+/// A move to `to` from HEAD, or from the tree that is in the index.
 pub(super) fn move_to(git: &Git, goal: Goal, from: Option<Oid>, to: &Oid) -> Result<Move> {
     let head = head_now(git)?;
     let from = match from.or_else(|| head.1.clone()) {
@@ -66,9 +66,9 @@ pub(super) fn move_to(git: &Git, goal: Goal, from: Option<Oid>, to: &Oid) -> Res
     Ok(Move { goal, head, from, to: to.clone() })
 }
 
-/// Runs the git command of a move. Where it dies, the move is taken back. It is run again, then
-/// and on a busy lock, while `may_retry` says so; `command` is told that it is not the first
-/// time.
+/// Runs the git command of a move. If git dies, the move is undone. The command is run again, in
+/// that case and on a busy lock, while `may_retry` returns true; `command` gets true if this is not
+/// the first run.
 pub(super) fn go<'a>(
     git: &'a Git,
     step: &Move,
@@ -102,7 +102,7 @@ fn head_now(git: &Git) -> Result<(Option<String>, Option<Oid>)> {
     Ok((head.branch().map(RefName::to_string), head.oid().cloned()))
 }
 
-/// Whether a command that died has done its work all the same: HEAD is what git moves last.
+/// True if a command that died has done its work all the same: git moves HEAD last.
 pub(super) fn has_arrived(git: &Git, step: &Move) -> Result<bool> {
     let head = git.head()?;
     let on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
@@ -116,8 +116,8 @@ pub(super) fn has_arrived(git: &Git, step: &Move) -> Result<bool> {
     })
 }
 
-/// Puts index and working tree back to where a move began that was cut, unless somebody has
-/// moved HEAD since. Answers whether anything had to be done.
+/// Puts index and working tree back to where an interrupted move began, unless somebody has moved
+/// HEAD since. Returns true if anything had to be done.
 pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     if has_arrived(git, step)? || head_now(git)? != step.head {
         return Ok(false);
@@ -125,7 +125,7 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     let mut done = false;
     let moved = paths::changed(git, &step.from, &step.to)?;
     if !moved.is_empty() {
-        // The index is written at once, when the working tree is whole.
+        // Git writes the index in one step, after the working tree is complete.
         let staged = staged_against(git, &step.to)?;
         let arrived = !moved.iter().any(|path| staged.contains(path));
         let (here, there) = if arrived { (&step.to, &step.from) } else { (&step.from, &step.to) };
@@ -145,8 +145,8 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     }
 }
 
-/// Gives the paths that git was about to change the content they have in `here` where they have
-/// that of `there`, a part of either, or none.
+/// Sets the paths that git was about to change to their content in `here`, if they have the content
+/// in `there`, a part of either, or none.
 fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
     let hidden = hidden_paths(git)?;
     let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();
@@ -157,7 +157,7 @@ fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool
     for (index, path) in moved.into_iter().enumerate() {
         let (now, was, will) = (now[index].as_ref(), was[index].as_ref(), will[index].as_ref());
         if (was, will) == (None, None) || (now == was && now != will) {
-            // A submodule, or what it should be.
+            // A submodule, or a path that is already correct.
             continue;
         }
         if now == will || now.is_none() || is_cut(git, path, &[was, will])? {
@@ -169,7 +169,7 @@ fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool
     Ok(!ours.is_empty())
 }
 
-/// [`Step::Restore`] as it is now.
+/// [`Step::Restore`] for the current state.
 pub(super) fn restoring<S: AsRef<str>>(
     git: &Git,
     source: &Oid,
@@ -187,8 +187,8 @@ pub(super) fn restoring<S: AsRef<str>>(
     }))
 }
 
-/// Restores what a run that was killed did not come to, unless somebody has moved HEAD or
-/// changed it since.
+/// Restores the paths that a killed run did not get to, unless somebody has moved HEAD or changed
+/// them since.
 pub(super) fn finish_restore(git: &Git, step: &Restore) -> Result<bool> {
     if git.head()?.oid() != step.head.as_ref() {
         return Ok(false);
@@ -209,8 +209,8 @@ pub(super) fn finish_restore(git: &Git, step: &Restore) -> Result<bool> {
     Ok(!ours.is_empty())
 }
 
-/// Those of the paths that can be given their content in `source` without removing a file git
-/// does not know: a folder may be where a file was, or a file where its folder was.
+/// The paths that can be restored from `source` without removing an untracked file: a folder may be
+/// in the place of a file, or a file in the place of a folder.
 fn unobstructed(git: &Git, mut paths: Vec<String>, source: &Oid) -> Result<Vec<String>> {
     let there = snapshot::blob_ids(git, source, &paths)?;
     let of = |is_there: bool| -> Vec<&str> {
@@ -225,7 +225,7 @@ fn unobstructed(git: &Git, mut paths: Vec<String>, source: &Oid) -> Result<Vec<S
     Ok(paths)
 }
 
-/// The blobs that files would be if they were added; none behind a link.
+/// The blobs that files would have if they were added; `None` behind a link.
 fn present_blobs<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<Option<Oid>>> {
     let mut blobs = blobs::hash_files(git, paths, Store::No)?;
     for (path, blob) in paths.iter().zip(&mut blobs) {
@@ -236,7 +236,8 @@ fn present_blobs<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<Option<Oid
     Ok(blobs)
 }
 
-/// Whether a file holds only the beginning of one of these blobs, as a checkout would write it.
+/// True if a file contains only the beginning of one of these blobs, as an interrupted checkout
+/// leaves it.
 pub(super) fn is_cut(git: &Git, path: &str, blobs: &[Option<&Oid>]) -> Result<bool> {
     let is_file = state::lies_at(git, path).is_some_and(|meta| meta.is_file());
     if !is_file || !put_back::has_real_parents(git, path) {
@@ -244,7 +245,7 @@ pub(super) fn is_cut(git: &Git, path: &str, blobs: &[Option<&Oid>]) -> Result<bo
     }
     let held = std::fs::read(git.top.join(path))?;
     for blob in blobs.iter().flatten() {
-        // With the filters that a checkout of this path applies.
+        // With the filters that a checkout applies to this path.
         let at = format!("--path={path}");
         let whole = git.read(["cat-file", "--filters", &at, blob.as_str()]).checked()?;
         if whole.stdout.starts_with(&held) {
@@ -261,7 +262,7 @@ fn staged_against(git: &Git, tree: &Oid) -> Result<BTreeSet<String>> {
     Ok(nul_texts(&output.stdout).collect())
 }
 
-/// Paths that git does not write or does not look at: `--skip-worktree`, `--assume-unchanged`.
+/// Paths that git does not write or does not check: `--skip-worktree`, `--assume-unchanged`.
 fn hidden_paths(git: &Git) -> Result<BTreeSet<String>> {
     let output = git.read(["ls-files", "-z", "-v"]).checked()?;
     let hidden = |line: String| {

@@ -1,4 +1,4 @@
-//! A real repository in a temporary directory with its own home, for this room's tests.
+//! A real repository in a temporary directory with its own home, for the tests of this module.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Repo {
         repo
     }
 
-    /// One commit with `README.md`.
+    /// A repository with one commit of `README.md`.
     pub(super) fn with_commit() -> Self {
         Self::with_commit_in(&[])
     }
@@ -36,7 +36,7 @@ impl Repo {
         repo
     }
 
-    /// What every child gets: nothing of the machine's configuration.
+    /// The environment of every child: nothing of the machine's configuration.
     pub(super) fn env(&self) -> Vec<(OsString, OsString)> {
         let home = self.root.path().join("home");
         let pairs: [(&str, OsString); 11] = [
@@ -77,7 +77,7 @@ impl Repo {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
-        // Whoever tests is somebody else.
+        // A test counts as somebody else who changes files.
         crate::moment::end();
     }
 
@@ -96,7 +96,7 @@ impl Repo {
         self.script(&format!(".git/hooks/{name}"), script);
     }
 
-    /// An executable shell script.
+    /// Writes an executable shell script.
     pub(super) fn script(&self, path: &str, script: &str) {
         self.file(path, &format!("#!/bin/sh\n{script}\n"));
         #[cfg(unix)]
@@ -107,7 +107,7 @@ impl Repo {
         }
     }
 
-    /// Git, not through the code under test.
+    /// Runs git, but not through the code under test.
     pub(super) fn run(&self, args: &[&str]) -> String {
         let mut git = Command::new("git");
         let output = git.args(args).current_dir(self.path("")).envs(self.env()).output().unwrap();

@@ -1,5 +1,5 @@
-//! How two trees differ, found folder by folder: a folder with the same id in both trees is never
-//! opened, while libgit2's own comparison lists every file of both trees.
+//! The differences between two trees, found folder by folder: a folder with the same id in both is
+//! never opened, while libgit2's own comparison lists every file of both trees.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// Differences that are kept, and the changes in the largest of them.
+/// The most differences that are kept, and the most changes in one of them.
 const KEPT: usize = 8;
 const LARGEST: usize = 1024;
 
@@ -152,13 +152,13 @@ fn is_folder(entry: &Entry<'_>) -> bool {
     entry.0 & KIND == FOLDER
 }
 
-/// The mode as git reads it: of the permissions of a file only whether it is executable. Old trees
-/// have others.
+/// The mode as git reads it: the only permission of a file is whether it is executable. Old trees
+/// contain others (100664).
 fn mode((mode, ..): Entry<'_>) -> u32 {
     if mode & KIND == FILE { FILE | (mode & EXECUTABLE) } else { mode & KIND }
 }
 
-/// How a file differs.
+/// The kind of a file's change.
 fn kind(old: Option<Entry<'_>>, new: Option<Entry<'_>>) -> TreeChangeKind {
     match (old, new) {
         (None, _) => TreeChangeKind::Added,

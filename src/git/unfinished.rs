@@ -1,6 +1,6 @@
-//! What git was about to do to a working tree, noted in the state directory before it begins and
-//! forgotten when it has ended: the run after a crash finishes it or takes it back. A path whose content is neither what
-//! it was, nor what git writes, nor the beginning of that, is a person's and is left alone.
+//! Records in the state directory what git is about to do to a working tree, until it is done:
+//! after a crash, the next run finishes or undoes it. A path whose content is neither the old one,
+//! nor what git writes, nor the beginning of that, is a person's and is left alone.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use crate::error::Error;
 use crate::git::{commit, take_back, worktree};
 use crate::shell_quote::quoted;
 
-/// Name of the note, beside the file that [`Git::with_children_in`] is given.
+/// Name of the record, beside the file that [`Git::with_children_in`] is given.
 pub const UNFINISHED: &str = "unfinished.json";
 
-/// Something that takes more than one moment.
+/// An operation of several steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Step {
-    /// Index and working tree go from one tree to another, then HEAD follows.
+    /// Index and working tree change from one tree to another, then HEAD follows.
     Move(Move),
-    /// Single paths get the content they have in a commit.
+    /// Single paths are restored from a commit.
     Restore(Restore),
-    /// A commit on `tip`, after which the index gets what these paths have in it.
+    /// A commit on `tip`, after which the index is updated with its content of these paths.
     Commit { tip: Option<Oid>, paths: Vec<String> },
-    /// A linked working tree is made.
+    /// A linked working tree is created.
     Add(Added),
     /// A linked working tree is removed.
     Remove(Removed),
@@ -40,7 +40,7 @@ struct Note {
     step: Step,
 }
 
-/// Does `run` while a note says what it does. What an error leaves half done is for the next run.
+/// Calls `run` while a record describes it. If it fails, the next run cleans up.
 pub(super) fn noting<T>(
     git: &Git,
     step: impl FnOnce() -> Result<Step>,
@@ -48,7 +48,7 @@ pub(super) fn noting<T>(
 ) -> Result<T> {
     let Some(path) = note_path(git) else { return run() };
     let note = Note { top: top_text(git), step: step()? };
-    // A path that is no text cannot be noted.
+    // A path that is not UTF-8 cannot be recorded.
     let Ok(bytes) = serde_json::to_vec(&note) else { return run() };
     write(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
     let done = run()?;
@@ -56,7 +56,7 @@ pub(super) fn noting<T>(
     Ok(done)
 }
 
-/// Finishes or takes back what a run that was killed was about to do.
+/// Finishes or undoes what a killed run was about to do.
 pub(super) fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
     let Some(path) = note_path(git) else { return Ok(()) };
     let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
@@ -64,7 +64,7 @@ pub(super) fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
         .with_context(|| format!("{} cannot be read", path.display()))?;
     let here = note.top == top_text(git);
     let git = if here { Some(git.clone()) } else { git.at(Path::new(&note.top)).ok() };
-    // The working tree may be gone with all that was half done there.
+    // The working tree may be gone, with everything unfinished in it.
     if let Some(git) = git {
         let ended = end_one(&git, &note.step).map_err(|error| {
             Error::repository(format!("cannot clean up after a killed run: {error:#}"))
@@ -78,7 +78,7 @@ pub(super) fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
     remove(&path)
 }
 
-/// What was done about it, if anything had to be.
+/// Ends one operation; returns what was done, if anything had to be.
 fn end_one(git: &Git, step: &Step) -> Result<Option<&'static str>> {
     let (done, what) = match step {
         Step::Move(step) => (take_back::undo(git, step)?, "undid a checkout"),
@@ -108,7 +108,7 @@ fn note_path(git: &Git) -> Option<PathBuf> {
     Some(git.children.as_ref()?.beside(UNFINISHED))
 }
 
-/// Whole or not at all.
+/// Writes the whole file or nothing.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -1,4 +1,4 @@
-//! Linked working trees: making and removing them, also where git dies in the middle of it.
+//! Linked working trees: creating and removing them, even if git dies in the middle of it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,25 @@ use super::unfinished::Step;
 use super::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
 use crate::git::{self, in_the_way, put_back, refs, snapshot, take_back, unfinished};
 
-/// In the git directory of a linked working tree, git's note while it makes one.
+/// The file in the git directory of a linked working tree with which git marks it while creating
+/// it.
 const LOCKED: &str = "locked";
 
-/// A working tree that is about to be made.
+/// A working tree that is about to be created.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Added {
     path: PathBuf,
     branch: String,
     start: Oid,
-    /// There is such a branch already.
+    /// The branch exists already.
     had_branch: bool,
-    /// There is such a folder already.
+    /// The folder exists already.
     had_path: bool,
     /// The folders of other working trees in `worktrees/` of the git directory.
     others: Vec<String>,
 }
 
-/// A working tree without changes and untracked files that is about to be removed.
+/// A working tree that is about to be removed; it has no changes and no untracked files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Removed {
     path: PathBuf,
@@ -37,11 +38,11 @@ pub(super) struct Removed {
     git_dir: PathBuf,
 }
 
-/// Makes a branch at `start` and a linked working tree for it at `path` (from the top when
+/// Creates a branch at `start` and a linked working tree for it at `path` (from the top if
 /// relative).
 ///
 /// # Errors
-/// Branch or path exists, git fails: exit 5.
+/// Branch or path exists, or git fails: exit 5.
 pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
     let name = RefName::branch(branch)?;
     let path = git.top.join(path);
@@ -59,7 +60,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
         || {
             let add = git.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
             let mut add = add.arg("--").arg(&path).arg(start.as_str());
-            // A second try would meet what the first one made.
+            // A second run would find what the first one created.
             let nothing_made =
                 || !path.exists() && matches!(refs::branch_exists(git, branch), Ok(false));
             let mut output = add.attempt(nothing_made, || false)?;
@@ -74,7 +75,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
                 && only_branch
                 && refs::branch_exists(git, branch)?
             {
-                // Only the branch was made, while somebody else was at it.
+                // Only the branch was created, while another process was at work.
                 add = git.hooked(["worktree", "add", "--quiet", "--"]).arg(&path).arg(branch);
                 output = add.attempt(|| !path.exists(), || false)?;
             }
@@ -83,7 +84,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
     )?;
     match git.at(&path) {
         Ok(linked) if output.success() => Ok(linked),
-        // Only the post-checkout hook was unhappy, or git died when it was done.
+        // Only the post-checkout hook failed, or git died after it was done.
         Ok(linked) if !step.had_path && linked.head()?.branch() == Some(&name) => Ok(linked),
         Err(error) if output.success() => Err(error),
         _ => Err(add.failure(&output).into()),
@@ -93,7 +94,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
 /// Removes a linked working tree that is clean; git refuses any other.
 ///
 /// # Errors
-/// It has changes, or is not one.
+/// It has changes, or is not a linked working tree.
 pub fn remove(git: &Git, path: &Path) -> Result<()> {
     let git_dir = git.at(path)?.git_dir;
     let step = Removed { path: path.to_owned(), git_dir };
@@ -115,8 +116,8 @@ pub fn remove(git: &Git, path: &Path) -> Result<()> {
     })
 }
 
-/// Makes a linked working tree at `path` that is on no branch and has no files yet; no hook for
-/// checkouts runs. What is there already goes.
+/// Creates a linked working tree at `path` that is on no branch and has no files yet; no checkout
+/// hook runs. Anything that is already there is removed.
 ///
 /// # Errors
 /// Git fails.
@@ -127,7 +128,7 @@ pub fn add_empty(git: &Git, path: &Path, at: &Oid) -> Result<Git> {
     git.at(path)
 }
 
-/// Gives a linked working tree, and its index, exactly the tracked files of a commit or tree.
+/// Sets a linked working tree, and its index, to exactly the tracked files of a commit or tree.
 ///
 /// # Errors
 /// Git fails.
@@ -135,8 +136,8 @@ pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
     linked.write(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked().map(drop)
 }
 
-/// The same for one in which somebody else's program ran, whatever that has done to it: it is of this
-/// repository again, on no branch, at the commit `at`.
+/// Like [`show`], after another program ran in the working tree, whatever it did: the tree belongs
+/// to this repository again, on no branch, at the commit `at`.
 ///
 /// # Errors
 /// Git fails, or something cannot be replaced.
@@ -146,8 +147,7 @@ pub fn show_at(linked: &Git, at: &Oid, tree: &Oid) -> Result<()> {
     show(linked, tree)
 }
 
-/// The same linked working tree as [`add_empty`] has made it at `path`, where somebody else's program ran
-/// in it since.
+/// The linked working tree that [`add_empty`] created at `path`, after another program ran in it.
 ///
 /// # Errors
 /// There is none, or something cannot be replaced.
@@ -158,7 +158,7 @@ pub fn take_up(git: &Git, path: &Path) -> Result<Git> {
     git.at(path)
 }
 
-/// Makes the `.git` of a linked working tree lead to its git directory, whatever is there.
+/// Makes the `.git` of a linked working tree point to its git directory, whatever is there.
 fn point_to(top: &Path, git_dir: &Path) -> Result<()> {
     let pointer = top.join(".git");
     let text = format!("gitdir: {}\n", git_dir.display());
@@ -177,14 +177,13 @@ fn point_to(top: &Path, git_dir: &Path) -> Result<()> {
     written.with_context(|| format!("writing {}", pointer.display()))
 }
 
-/// Removes a linked working tree with all that is in it, also where git did not come to the end of
-/// making it.
+/// Removes a linked working tree with everything in it, even if git did not finish creating it.
 ///
 /// # Errors
 /// Something cannot be removed.
 pub fn discard(git: &Git, path: &Path) -> Result<()> {
     let git_dirs: Vec<PathBuf> = git_dirs_of(git, path).collect();
-    // The folder last: as long as it is there, what belongs to it is found.
+    // The folder last: as long as it exists, its git directories can be found.
     let folder = path.exists().then(|| path.to_owned());
     for dir in git_dirs.into_iter().chain(folder) {
         std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;
@@ -192,8 +191,8 @@ pub fn discard(git: &Git, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// After git died: fills a working tree that has its git directory, removes what there is of any
-/// other. Answers whether there is one now.
+/// After git died: completes a working tree that has its git directory, removes the remains of any
+/// other. Returns true if there is a working tree now.
 pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
     let name = RefName::branch(&step.branch)?;
     let pointer = step.path.join(".git");
@@ -203,7 +202,7 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
             let its = Path::new(text.trim_end()).parent();
             its.is_some_and(|its| same_place(its, &step.path))
         }
-        // Git had not come so far.
+        // Git had not written it yet.
         Err(_) => {
             let folder = step.path.file_name().unwrap_or_default().to_string_lossy();
             name_of(dir).starts_with(&*folder)
@@ -211,7 +210,7 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
     };
     let git_dir = linked_git_dirs(git).filter(is_new).find(is_its);
     if git_dir.as_ref().is_some_and(|dir| !is_being_made(dir)) {
-        // Git came to its end without us. What is there now is a person's.
+        // Git finished after the run had died. Whatever is there now is a person's.
         return Ok(true);
     }
     if let Ok(linked) = git.at(&step.path) {
@@ -220,26 +219,26 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
             return Ok(true);
         }
         if git_dir.is_none() {
-            // Somebody has made another one there.
+            // Somebody has created another one there.
             return Ok(false);
         }
     }
     if let Some(dir) = git_dir {
         std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;
-        // Without it the rest was never filled; what a person has put there stays.
+        // Without it the rest was never filled; files that a person has put there stay.
         let _ = std::fs::remove_file(&pointer);
     }
     if !step.had_path {
         let _ = std::fs::remove_dir(&step.path);
     }
     if !step.had_branch && git.resolve(name.as_str())?.as_ref() == Some(&step.start) {
-        let why = "cowork: its working tree was not made";
+        let why = "cowork: its working tree was not created";
         RefTransaction::new(why).delete(&name, &step.start).commit(git)?;
     }
     Ok(false)
 }
 
-/// Checks out what is missing in a working tree that git had begun to fill.
+/// Checks out the missing files of a working tree that git had begun to fill.
 fn fill(git: &Git) -> Result<()> {
     let lock = git.git_dir.join("index.lock");
     if lock.is_file() && locks::holder(&lock, &git.top).is_some() {
@@ -316,7 +315,7 @@ fn linked_git_dirs(git: &Git) -> impl Iterator<Item = PathBuf> + use<> {
 fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
-/// Whether git has not come to the end of making the working tree of this git directory
+/// True if git has not finished creating the working tree of this git directory
 /// (`builtin/worktree.c`, `add_worktree`).
 fn is_being_made(git_dir: &Path) -> bool {
     !git_dir.join("HEAD").exists() || is_initializing(&git_dir.join(LOCKED))

@@ -1,4 +1,4 @@
-//! What git would run in another repository, by its configuration and hooks alone.
+//! Finds what git would run in another repository because of its configuration and hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::Git;
 use super::configuration::as_bool;
 use super::output::nul_texts;
 
-/// A configuration that `git init` or a clone made is much shorter than this, in bytes.
+/// In bytes. A configuration that `git init` or a clone made is much shorter.
 const CONFIG_MAX: u64 = 256 * 1024;
 
-/// Sections of which no setting names a program.
+/// Sections in which no setting names a program.
 const HARMLESS: [&str; 22] = [
     "advice",
     "author",
@@ -71,8 +71,8 @@ const HARMLESS_OF_REMOTE: [&str; 10] = [
     "tagopt",
 ];
 
-/// What git would run in the repository of this git directory (a setting, a hook), or why that is not
-/// known; `None` where it would run nothing. Nothing in it is started.
+/// The setting or hook that git would run in the repository of this git directory, or the reason
+/// why that is unknown; `None` if git would run nothing. Nothing in the repository is started.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -118,11 +118,11 @@ fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
     Ok(found)
 }
 
-/// Whether a setting may name a program, or another file of settings. What is not known, may.
+/// True if a setting may name a program, or another file of settings. An unknown setting may.
 fn runs(key: &str, value: Option<&str>) -> bool {
     let section = key.split('.').next().unwrap_or_default();
     let variable = key.rsplit('.').next().unwrap_or_default();
-    // `ext::sh -c …` is an address, too.
+    // `ext::sh -c …` is a valid address as well.
     let is_address = || !value.is_some_and(|value| value.contains("::") || value.starts_with('-'));
     let harmless = match (section, variable) {
         ("core", "fsmonitor") => as_bool(value).is_some(),
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_makes_itself_runs_nothing() {
+    fn repositories_as_git_creates_them_run_nothing() {
         let repo = Repo::with_commit();
         repo.run(&["clone", "-q", "--no-hardlinks", ".", "../clone"]);
         repo.run(&["clone", "-q", "--bare", ".", "../bare"]);
@@ -170,13 +170,13 @@ mod tests {
         assert_eq!(would_run(&repo.git(), &clone).unwrap(), None);
         assert_eq!(would_run(&repo.git(), &repo.root().join("bare")).unwrap(), None);
         std::fs::write(clone.join("hooks/pre-commit"), "").unwrap();
-        assert_eq!(would_run(&repo.git(), &clone).unwrap(), None, "it may not be executed");
+        assert_eq!(would_run(&repo.git(), &clone).unwrap(), None, "it is not executable");
         let nowhere = repo.root().join("nowhere");
         assert_eq!(would_run(&repo.git(), &nowhere).unwrap(), None);
     }
 
     #[test]
-    fn settings_that_name_programs_and_those_nobody_knows() {
+    fn settings_that_name_programs_and_unknown_settings() {
         for (key, value, expected) in [
             ("core.fsmonitor", "true", false),
             ("core.fsmonitor", "./evil", true),

@@ -1,11 +1,10 @@
-//! Bats, the tests of shell scripts, and the Test Anything Protocol, in which also node and prove
-//! report.
+//! Bats, which tests shell scripts, and the Test Anything Protocol, which node and prove also use.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
 use super::one_test::OneTest;
 use crate::shell_quote::quoted;
 
-/// A test that passed, in the Test Anything Protocol; not one that was skipped.
+/// A passed test in the Test Anything Protocol, but not a skipped one.
 pub(super) const OK: &str =
     r"^\s*ok \d+(?: -)? (?<name>[^#\n]*?)\s*(?:# (?:time|duration)[^\n]*)?$";
 

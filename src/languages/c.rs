@@ -59,7 +59,7 @@ pub(super) static C: Language = Language {
     }),
     runners: RunnerOutput {
         failed: &[
-            // GoogleTest, unity, cmocka, ctest; behind the number that ctest puts before lines.
+            // GoogleTest, unity, cmocka, ctest; ctest puts a number before lines.
             r"^(?:\d+: )?\[  FAILED  \] (?<name>[\w/]+\.[\w/]+)(?:, where .*|,? \(\d+ ms\))?$",
             r"^(?:\d+: )?\S+\.\w+:\d+:(?<name>\w+):FAIL",
             r"^(?:\d+: )?\[  FAILED  \] (?<name>test_\w+)$",
@@ -79,8 +79,9 @@ pub(super) static C: Language = Language {
     ..PLAIN
 };
 
-/// ctest runs what the project registered under the test's name, or under that of its file; what
-/// that prints names the test. Where anything else runs the tests, no part of them is known.
+/// Runs one test with ctest: ctest runs the test that the project registered under the test's name
+/// or under the name of its file, and the output names the test. For any other command, there is no
+/// known way to run one test.
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     let last = project.tests.rsplit(['&', ';']).next().unwrap_or_default().trim_start();
     if last.split(' ').next() != Some("ctest") || last.contains(['|', '>', '<']) {

@@ -1,11 +1,11 @@
-//! The commands of a project: build, test, lint, and what finds them in its files.
+//! The commands of a project (build, test, lint), and helpers to find them in its files.
 
 use std::path::Path;
 
-/// Larger files say nothing of commands, in bytes.
+/// Files larger than this many bytes are not read.
 const SIZE_MAX: u64 = 2 * 1024 * 1024;
 
-/// The project's own commands, configured or detected; empty when there is none.
+/// The project's own commands, configured or detected; empty if there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectCommands {
     /// Runs the tests.
@@ -22,7 +22,8 @@ impl ProjectCommands {
     }
 }
 
-/// A file of the project, unless it is missing, huge, a device or no text.
+/// Returns the text of a project file, unless it is missing, too large, not a regular file or not
+/// text.
 pub(super) fn text(root: &Path, file: &str) -> Option<String> {
     let path = root.join(file);
     let metadata = std::fs::metadata(&path).ok()?;
@@ -30,7 +31,8 @@ pub(super) fn text(root: &Path, file: &str) -> Option<String> {
     readable.then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
-/// Names of what is right in a directory of the project; nothing where it is not there.
+/// Returns the names of the entries directly in a directory of the project; none if the directory
+/// does not exist.
 pub(super) fn files_in(root: &Path, dir: &str) -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir(root.join(dir)).ok();
     entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok())

@@ -1,4 +1,4 @@
-//! C#, and what else dotnet tests.
+//! C#, and other languages that dotnet tests.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
 use super::one_test::OneTest;
@@ -19,7 +19,8 @@ pub(super) static CSHARP: Language = Language {
     }),
     runners: RunnerOutput { failed: &[r"^\s+Failed (?<name>\S+) \["], ..PLAIN.runners },
     one_test: Some(OneTest {
-        // xunit names the class, nunit and mstest the method alone; a row has its values behind.
+        // xunit prints the class, nunit and mstest only the method; a case of a parameterized test
+        // is followed by its values.
         passed: &[
             r"^\s+Passed (?:\S+\.)?(?<name>\w+\.\w+)(?:\(.*\))? \[",
             r"^\s+Passed (?<name>\w+) ?(?:\(.*\))? ?\[",

@@ -42,7 +42,7 @@ pub(super) static GO: Language = Language {
         comment: "//",
     }),
     runners: RunnerOutput {
-        // A package; its tests are read by `failed_tests`.
+        // A package; `failed_tests` reads its tests.
         failed: &[r"^FAIL\t(?<name>\S+(?: \[[^\]]+\])?)"],
         failed_in: failed_tests,
         reports: &[r"^\s*--- FAIL: (?<name>\S+)"],
@@ -86,7 +86,7 @@ pub(super) static GO: Language = Language {
     ..PLAIN
 };
 
-/// For new code in it.
+/// Guidance for new Go code.
 const GUIDANCE: &str = "\
     Go:\n\n\
     - Layout: `go.mod` at the top; a small program is `main.go` and a few files of the same \
@@ -110,7 +110,8 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     Some(in_folder(module, format!("go test -v -count=1 -run {name} {}", quoted(&package))))
 }
 
-/// go names a package after its tests, and tests of several packages may share a name.
+/// Finds failed tests: go names a package after its tests, and tests of several packages may have
+/// the same name.
 fn failed_tests(output: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();

@@ -1,9 +1,9 @@
-//! The grammars that are packed in the binary: the one list of them, for `build.rs`, which packs
-//! them, for `codebase/grammar.rs`, which unpacks them, and for its tests.
+//! The list of the grammars that are packed into the binary. `build.rs` packs them;
+//! `codebase/grammar.rs` unpacks them; tests use the list, too.
 
-/// Calls a macro with all grammars, each as `NAME: CRATE::LANGUAGE, SOURCES;`: its name in C, which
-/// is also that of its [`Syntax`](super::Syntax), how its crate calls it, and where in the crate its
-/// sources are.
+/// Calls a macro with all grammars, each as `NAME: CRATE::LANGUAGE, SOURCES;`: the grammar's name
+/// in C, which is also the name of its [`Syntax`](super::Syntax), the language in its crate, and
+/// the directory of the sources in the crate.
 macro_rules! grammars {
     ($with:ident) => {
         $with! {

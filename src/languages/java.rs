@@ -1,4 +1,4 @@
-//! Java, and what else is built and tested like it: Kotlin, Scala, Groovy.
+//! Java, and the languages that use the same build and test tools: Kotlin, Scala, Groovy.
 
 use super::language::Shape::{Code, Type};
 use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
@@ -44,7 +44,7 @@ pub(super) static JAVA: Language = Language {
         ..PLAIN.runners
     },
     one_test: Some(OneTest {
-        // Maven names classes: one of which every test passed and none was skipped.
+        // Maven prints only classes; match those in which every test passed and none was skipped.
         passed: &[
             r"^(?:\[INFO\] )?Tests run: [1-9]\d*, Failures: 0, Errors: 0, Skipped: 0, .* --? in (?:[\w$]+\.)*(?<name>[\w$]+)$",
             r"^Running (?:[\w$]+\.)*(?<name>[\w$]+)\nTests run: [1-9]\d*, Failures: 0, Errors: 0, Skipped: 0, [^-\n]*$",
@@ -57,7 +57,7 @@ pub(super) static JAVA: Language = Language {
     ..PLAIN
 };
 
-/// The class as the compiler names it, and the method.
+/// Returns the class as the compiler names it, and the method.
 fn class_and_method(test: &Named<'_>) -> (String, String) {
     let (groups, name) = test.parts.split_at(test.parts.len().saturating_sub(1));
     let class = match groups {
@@ -73,7 +73,7 @@ fn names(test: &Named<'_>) -> Vec<String> {
     vec![format!("{class}.{method}"), format!("{gradle}()"), gradle, class]
 }
 
-/// Lets every test of gradle's say how it ended.
+/// Lets gradle print the result of every test.
 const NAMED_BY_GRADLE: &str = r#"printf 'allprojects { tasks.withType(Test).configureEach { testLogging { events "passed", "skipped", "failed" } } }' >"$TMPDIR/named.gradle""#;
 
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
@@ -89,7 +89,7 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     if has(folder, &["pom.xml"]) {
         let maven = runs("mvn").or_else(|| runs("mvnw")).unwrap_or("mvn");
         let test = quoted(&format!("{class}#{method}"));
-        // Other modules have no such test, and this one may need what they build.
+        // Other modules do not have the test, and this one may need their build results.
         if !folder.is_empty() && has("", &["pom.xml"]) {
             let module = quoted(folder);
             let only = "-am -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false";

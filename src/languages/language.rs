@@ -1,5 +1,5 @@
-//! What the program knows of one language: a row of data, with functions where files have to be
-//! looked into. [`PLAIN`] is a row that knows nothing; a language says what it has beside that.
+//! The description of one language: a row of data, with functions for facts that depend on files.
+//! [`PLAIN`] is an empty row; each language overrides some of its fields.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,54 +9,55 @@ use super::commands::ProjectCommands;
 use super::manager::Manager;
 use super::one_test::OneTest;
 
-/// Reads something out of the text of a file.
+/// Reads a value from the text of a file.
 pub type Reader = fn(text: &str) -> Option<String>;
 
-/// A language, or languages that share their tools and use each other's names.
+/// A language, or several languages that share their tools and use each other's symbols.
 #[derive(Debug)]
 pub struct Language {
-    /// As configurations and guidance call it.
+    /// The name in configuration and guidance.
     pub name: &'static str,
-    /// Other words for it, in lower case.
+    /// Other names, in lower case.
     pub also: &'static [&'static str],
-    /// Extensions of files that have no grammar here.
+    /// Extensions of files for which there is no grammar.
     pub extensions: &'static [&'static str],
-    /// Grammars, by which files are taken apart into symbols.
+    /// Grammars, which are used to find the symbols in files.
     pub syntaxes: &'static [Syntax],
-    /// Names of its manifests; the first says the most.
+    /// Names of manifests; the first is the most reliable.
     pub manifests: &'static [&'static str],
-    /// Names of other files that only projects in it have.
+    /// Names of other files that only projects in this language have.
     pub other_files: &'static [&'static str],
-    /// How a file says what it takes from others.
+    /// How a file imports other files.
     pub imports: Imports,
-    /// Whether a definition with this name, in this type (if any) and with this head is for its file
-    /// alone. Those of a trait never are.
+    /// Returns true if a definition with this name, in this type (if any) and with this head is
+    /// private to its file. Definitions of a trait never are.
     pub is_private: fn(name: &str, owner: &str, head: &str) -> bool,
-    /// What tests look like in it.
+    /// Patterns for tests in source code.
     pub tests: Option<TestCode>,
-    /// What its test runners print.
+    /// Patterns for the output of test runners.
     pub runners: RunnerOutput,
-    /// What is known of one test that somebody names.
+    /// How to run one test, and how to recognize it in output.
     pub one_test: Option<OneTest>,
-    /// The tests in a file that holds code, too, as ranges of bytes; none where they cannot be told
-    /// from the code for sure.
+    /// Returns the byte ranges of tests in a file that also contains code; `None` if they cannot be
+    /// separated reliably.
     pub tests_beside_code: fn(text: &str) -> Option<Vec<Range<usize>>>,
-    /// The command in a file of this name, one of the manifests, that runs the tests.
+    /// Reads the test command from a file of this name, which is one of the manifests.
     pub test_script: Option<(&'static str, Reader)>,
-    /// The commands of a project at this place; none where it is not a project in this language.
+    /// Returns the commands of a project in this directory; `None` if the project is not in this
+    /// language.
     pub commands: fn(&Path) -> Option<ProjectCommands>,
-    /// Its programs.
+    /// The programs of the language.
     pub programs: Programs,
-    /// What fetches packages for it.
+    /// Its package managers.
     pub managers: &'static [Manager],
-    /// Names of folders that hold installed packages or what programs write.
+    /// Names of folders with installed packages or generated files.
     pub foreign_folders: &'static [&'static str],
-    /// How it is written, for those who design and write code; possibly empty. A user replaces it by
-    /// a file `guidance-NAME.md`.
+    /// Guidance for models that design and write code; may be empty. A user's file
+    /// `guidance-NAME.md` replaces it.
     pub guidance: &'static str,
 }
 
-/// A language nothing is known of.
+/// A language with empty fields.
 pub const PLAIN: Language = Language {
     name: "",
     also: &[],
@@ -92,119 +93,121 @@ pub const PLAIN: Language = Language {
 };
 
 impl Language {
-    /// Whether a word, in any case, means this language.
+    /// True if a word, in any case, is a name of this language.
     pub fn is_called(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         self.name == word || self.also.contains(&word.as_str())
     }
 
-    /// Whether there is anything to be said of it: symbols, or how it is written.
+    /// True if the language has symbols or guidance.
     pub fn is_described(&self) -> bool {
         !self.syntaxes.is_empty() || !self.guidance.is_empty()
     }
 }
 
-/// A grammar, the files it is for, and what a definition looks like in it.
+/// A grammar, its files, and its syntax nodes for definitions.
 #[derive(Debug)]
 pub struct Syntax {
-    /// Its name in [`grammars`](super::grammars).
+    /// The grammar's name in [`grammars`](super::grammars).
     pub name: &'static str,
-    /// Extensions of its files.
+    /// Extensions of the files.
     pub extensions: &'static [&'static str],
-    /// The syntax nodes that mean something.
+    /// The relevant syntax nodes.
     pub shapes: &'static [(&'static str, Shape)],
-    /// A type's body is not called one: it begins at the first brace.
+    /// The grammar has no field for the body of a type: it starts at the first brace.
     pub bodies_by_brace: bool,
 }
 
-/// What a syntax node means.
+/// The meaning of a syntax node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Something that is run: what it defines inside is nobody else's business.
+    /// Code that runs: definitions inside it are local.
     Code,
-    /// A type, and what else can hold definitions of its own.
+    /// A type or another container of definitions.
     Type,
-    /// Like [`Shape::Type`] where it has a body; without one it only speaks of the type.
+    /// Like [`Shape::Type`] if it has a body; without a body it only mentions the type.
     TypeWithBody,
-    /// Not a definition, but the definitions in it belong to its `type`.
+    /// Not a definition, but the definitions inside it belong to its `type`.
     Implementation,
-    /// A variable, which is a definition when its value is code and it stands at the top.
+    /// A variable, which is a definition if its value is code and it is at the top level.
     Variable,
-    /// A declaration, which is a definition when it declares a function.
+    /// A declaration, which is a definition if it declares a function.
     Prototype,
-    /// A function without a name, which hides what it defines as well.
+    /// An anonymous function: definitions inside it are local as well.
     Anonymous,
-    /// It names what is defined elsewhere. Nodes whose name begins with `import` need no row.
+    /// An import of names that are defined elsewhere. Nodes whose name starts with `import` need no
+    /// row.
     Import,
 }
 
-/// How a file says what it takes from others.
+/// How a file imports other files.
 #[derive(Debug)]
 pub struct Imports {
-    /// What such lines begin with.
+    /// The starts of import lines.
     pub begins: &'static [&'static str],
-    /// Words in them that are no names.
+    /// Words in these lines that are not names.
     pub words: &'static [&'static str],
-    /// Files, without extension, that stand for the folder they are in.
+    /// Files, given without extension, that represent their folder.
     pub folder_files: &'static [&'static str],
-    /// What is imported is a folder, not a file.
+    /// True if folders are imported, not files.
     pub package_is_folder: bool,
 }
 
-/// What tests look like in a language: patterns for one line, where an empty one matches nothing.
+/// Patterns for tests in a language's source code. Each matches one line; an empty pattern matches
+/// nothing.
 #[derive(Debug)]
 pub struct TestCode {
-    /// Begins a test; its first group that matches is the name. Where it is empty a whole file is
-    /// one test.
+    /// The start of a test; the first group that matches is the name. If it is empty, a whole file
+    /// is one test.
     pub head: &'static str,
-    /// What stands before the head, where the head alone is any function.
+    /// A line before the head that marks a test; needed if the head matches any function.
     pub mark: &'static str,
-    /// Begins a line of attributes or decorators. No pattern.
+    /// The start of a line with attributes or decorators; not a pattern.
     pub decoration: &'static str,
-    /// Encloses tests; with a group `name`.
+    /// The start of a block that contains tests, with a group `name`.
     pub group: &'static str,
-    /// Keeps a test from being run: before its head, in it, or in its body.
+    /// Disables a test: before its head, in it, or in its body.
     pub skip: &'static str,
-    /// The same for all tests of the file, wherever it stands.
+    /// Disables all tests of the file, anywhere in it.
     pub skip_all: &'static str,
     /// An assertion.
     pub assertion: &'static str,
-    /// Begins a line that is a comment. No pattern.
+    /// The start of a comment line; not a pattern.
     pub comment: &'static str,
 }
 
-/// What test runners print of tests that fail: patterns for one line.
+/// Patterns for the output of test runners about failed tests. Each matches one line.
 ///
-/// All languages' are tried on every line, because a command such as `make test` does not tell which
-/// runner it starts. The first that matches counts, in the order of the table.
+/// The patterns of all languages are tried on every line, because a command such as `make test`
+/// does not show which runner it starts. The first match counts, in the order of the table.
 #[derive(Debug)]
 pub struct RunnerOutput {
-    /// Lines that name a test that failed, each with a group `name`. A name has to be the same in
-    /// two runs and needs no other meaning.
+    /// Lines that name a failed test, each with a group `name`. A name only has to be the same in
+    /// two runs.
     pub failed: &'static [&'static str],
-    /// What such a line may name that is no test.
+    /// Names in such lines that are not tests.
     pub not_tests: &'static [&'static str],
-    /// Tests that failed, where more than one line tells which.
+    /// Finds failed tests that are named by more than one line.
     pub failed_in: fn(output: &str) -> BTreeSet<String>,
-    /// Lines that begin the report of one test that failed, each with a group `name`.
+    /// Lines that start the report of one failed test, each with a group `name`.
     pub reports: &'static [&'static str],
-    /// Where such a report ends, besides at the next one.
+    /// Lines that end such a report, besides the start of the next one.
     pub ends: &'static [&'static str],
 }
 
 /// The programs of a language.
 #[derive(Debug)]
 pub struct Programs {
-    /// Those that run tests when they are told `test`: `NAME test`.
+    /// Programs that run tests with the argument `test`: `NAME test`.
     pub run_tests: &'static [&'static str],
-    /// Frameworks whose name alone means tests.
+    /// Names of test frameworks: a command that contains one runs tests.
     pub test_frameworks: &'static [&'static str],
-    /// Those that need none of a project's packages.
+    /// Programs that need none of the project's packages.
     pub need_no_packages: &'static [&'static str],
-    /// How commands begin that can be given a path to look at only that.
+    /// The starts of commands that accept paths to check.
     pub take_paths: &'static [&'static str],
-    /// How linters begin, and what makes them fix what they find.
+    /// The starts of linter commands, with the option that fixes findings.
     pub fix: &'static [(&'static str, &'static str)],
-    /// What they print when a part of them is not installed.
+    /// Messages that say that a part of the program is not installed.
     pub not_installed: &'static [&'static str],
 }

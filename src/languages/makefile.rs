@@ -1,18 +1,18 @@
-//! Makefiles, which projects in any language may have.
+//! Makefiles, which a project in any language can have.
 
 use std::path::Path;
 
 use super::commands::{ProjectCommands, text};
 
-/// Their names.
+/// Names of Makefiles.
 const NAMES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
 
-/// Whether a file has such a name.
+/// True for the name of a Makefile.
 pub(super) fn is_makefile(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The commands, where one is missing with the target of that name.
+/// Fills in missing commands with targets of the same name.
 pub(super) fn complete(mut commands: ProjectCommands, root: &Path) -> ProjectCommands {
     for (command, target) in
         [(&mut commands.test, "test"), (&mut commands.build, "build"), (&mut commands.lint, "lint")]
@@ -34,7 +34,7 @@ fn has_target(root: &Path, target: &str) -> bool {
     })
 }
 
-/// The recipe of the target `test`, on one line.
+/// Returns the recipe of the target `test`, on one line.
 pub(super) fn test_recipe(text: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| {
         !line.strip_prefix("test").is_some_and(|rest| rest.trim_start().starts_with(':'))

@@ -1,8 +1,10 @@
-//! A package manager: what it reads, how to see that nothing is missing, how it fetches.
+//! A package manager: which files it reads, how to check that nothing is missing, and how to fetch
+//! packages.
 //!
-//! What is run with the network runs no code of the tree and none of what it fetches: install
-//! scripts are left to a second step without it, packages that would have to be built are refused,
-//! and cargo is called from elsewhere, because a project's `.cargo/config.toml` names programs.
+//! Commands that run with the network execute no code of the tree or of fetched packages: install
+//! scripts run in a second step without the network, packages that would have to be built are
+//! refused, and cargo runs in another directory, because a project's `.cargo/config.toml` can name
+//! programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,62 +12,67 @@ use std::path::{Path, PathBuf};
 /// Manifests and lock files by their path in the tree.
 pub type Files = BTreeMap<PathBuf, String>;
 
-/// One of them. A *place* is a project's folder, relative to the top of the tree.
+/// A package manager. A *place* is a project's folder, relative to the top of the tree.
 #[derive(Debug)]
 pub struct Manager {
-    /// How people call it.
+    /// The manager's name.
     pub name: &'static str,
     /// Its lock files.
     pub locks: &'static [&'static str],
-    /// Where dependencies are written down by hand.
+    /// The files in which people list dependencies.
     pub manifests: &'static [&'static str],
-    /// Whether a file of another name is one, too.
+    /// Returns true if a file with another name is a manifest, too.
     pub is_manifest: fn(name: &str) -> bool,
-    /// Another manager's lock files: beside these it has no say.
+    /// Lock files of another manager; if one exists, this manager is not used.
     pub not_beside: &'static [&'static str],
-    /// Whether a manifest without a lock file is enough.
+    /// True if a manifest without a lock file is enough.
     pub without_lock: bool,
-    /// Whether a manifest begins a project of its own, whatever is around it.
+    /// Returns true if a manifest starts a separate project, whatever is around it.
     pub is_apart: fn(place: &Path, files: &Files) -> bool,
-    /// Whether the files name anything from outside for this place.
+    /// Returns true if the files require any package from outside.
     pub asks: fn(place: &Path, files: &Files) -> bool,
-    /// Whether the tree at `root` shows that nothing is missing, without asking the manager.
+    /// Returns true if the tree at `root` shows, without running the manager, that nothing is
+    /// missing.
     pub is_installed: fn(root: &Path, place: &Path, files: &Files) -> bool,
-    /// Run in a place without the network: succeeds when nothing is missing, and answers with 127
-    /// when the manager is not installed.
+    /// Command that runs in a place without the network: succeeds if nothing is missing; exits with
+    /// 127 if the manager is not installed.
     pub complete: &'static str,
-    /// What it says of files it cannot read. Nothing is missing then: whoever wrote them hears it
-    /// from the build.
+    /// Messages about files that the manager cannot read. Then nothing counts as missing: the build
+    /// reports the problem to the author of the files.
     pub unreadable: &'static [&'static str],
-    /// Run in a place with the network. `PLACE` stands for its absolute path, `TARGET` for a
-    /// directory of our own, which is for all places: then it is run once.
+    /// Command that runs in a place with the network. `PLACE` is replaced by the place's absolute
+    /// path, `TARGET` by a directory of git-cowork that all places share; with `TARGET`, the
+    /// command runs only once.
     pub fetch: &'static str,
-    /// What is to be fetched, for a file `TARGET.txt`; then `TARGET` holds packages of Python.
+    /// Returns the contents of the file `TARGET.txt`, which lists the packages to fetch; `TARGET`
+    /// then contains Python packages.
     pub list: Option<fn(place: &Path, files: &Files) -> String>,
-    /// Run in a place afterwards, without the network: what could not be done with it.
+    /// Command that runs in a place afterwards, without the network, for steps that must not have
+    /// it.
     pub after: &'static str,
-    /// What it leaves in a place; where that is gone, it has to be fetched again.
+    /// A file or folder that fetching creates in a place; if it is missing, fetching is needed
+    /// again.
     pub leaves: &'static str,
-    /// Where it keeps packages is one directory for all its projects: commands are given the home's
-    /// or the fetched one.
+    /// True if the manager keeps the packages of all projects in one directory: commands get the
+    /// one in the home directory or the fetched one.
     pub shared: bool,
-    /// Run by a person in a place, with their own logins.
+    /// Returns the command for a person to run in a place, with their own logins.
     pub by_hand: fn(place: &Path, files: &Files) -> String,
-    /// Programs that need what it fetches for the project they are run in.
+    /// Programs that need the fetched packages of the project in which they run.
     pub programs: &'static [&'static str],
-    /// Its programs stay in the project they are run in and its members.
+    /// True if these programs stay within the project in which they run and its members.
     pub stays_within: bool,
 }
 
 impl Manager {
-    /// Whether a file of this name says what is needed.
+    /// True if the manager reads files with this name.
     pub fn reads(&self, name: &str) -> bool {
         [self.locks, self.manifests, self.not_beside].concat().contains(&name)
             || (self.is_manifest)(name)
     }
 }
 
-/// What most managers are like; a manager says what it has besides.
+/// Defaults that most managers share; a manager overrides some of them.
 pub(super) const USUAL: Manager = Manager {
     name: "",
     locks: &[],

@@ -1,8 +1,8 @@
-//! The languages: one file each, with a row that holds all the program knows of it. What is not
-//! about one language asks [`ALL`].
+//! Programming languages: each has a file with a row that contains everything git-cowork knows
+//! about it. Code that is not about one language iterates over [`ALL`].
 //!
-//! Adding a language is adding its file here with a line in [`ALL`]. One whose symbols are read has
-//! its grammar's crate in `Cargo.toml` and a line in [`grammars`], too.
+//! To add a language, add its file here and a line in [`ALL`]. If its symbols should be read, also
+//! add its grammar's crate to `Cargo.toml` and a line to [`grammars`].
 
 mod bats;
 mod c;
@@ -29,7 +29,8 @@ pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestC
 pub use manager::Manager;
 pub use one_test::{Named, OneTest, Project};
 
-/// The languages. Where files of several are at the top of a project, the first says how it is built.
+/// The languages. If a project has manifests of several languages, the first one determines its
+/// commands.
 pub static ALL: &[&Language] = &[
     &rust::RUST,
     &ruby::RUBY,
@@ -44,17 +45,17 @@ pub static ALL: &[&Language] = &[
     &shell::SHELL,
 ];
 
-/// All grammars.
+/// Returns all grammars.
 pub fn syntaxes() -> impl Iterator<Item = &'static Syntax> {
     ALL.iter().flat_map(|language| language.syntaxes)
 }
 
-/// All package managers.
+/// Returns all package managers.
 pub fn managers() -> impl Iterator<Item = &'static Manager> {
     ALL.iter().flat_map(|language| language.managers)
 }
 
-/// The language a file is written in, as its extension tells.
+/// Returns the language of a file, by its extension.
 pub fn of_file(path: &str) -> Option<&'static Language> {
     let extension = extension(path)?;
     let has = |language: &&&Language| {
@@ -64,15 +65,15 @@ pub fn of_file(path: &str) -> Option<&'static Language> {
     ALL.iter().find(has).copied()
 }
 
-/// The grammar for a file, with its language.
+/// Returns the grammar for a file, with its language.
 pub fn syntax_of(path: &str) -> Option<(&'static Language, &'static Syntax)> {
     let (language, extension) = (of_file(path)?, extension(path)?);
     let syntax = language.syntaxes.iter().find(|syntax| syntax.extensions.contains(&extension))?;
     Some((language, syntax))
 }
 
-/// The language that a file shows a project to be in, by its extension or because it is one of that
-/// language's own files; none where nothing could be said of that language.
+/// Returns the language that a file suggests for its project, by its extension or because it is a
+/// manifest of the language; `None` if the language has neither symbols nor guidance.
 pub fn shown_by(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let by_name = || {
@@ -86,13 +87,13 @@ pub fn shown_by(path: &str) -> Option<&'static Language> {
     by_extension.or_else(by_name)
 }
 
-/// The language of this name.
+/// Returns the language with this name.
 pub fn called(word: &str) -> Option<&'static Language> {
     ALL.iter().find(|language| language.is_called(word)).copied()
 }
 
-/// The languages that words about technology name ("Python 3, sqlite3"), in their order, as far as
-/// anything can be said of them.
+/// Returns the languages named in a text about technology ("Python 3, sqlite3"), in order, if they
+/// have symbols or guidance.
 pub fn named_in(words: &str) -> Vec<&'static str> {
     let mut named = Vec::new();
     let words = words.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
@@ -105,17 +106,17 @@ pub fn named_in(words: &str) -> Vec<&'static str> {
     named
 }
 
-/// The commands of the project at `root`. `template`, the name of a language, decides where files of
-/// several are found; what is not found is empty.
+/// Returns the commands of the project at `root`. If there are manifests of several languages,
+/// `template`, the name of a language, takes precedence. Commands that are not found are empty.
 pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
     let mut languages = ALL.to_vec();
-    // The template's first, by a stable sort.
+    // A stable sort puts the template's language first.
     languages.sort_by_key(|language| !language.is_called(template));
     let found = languages.iter().find_map(|language| (language.commands)(root));
     makefile::complete(found.unwrap_or_default(), root)
 }
 
-/// What reads the command that runs the tests out of a file of this name.
+/// Returns the reader of the test command in a file with this name.
 pub fn test_script(path: &str) -> Option<Reader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut scripts = ALL.iter().filter_map(|language| language.test_script);

@@ -1,18 +1,19 @@
-//! One test that somebody names: what runners call it, and how it is run alone.
+//! A single test that somebody names: its names in the output of runners, and how to run it alone.
 
 use std::path::Path;
 
 use regex::Regex;
 
-/// What a language knows of a test that is named. The patterns are for a runner's whole output,
-/// with `^` and `$` at the ends of lines.
+/// How to handle one named test in a language. The patterns apply to a runner's whole output, with
+/// `^` and `$` at the start and end of lines.
 #[derive(Debug)]
 pub struct OneTest {
-    /// Places in the output that name a test which passed, each with a group `name`.
+    /// Patterns for the names of passed tests, each with a group `name`.
     pub passed: &'static [&'static str],
-    /// What its runners call a test.
+    /// Returns the names under which runners print the test.
     pub names: fn(&Named<'_>) -> Vec<String>,
-    /// The command that runs it alone and names it; none where no runner is known that can.
+    /// Returns the command that runs only this test and prints its name; `None` if no suitable
+    /// runner is known.
     pub alone: fn(&Named<'_>, &Project<'_>) -> Option<String>,
 }
 
@@ -21,38 +22,38 @@ pub struct OneTest {
 pub struct Named<'a> {
     /// The file, relative to the repository.
     pub path: &'a str,
-    /// The groups it is in, the outermost first, and its own name at the end.
+    /// The groups that contain the test, the outermost first, then the test's own name.
     pub parts: &'a [&'a str],
 }
 
-/// The project a test is run in.
+/// The project of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Project<'a> {
     /// The working tree.
     pub root: &'a Path,
-    /// The command that runs all tests; possibly empty.
+    /// The command that runs all tests; may be empty.
     pub tests: &'a str,
 }
 
 impl<'a> Named<'a> {
-    /// Its own name.
+    /// Returns the test's own name.
     pub fn name(&self) -> &'a str {
         self.parts.last().copied().unwrap_or_default()
     }
 
-    /// The name behind its groups.
+    /// Returns the test's name with its groups before it.
     pub fn joined(&self, by: &str) -> String {
         self.parts.join(by)
     }
 
-    /// The folder and the file, without a slash between them.
+    /// Returns the folder and the file, without a slash between them.
     pub fn folder_and_file(&self) -> (&'a str, &'a str) {
         self.path.rsplit_once('/').unwrap_or(("", self.path))
     }
 }
 
 impl OneTest {
-    /// How often an output says that the test passed.
+    /// Returns how often an output says that the test passed.
     pub fn times_passed(&self, test: &Named<'_>, output: &str) -> usize {
         let names = (self.names)(test);
         let is_it = |said: &str| names.iter().any(|name| is_case_of(name, said.trim()));
@@ -64,11 +65,11 @@ impl OneTest {
         forms.map(times).sum()
     }
 
-    /// Whether one of the names of tests that failed, as `failing` reads them, is this one's.
+    /// True if one of the names of failed tests in `failing` is a name of this test.
     pub fn is_among(&self, test: &Named<'_>, failing: impl IntoIterator<Item = String>) -> bool {
         let names = (self.names)(test);
-        // Some runners say before it in which package, and behind it with which values. A name that
-        // begins with a dot is one in any group.
+        // Some runners put the package before the name, or the values of a case after it. A name
+        // that starts with a dot matches in any group.
         let is_it = |said: &str, name: &String| {
             let before = said.strip_suffix(name.as_str());
             is_case_of(name, said)
@@ -78,7 +79,8 @@ impl OneTest {
     }
 }
 
-/// Whether a runner's name is this one, or that of one of its cases: `adds[1-2]`, `adds::case_1`.
+/// True if a runner's name is this one or the name of one of its cases: `adds[1-2]`,
+/// `adds::case_1`.
 fn is_case_of(name: &str, said: &str) -> bool {
     let rest = said.strip_prefix(name);
     rest.is_some_and(|rest| {
@@ -86,8 +88,8 @@ fn is_case_of(name: &str, said: &str) -> bool {
     })
 }
 
-/// The folder, relative to the repository, of the nearest manifest above a file; empty at the top,
-/// also where there is none.
+/// Returns the folder, relative to the repository, of the nearest manifest above a file; empty if
+/// it is at the top or there is none.
 pub(super) fn folder_of_manifest<'p>(root: &Path, path: &'p str, manifest: &str) -> &'p str {
     let mut folder = path;
     while let Some((above, _)) = folder.rsplit_once('/') {
@@ -99,12 +101,12 @@ pub(super) fn folder_of_manifest<'p>(root: &Path, path: &'p str, manifest: &str)
     ""
 }
 
-/// A path as it is below a folder of [`folder_of_manifest`].
+/// Returns a path relative to a folder of [`folder_of_manifest`].
 pub(super) fn below<'p>(folder: &str, path: &'p str) -> &'p str {
     path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'))
 }
 
-/// A command in a folder.
+/// Formats a command that runs in a folder.
 pub(super) fn in_folder(folder: &str, command: String) -> String {
     match folder {
         "" => command,
@@ -112,8 +114,8 @@ pub(super) fn in_folder(folder: &str, command: String) -> String {
     }
 }
 
-/// The beginning of a command up to the word that names a runner: `uv run pytest` of `uv run pytest
-/// -q tests`. None where it names none, or does more than that.
+/// Returns the start of a command up to the word that names a runner: `uv run pytest` for `uv run
+/// pytest -q tests`. `None` if the command does not contain the runner, or does more than run it.
 pub(super) fn up_to<'c>(command: &'c str, runner: &str) -> Option<&'c str> {
     let plain = !command.contains([';', '|', '&', '<', '>', '`', '\n']) && !command.contains("$(");
     let is_it = |word: &str| word == runner || word.ends_with(&format!("/{runner}"));

@@ -1,8 +1,8 @@
-//! What runners print of one test, and what runs it alone: as each prints it, for all languages.
+//! Output of runners about one test, and the commands that run it alone, for all languages.
 
 use super::*;
 
-/// File, groups and name of the test, how often it passed, and what its runner printed.
+/// File, groups and name of the test, how often it passed, and the runner's output.
 const PRINTED: &str = r##"
 tests/add.rs | adds | 1 | test adds ... ok\ntest adds_more ... ok\n
 tests/add.rs | adds | 0 | test adds ... FAILED\n
@@ -63,7 +63,7 @@ fn passed(path: &str, name: &str, output: &str) -> usize {
 }
 
 #[test]
-fn each_runner_names_what_passed() {
+fn passed_tests_are_found_in_each_runners_output() {
     for row in PRINTED.trim().lines() {
         let columns: Vec<&str> = row.splitn(4, " | ").collect();
         let output = columns[3].replace("\\n", "\n");
@@ -73,7 +73,7 @@ fn each_runner_names_what_passed() {
 }
 
 #[test]
-fn a_failure_of_the_same_name_is_seen() {
+fn failed_tests_are_found_by_name() {
     let is_among = |path: &str, parts: &[&str], failing: &str| {
         let one_test = of_file(path).unwrap().one_test.as_ref().unwrap();
         one_test.is_among(&Named { path, parts }, [failing.to_owned()])

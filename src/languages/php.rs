@@ -27,7 +27,7 @@ pub(super) static PHP: Language = Language {
     ..PLAIN
 };
 
-/// phpunit; what pest calls a test is a sentence.
+/// Runs one test with phpunit. Not possible with pest, where a test's name is a sentence.
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     let own = "vendor/bin/phpunit";
     let there = || project.root.join(own).is_file().then_some(own);

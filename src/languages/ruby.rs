@@ -1,7 +1,7 @@
 //! Ruby: minitest, test-unit and rspec; rake, bundler, Rails; rubocop.
 //!
-//! No package manager fetches for it: a `Gemfile` is a program, which bundler would run with the
-//! network, and so are the gems it builds. What is missing is told as not installed.
+//! No package manager fetches for Ruby: a `Gemfile` is a program that bundler would run with the
+//! network, and so are the gems that it builds. Missing gems are reported as not installed.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(super) static RUBY: Language = Language {
             // test-unit
             r"^(?:Failure|Error): (?<name>test[^(]*\([\w:]+\))",
         ],
-        // minitest says so before the name of each test, in a list with numbers.
+        // minitest prints these headings before the name of each test, in a numbered list.
         not_tests: &["Failure:", "Error:", "Skipped:"],
         reports: &[MINITEST],
         ends: &[r"^\s+\d+\) (?:Failure|Error|Skipped):$", r"^\d+ runs, "],
@@ -42,9 +42,9 @@ pub(super) static RUBY: Language = Language {
     },
     one_test: Some(OneTest {
         passed: &[
-            // minitest, told to be verbose
+            // minitest with -v
             r"^(?<name>[A-Z][\w:]*(?:[ \w:]*)#test_.*?) = [0-9.]+ s = \.$",
-            // test-unit, the same
+            // test-unit with -v
             r"^\s+(?<name>test[^:]*):\s+\.:",
             // rspec
             r#""description":"(?<name>(?:[^"\\]|\\.)*)","full_description":"(?:[^"\\]|\\.)*","status":"passed""#,
@@ -65,10 +65,10 @@ pub(super) static RUBY: Language = Language {
     ..PLAIN
 };
 
-/// The head of a test that failed: `SumTest#test_carries [test/sum_test.rb:7]:`.
+/// The heading of a failed test: `SumTest#test_carries [test/sum_test.rb:7]:`.
 const MINITEST: &str = r"^(?<name>[A-Z][\w:]*(?:[ \w:]*)#test_.*?)(?: \[[^\]]*\])?:$";
 
-/// For new code in it.
+/// Guidance for new Ruby code.
 const GUIDANCE: &str = "\
     Ruby:\n\n\
     - Layout: code in `lib/NAME.rb` and `lib/NAME/`; a command is `exe/NAME`, which only calls it. \
@@ -84,7 +84,8 @@ const GUIDANCE: &str = "\
     - Short methods, keyword arguments, `Struct` or `Data` for values; modules for functions \
       without state; no changes to other people's classes, no `method_missing`, no `eval`.\n";
 
-/// Only where there is something to test: a `Gemfile` alone may be for tools of another language.
+/// Returns commands only if there are tests: a `Gemfile` alone may be for tools of another
+/// language.
 fn commands(root: &Path) -> Option<ProjectCommands> {
     let gemspecs = files_in(root, "").filter(|name| name.ends_with(".gemspec"));
     let named: Vec<String> = ["Gemfile", "Gemfile.lock"]
@@ -116,7 +117,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
     Some(ProjectCommands { test, lint, ..ProjectCommands::default() })
 }
 
-/// Whether a `Rakefile` has a task `test`.
+/// True if a `Rakefile` has a task `test`.
 fn tests(rakefile: &str) -> bool {
     let task = |line: &str| {
         let name =
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_are_those_of_its_tools() {
+    fn commands_follow_from_the_projects_tools() {
         let plain = |all: &str| {
             format!(
                 "ruby -Ilib -Itest -e 'Dir[\"{all}{{test_*,*_test}}.rb\"].sort.each {{ |file| require file }}'"

@@ -107,7 +107,7 @@ pub(super) static RUST: Language = Language {
     ..PLAIN
 };
 
-/// For new code in it.
+/// Guidance for new Rust code.
 const GUIDANCE: &str = "\
     Rust:\n\n\
     - Layout: `src/main.rs` stays thin and calls `src/lib.rs`; one module a file. A library has \
@@ -123,7 +123,7 @@ const GUIDANCE: &str = "\
       strings; no lifetimes, generics or macros where plain types do. It builds without \
       warnings.\n";
 
-/// The part of the package that a test is built into, as cargo is told it, and the test's name in it.
+/// Returns cargo's option for the target that contains a test, and the test's name in that target.
 fn target_and_name(test: &Named<'_>) -> (String, String) {
     let path = test.path.strip_suffix(".rs").unwrap_or(test.path);
     let below = |folder: &str| {
@@ -153,7 +153,7 @@ fn target_and_name(test: &Named<'_>) -> (String, String) {
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     let folder = folder_of_manifest(project.root, test.path, "Cargo.toml");
     let (mut target, name) = target_and_name(test);
-    // Without tests of other files, which may not compile where this one is run.
+    // Skip targets with other tests, which may not compile where this test runs.
     let src = project.root.join(folder).join("src");
     if target.is_empty() && src.join("lib.rs").is_file() {
         target = " --lib --bins".to_owned();
@@ -163,8 +163,9 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     Some(in_folder(folder, format!("cargo test{target} -- --exact {}", quoted(&name))))
 }
 
-/// The items that are built for tests only, with what stands before each. A file is taken apart as
-/// rustfmt writes it: an item begins at the margin and ends there. None where it is written otherwise.
+/// Returns the items that are built only for tests, with the attributes and comments before them.
+/// Relies on rustfmt's style, in which an item starts and ends at the left margin; `None` for other
+/// styles.
 fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
     let (mut found, mut begin, mut is_test, mut inside, mut at) =
         (Vec::new(), None, false, false, 0);
@@ -201,14 +202,14 @@ fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
     (!inside).then_some(found)
 }
 
-/// Whether a manifest begins a workspace.
+/// True if a manifest starts a workspace.
 fn is_apart(place: &Path, files: &Files) -> bool {
     let begins = |line: &str| line.trim_start().starts_with("[workspace");
     files.get(&place.join("Cargo.toml")).is_some_and(|text| text.lines().any(begins))
 }
 
-/// Whether a manifest or lock file of cargo's names anything from outside. A manifest that a model
-/// is in the middle of asks for nothing.
+/// True if a manifest or lock file of cargo needs packages from outside. A manifest that a model
+/// has only partly written needs none.
 fn cargo_asks(path: &Path, text: &str) -> bool {
     if path.ends_with("Cargo.lock") {
         return text.contains("\nsource = \"");

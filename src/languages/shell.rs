@@ -1,4 +1,4 @@
-//! Shell scripts. One is a test as a whole, by its place.
+//! Shell scripts. A script whose path is that of a test is one test as a whole.
 
 use super::language::{Language, PLAIN, Programs, TestCode};
 

@@ -1,4 +1,4 @@
-//! Tests of the table: what is found of a project by looking into all rows.
+//! Tests of the table: what all rows together find in a project.
 
 use regex::Regex;
 
@@ -16,7 +16,7 @@ fn detected(files: &[(&str, &str)], template: &str) -> [String; 3] {
 }
 
 #[test]
-fn each_kind_of_project_is_found() {
+fn commands_of_each_kind_of_project_are_found() {
     let no_test = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
     for (files, commands) in [
         (&[("Cargo.toml", "")][..], ["cargo test", "cargo build", "cargo clippy"]),
@@ -56,7 +56,7 @@ fn the_template_decides_between_several() {
 }
 
 #[test]
-fn technology_names_languages() {
+fn languages_are_found_in_technology_texts() {
     for (words, named) in [
         ("Python 3, standard library (csv)", &["python"][..]),
         ("python3.11 / SQLite", &["python"]),
@@ -73,14 +73,14 @@ fn technology_names_languages() {
 }
 
 #[test]
-fn a_file_is_of_one_language_and_each_pattern_can_be_read() {
+fn extensions_are_unique_and_patterns_are_valid() {
     let mut extensions: Vec<&str> =
         syntaxes().flat_map(|syntax| syntax.extensions).copied().collect();
     extensions.extend(ALL.iter().flat_map(|language| language.extensions));
     let count = extensions.len();
     extensions.sort_unstable();
     extensions.dedup();
-    assert_eq!(extensions.len(), count, "an extension of two");
+    assert_eq!(extensions.len(), count, "an extension is used twice");
     for language in ALL {
         let runners = &language.runners;
         for form in runners.failed.iter().chain(runners.reports) {
@@ -98,7 +98,7 @@ fn a_file_is_of_one_language_and_each_pattern_can_be_read() {
 }
 
 #[test]
-fn one_manager_has_the_say_beside_each_lock_file() {
+fn one_manager_is_used_for_each_lock_file() {
     for lock in ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock"] {
         let say =
             managers().filter(|m| m.locks.contains(&lock) && m.manifests.contains(&"package.json"));
@@ -107,14 +107,14 @@ fn one_manager_has_the_say_beside_each_lock_file() {
 }
 
 #[test]
-fn nothing_fetched_is_run_with_the_network() {
+fn fetched_code_does_not_run_with_the_network() {
     for manager in managers() {
         let safe = match manager.name {
             "npm" | "pnpm" | "yarn" => "--ignore-scripts",
             "uv" => "--no-build",
             "pip" => "--only-binary :all:",
             "poetry" => "ONLY_BINARY=:all:",
-            // These run nothing.
+            // These run no code.
             "cargo" | "go" => "",
             other => panic!("{other}"),
         };

@@ -1,4 +1,5 @@
-//! Telling answers from errors that look like answers, and ends from cuts.
+//! Distinguishes answers from errors that look like answers, and complete answers from interrupted
+//! ones.
 
 use async_openai::error::OpenAIError;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
 
-/// Takes in one event, which may be an error in disguise.
+/// Reads one event, which may be an error in disguise.
 pub fn take(
     value: &Value,
     reader: &mut Reader,
@@ -22,7 +23,7 @@ pub fn take(
         return Err(failure::from_event(error, sent));
     }
     let Some(text) = assembly.push(reader.chunk(value)) else {
-        return Err(Failure::Refused { status: None, message: "its answer has no end".into() });
+        return Err(Failure::Refused { status: None, message: "its answer does not end".into() });
     };
     if !text.is_empty() {
         on_text(&text);
@@ -30,7 +31,7 @@ pub fn take(
     Ok(())
 }
 
-/// An answer that came in one piece, asked for or not.
+/// An answer that came in one piece, requested or not.
 pub fn whole(
     answer: Result<Value, OpenAIError>,
     reader: &Reader,
@@ -47,7 +48,7 @@ pub fn whole(
         Err(error) => return Err(cut(pulse, Some(&error))),
     };
     if reader.error(&value).is_none() && !reader.is_answer(&value) {
-        // Errors also come without the word: {"detail": …}, {"message": …}.
+        // Errors also come without an `error` key: {"detail": …}, {"message": …}.
         return Err(failure::from_event(&value, sent));
     }
     Ok(value)
@@ -66,8 +67,8 @@ fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> 
     }
 }
 
-/// A body that is no proper JSON; perhaps only a byte order mark or a byte that is not UTF-8 is
-/// in the way.
+/// Parses a body that is not valid JSON, perhaps only because of a byte order mark or a byte that
+/// is not UTF-8.
 fn odd_json(body: &str) -> Result<Value, Failure> {
     let body = body.trim_start().trim_start_matches('\u{feff}');
     if let Ok(value) = serde_json::from_str(body) {
@@ -80,7 +81,7 @@ fn odd_json(body: &str) -> Result<Value, Failure> {
     Err(Failure::transient("the answer was empty or cut short"))
 }
 
-/// A stream that ended too soon.
+/// The failure for a stream that ended too soon.
 pub fn cut(pulse: &Pulse, error: Option<&OpenAIError>) -> Failure {
     let why = pulse.broken().or_else(|| match error {
         Some(OpenAIError::JSONDeserialize(..)) => Some("an event is not JSON".to_owned()),

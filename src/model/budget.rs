@@ -1,13 +1,13 @@
-//! The budget of a session: what is counted, when it is reached, and how that is said.
+//! The budget of a session: the limits, when one is reached, and the messages about it.
 
 use super::ModelError;
 use crate::config::Budget;
 use crate::spent::{Spent, dollars, exact_dollars};
 
-/// What comes before the command in a hint.
+/// Beginning of a hint with a command.
 const RAISE: &str = "raise it: ";
 
-/// A millionth of a dollar is the unit of money.
+/// The unit of money is a millionth of a dollar.
 const MICROS: f64 = 1e6;
 
 /// Dollars in millionths.
@@ -15,17 +15,17 @@ pub(super) fn micros(usd: f64) -> u64 {
     (usd.max(0.0) * MICROS).round() as u64
 }
 
-/// One limit and how far it is used.
+/// One limit and the amount used.
 struct Row {
     /// The key in `git config`.
     key: &'static str,
     limit: u64,
     used: u64,
-    /// What the next request takes at the least.
+    /// Minimum that the next request uses.
     next: u64,
 }
 
-/// The limits that are set. `next` is what the next request takes at the least.
+/// The limits that are set. `next` is the minimum that the next request uses.
 fn rows(budget: &Budget, used: &Spent, next: &Spent) -> impl Iterator<Item = Row> {
     let row = |key, limit, used, next| Row { key, limit, used, next };
     let seconds = 1000;
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Twice the limit, as `git config` takes it.
+    /// Twice the limit, as a value for `git config`.
     fn more(&self) -> String {
         let twice = self.limit.saturating_mul(2);
         match self.key {
@@ -82,7 +82,7 @@ fn share(used: u64, limit: u64) -> String {
     format!("{some} of {whole}")
 }
 
-/// Why the next request may not be sent, if it may not.
+/// The reason why the next request may not be sent, if there is one.
 pub(super) fn refusal(budget: &Budget, used: &Spent, next: &Spent) -> Option<ModelError> {
     let row = rows(budget, used, next)
         .find(|row| row.used.saturating_add(row.next) > row.limit)
@@ -100,26 +100,26 @@ pub(super) fn refusal(budget: &Budget, used: &Spent, next: &Spent) -> Option<Mod
     Some(ModelError::Budget { message: what, hint })
 }
 
-/// Why nothing may be asked of a model whose price nobody knows, where money is limited; and the
-/// key of that price.
+/// If money is limited and the price of the model is unknown: the reason why no request may be
+/// sent, and the key of that price.
 fn unpriced(budget: &Budget, model: &str) -> Option<(String, String)> {
     if budget.usd <= 0.0 || budget.prices.contains_key(model) {
         return None;
     }
-    let budget = "the session's budget of money cannot be kept";
+    let budget = "cannot enforce the session's budget of money";
     let key = format!("git config cowork.budget.prices.{model}");
     Some((format!("{budget}: the price of {model} is not known"), key))
 }
 
-/// The same as an error.
+/// Returns the reason from [`unpriced`] as an error.
 pub(super) fn unpriced_error(budget: &Budget, model: &str) -> Option<ModelError> {
     let (message, key) = unpriced(budget, model)?;
-    let hint = format!("say what a million tokens cost: {key}.in 2.0, and the same with .out");
+    let hint = format!("set the price of a million tokens: {key}.in 2.0, and the same with .out");
     Some(ModelError::Budget { message, hint })
 }
 
-/// Why the next request would not be sent, and the command that lets it be: from what is used,
-/// and what was refused last (its model, and what it would take at the least).
+/// The reason why the next request would be refused, and the command that allows it. It depends on
+/// the amount used and on the last refused request (its model, and the minimum it would use).
 pub fn standing(
     budget: &Budget,
     used: &Spent,
@@ -135,7 +135,7 @@ pub fn standing(
     Some((message, hint.trim_start_matches(RAISE).to_owned()))
 }
 
-/// What to say when four fifths of a limit have just been passed.
+/// Warnings for the limits of which four fifths have just been used.
 pub(super) fn warnings(budget: &Budget, before: &Spent, after: &Spent) -> Vec<String> {
     let none = Spent::default();
     let passed = |used: u64, limit: u64| used.saturating_mul(5) >= limit.saturating_mul(4);
@@ -148,7 +148,7 @@ pub(super) fn warnings(budget: &Budget, before: &Spent, after: &Spent) -> Vec<St
         .collect()
 }
 
-/// What is used of the limits that are set: `57 of 200 requests`; money stands with the cost.
+/// The amount used of the limits that are set: `57 of 200 requests`; money is shown with the cost.
 pub fn limits(budget: &Budget, used: &Spent) -> Vec<String> {
     rows(budget, used, &Spent::default())
         .filter(|row| row.key != "usd")
@@ -156,7 +156,7 @@ pub fn limits(budget: &Budget, used: &Spent) -> Vec<String> {
         .collect()
 }
 
-/// `$0.31 of $2.00`; the cost alone without a limit, nothing where neither is known.
+/// `$0.31 of $2.00`; only the cost if there is no limit, nothing if neither is known.
 pub fn money(budget: &Budget, used: &Spent) -> Option<String> {
     let limit = micros(budget.usd);
     match (used.cost(), limit) {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn four_fifths_are_said_once() {
+    fn eighty_percent_are_reported_once() {
         let budget = Budget { tokens: 100, requests: 10, ..Budget::default() };
         let warned = |a, b| warnings(&budget, &tokens(a), &tokens(b));
         assert!(warned(10, 79).is_empty() && warned(80, 90).is_empty());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn money_stands_beside_its_limit() {
+    fn money_is_shown_with_its_limit() {
         let budget = Budget { usd: 2.0, tokens: 500, ..Budget::default() };
         let mut used = Spent { micros: 310_000, ..tokens(60) };
         assert_eq!(money(&budget, &used).as_deref(), Some("$0.31 of $2.00"));

@@ -1,4 +1,4 @@
-//! From a configuration to a model.
+//! Creates a model from its configuration.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use super::{Model, ModelError};
 use crate::config::{AGENT, ANTHROPIC, ModelConfig};
 use crate::error::Error;
 
-/// The model a configuration describes. The base URL is resolved already; with provider `replay`
-/// it is the path of a recording. Opens no connection.
+/// Creates the model that a configuration describes. The base URL is already resolved; for provider
+/// `replay` it is the path of a recording. Opens no connection.
 ///
 /// # Errors
 ///
-/// Of kind `Model`: an unknown provider, one this version has not, a base URL or key that cannot
-/// be used, a recording that cannot be read.
+/// Of kind `Model`: an unknown provider, a base URL or key that cannot be used, a recording that
+/// cannot be read.
 pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<dyn Model>> {
     match config.provider.as_str() {
         "openai" | ANTHROPIC | "ollama" | "lmstudio" | "llamacpp" | "vllm" => {
@@ -24,7 +24,7 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
                 return Err(Error::model("no model server is configured")
                     .hint("set COWORK_LLM_BASE_URL, or OPENAI_API_KEY for the hosted API")
                     .hint("or start a local server, such as `ollama serve`")
-                    .hint("or look around without one: git cowork demo")
+                    .hint("or try git-cowork without a model: git cowork demo")
                     .into());
             }
             Ok(Box::new(server(config, options)?))
@@ -47,7 +47,7 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
     }
 }
 
-/// The server of a model.
+/// Creates the client for a model server.
 ///
 /// # Errors
 ///
@@ -68,7 +68,7 @@ mod tests {
     use crate::model::testserver::config;
 
     #[test]
-    fn what_cannot_be_built_says_why() {
+    fn an_invalid_configuration_is_explained() {
         let error = |provider: &str, base_url: &str, key: &str| {
             let mut config = config(base_url);
             config.provider = provider.into();

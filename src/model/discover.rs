@@ -1,4 +1,4 @@
-//! Finding servers and the models they have.
+//! Finds model servers and the models that they list.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use super::retry::Told;
 use super::transport;
 use crate::config::Price;
 
-/// Where local servers listen by default: Ollama, LM Studio, llama.cpp, vLLM.
+/// Default ports of local servers: Ollama, LM Studio, llama.cpp, vLLM.
 pub const LOOPBACK_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
 
-/// How long a server may take to list its models; a hosted one has a long list.
+/// Time limit for a server's model list; a hosted server has a long one.
 const PROBE: Duration = Duration::from_secs(10);
-/// The same for a server that may not even be there.
+/// Time limit for the list of a local server, which may not be running.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// Most bytes of a list that are read.
+/// Maximum bytes of a list that are read.
 const MAX_LIST: usize = 8 << 20;
 
-/// A model that a server lists, with what the list tells of it.
+/// A model in a server's list, with what the list says about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Offered {
-    /// What it is called there.
+    /// The model's name on that server.
     pub id: String,
-    /// Tokens it holds.
+    /// The model's context window in tokens.
     pub context_window: Option<u64>,
-    /// What it costs there.
+    /// The model's price on that server.
     pub price: Option<Price>,
 }
 
-/// Looks for model servers on this machine: base URL and models of each port, in the order given,
-/// that lists any. Ports of other programs are passed over.
+/// Looks for model servers on this machine. Returns base URL and models for each port, in the given
+/// order, that lists chat models; other ports are skipped.
 pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     let Ok(http) = transport::http_client("http://127.0.0.1", GLANCE) else { return Vec::new() };
     let look = |port: &u16| {
@@ -49,19 +49,20 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
 }
 
-/// Goes before the base URL that a server has instead of the configured one, which ends the message.
+/// Introduces, at the end of the message, the server's correct base URL if the configured one is
+/// wrong.
 pub const RIGHT_URL: &str = "the base URL is ";
 
-/// The models a server lists; empty where it has no such list, which many gateways have not.
-/// Fails when it cannot be reached or will not take the key, or where the list is below `/v1` of a
-/// base URL that has none.
+/// The models that a server lists; empty if it has no such list, like many gateways. Fails if it
+/// cannot be reached or refuses the key, or if the list is below `/v1` of a base URL without a
+/// version.
 pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<Offered>, Failure> {
     let (status, told, body) = list(http, endpoint).await?;
     let is_list = || serde_json::from_str::<Value>(&body).is_ok();
     match (status, failure::from_status(status, told, &body, Refusals::default())) {
         (200..300, _) if is_list() => return Ok(offered(&body)),
         (401 | 403 | 407, failure @ Failure::Refused { .. }) => return Err(failure),
-        // A server that is starting up or busy, or a gateway whose server is away.
+        // A server that is starting up or busy, or a gateway whose backend is down.
         (429 | 502..=504 | 529, failure @ Failure::Transient { .. }) => return Err(failure),
         _ => {}
     }
@@ -71,7 +72,7 @@ pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<O
         && !offered(&body).is_empty()
     {
         let (base_url, right) = (shown(endpoint.base_url()), shown(versioned.base_url()));
-        let message = format!("nothing is at {base_url}: {RIGHT_URL}{right}");
+        let message = format!("no API at {base_url}: {RIGHT_URL}{right}");
         return Err(Failure::Refused { status: Some(status), message });
     }
     Ok(Vec::new())
@@ -94,15 +95,15 @@ async fn list(http: &reqwest::Client, endpoint: &Endpoint) -> Result<(u16, Told,
     Ok((status, told, transport::read_text(response, MAX_LIST).await))
 }
 
-/// A base URL without the password that may stand in it.
+/// A base URL without user and password.
 fn shown(base_url: &str) -> String {
     let Ok(mut url) = reqwest::Url::parse(base_url) else { return base_url.to_owned() };
-    // Both fail only for URLs that cannot hold one.
+    // Both fail only for URLs that cannot contain one.
     let _ = (url.set_password(None), url.set_username(""));
     url.to_string()
 }
 
-/// Words in the names of models that do something else than talk.
+/// Words in the names of models that do not chat.
 const OTHER_WORK: [&str; 12] = [
     "embed",
     "rerank",
@@ -118,7 +119,7 @@ const OTHER_WORK: [&str; 12] = [
     "ocr",
 ];
 
-/// Those of them that one can talk to.
+/// The models that can chat.
 pub fn chat_models(mut models: Vec<Offered>) -> Vec<Offered> {
     models.retain(|model| {
         let name = model.id.to_lowercase();
@@ -127,7 +128,7 @@ pub fn chat_models(mut models: Vec<Offered>) -> Vec<Offered> {
     models
 }
 
-/// Reads a list of models in any of the forms in use.
+/// Reads a model list in any known format.
 fn offered(body: &str) -> Vec<Offered> {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let list = value.get("data").or_else(|| value.get("models")).unwrap_or(&value);
@@ -143,7 +144,8 @@ fn offered(body: &str) -> Vec<Offered> {
     list.as_array().map(|models| models.iter().filter_map(one).collect()).unwrap_or_default()
 }
 
-/// As OpenRouter, Groq, vLLM, LM Studio and Mistral, Anthropic and llama.cpp call it.
+/// The context window, under the names that OpenRouter, Groq, vLLM, LM Studio and Mistral,
+/// Anthropic and llama.cpp use.
 fn context_window(model: &Value) -> Option<u64> {
     let keys = [
         "/context_length",
@@ -157,11 +159,11 @@ fn context_window(model: &Value) -> Option<u64> {
     keys.iter().find_map(|key| model.pointer(key)?.as_u64()).filter(|tokens| *tokens > 0)
 }
 
-/// As OpenRouter has it: dollars for one token, as text.
+/// The price in OpenRouter's format: dollars for one token, as text.
 fn price(model: &Value) -> Option<Price> {
     let dollars = |key: &str| {
         let one: f64 = model.get("pricing")?.get(key)?.as_str()?.parse().ok()?;
-        // To a millionth, which hides what binary fractions leave over.
+        // Rounded to a millionth, to hide errors of binary fractions.
         Some((one * 1e12).round() / 1e6).filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
     };
     let input = dollars("prompt")?;

@@ -1,17 +1,17 @@
-//! How a server is reached: its address, and what goes with every request to it.
+//! The address of a server, and the headers and parameters of every request to it.
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 
 use super::dialect::Dialect;
 use crate::config::ModelConfig;
 
-/// The version of Messages that is spoken here; it has been the only one for years.
+/// The Messages version that git-cowork uses; it has been the only one for years.
 const MESSAGES_VERSION: &str = "2023-06-01";
 
-/// Servers of Messages that refuse a key which is sent as a token, too.
+/// Messages servers that refuse a key that is sent as a bearer token as well.
 const KEY_ALONE: [&str; 2] = ["anthropic.com", "azure.com"];
 
-/// An address with its headers and parameters. They may hold keys: nothing here is printed.
+/// An address with its headers and parameters. They may contain keys, so this is never printed.
 #[derive(Clone, Default)]
 pub struct Endpoint {
     base_url: String,
@@ -20,13 +20,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A server that wants no key.
+    /// A server that needs no key.
     pub fn open(base_url: &str) -> Self {
         Self { base_url: base_url.to_owned(), ..Self::default() }
     }
 
-    /// That of a model that is asked in this dialect. Fails on a key that cannot be sent; what is
-    /// wrong with the other headers was found when they were configured.
+    /// The endpoint of a model in this dialect. Fails on a key that cannot be sent; other headers
+    /// were checked when the configuration was read.
     pub fn of(config: &ModelConfig, dialect: Dialect) -> Result<Self, InvalidHeaderValue> {
         let base_url = address(&config.base_url, dialect);
         let mut headers = HeaderMap::new();
@@ -49,30 +49,30 @@ impl Endpoint {
         Ok(Self { base_url, headers, query })
     }
 
-    /// The address everything else is below of.
+    /// The base URL, below which all paths are.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Name and port of the server.
+    /// Host name and port of the server.
     pub fn server(&self) -> &str {
         let after = self.base_url.split_once("://").map_or(&*self.base_url, |(_, rest)| rest);
         let server = after.split('/').next().unwrap_or_default();
-        // A login is nobody's business.
+        // User and password must not be shown.
         server.rsplit_once('@').map_or(server, |(_, server)| server)
     }
 
-    /// The same further down.
+    /// The same endpoint with `path` appended.
     pub fn below(&self, path: &str) -> Self {
         Self { base_url: format!("{}{path}", self.base_url), ..self.clone() }
     }
 
-    /// Whether the address names a version of the API, as `/v1` and `/v1beta/openai` do.
+    /// True if the address contains a version of the API, such as `/v1` or `/v1beta/openai`.
     pub fn has_version(&self) -> bool {
         self.base_url.split('/').any(is_version)
     }
 
-    /// Gives a request what goes with every one.
+    /// Adds the headers and parameters to a request.
     pub fn enter(&self, request: &mut reqwest::Request) {
         request.headers_mut().remove(AUTHORIZATION);
         for (name, value) in &self.headers {
@@ -84,15 +84,15 @@ impl Endpoint {
     }
 }
 
-/// A header's value, marked so that nobody prints it.
+/// A header value, marked as sensitive so that it is not printed.
 fn hidden(value: &str) -> Result<HeaderValue, InvalidHeaderValue> {
     let mut value = HeaderValue::from_str(value)?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// The address requests are sent below of. For Messages people have two: one that ends in `/v1`, as
-/// everywhere, and one that programs of Anthropic add it to.
+/// The base URL of requests. For Messages two forms are common: one that ends in `/v1`, as
+/// everywhere, and one to which Anthropic's programs add it.
 fn address(base_url: &str, dialect: Dialect) -> String {
     match dialect {
         Dialect::Messages if !base_url.rsplit('/').next().is_some_and(is_version) => {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_configured_goes_with_every_request_and_wins() {
+    fn configured_headers_are_sent_and_take_precedence() {
         let mut config = config("https://example.org/v1");
         config.api_key = "k".into();
         config.headers = [("api-key", "a"), ("Authorization", "Basic b")]

@@ -1,4 +1,5 @@
-//! What a failed try means: try again, give up, shorten, or ask without a parameter.
+//! Decides what a failed try means: try again, give up, shorten the conversation, or send it
+//! without a parameter.
 
 use std::time::Duration;
 
@@ -8,71 +9,71 @@ use super::dialect::{Dialect, Elsewhere, Refusals};
 use super::retry::Told;
 use super::said::Said;
 
-/// Most characters of a server's words that a message quotes.
+/// Maximum characters of a server's message that are quoted.
 const QUOTED: usize = 500;
 
-/// Why one try gave no answer.
+/// The reason why one try gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Worth another try.
     Transient {
         /// What happened.
         message: String,
-        /// What the server asked us to wait.
+        /// The waiting time that the server requested.
         retry_after: Option<Duration>,
-        /// It has too much to do, or still loads the model: that may take a minute.
+        /// The server is overloaded or still loading the model, which may take a minute.
         busy: bool,
     },
     /// Refused for good.
     Refused {
-        /// HTTP status, where there was one.
+        /// HTTP status, if there was one.
         status: Option<u16>,
-        /// What the server said.
+        /// The server's error message.
         message: String,
     },
-    /// Refused, and nothing is named that it objects to.
+    /// Refused without naming what the server objects to.
     Unexplained {
         /// HTTP status.
         status: u16,
-        /// What the server said.
+        /// The server's error message.
         message: String,
     },
-    /// Refused because of what was asked or answered: by the model, or by a filter around it.
+    /// The model, or a filter around it, declined because of the content.
     Declined {
-        /// Who declined, and the words.
+        /// Who declined, and the text.
         message: String,
     },
     /// The conversation does not fit.
     TooLong {
-        /// What the server said.
+        /// The server's error message.
         message: String,
     },
-    /// The answer was still coming when its time was up.
+    /// The answer was not complete when its time was up.
     Endless,
-    /// The server will not take a parameter: ask again without it.
+    /// The server refuses a parameter: send the request without it.
     Parameter {
-        /// Which one, for people.
+        /// The parameter's name for the user.
         name: &'static str,
-        /// What is left out from now on.
+        /// The refusals from now on, with this parameter.
         refusals: Refusals,
     },
-    /// The server misses something of earlier answers: ask again with a stand-in.
+    /// The server misses a field of earlier answers: send the request with a substitute.
     Missing {
-        /// What, for people.
+        /// The field's name for the user.
         name: &'static str,
-        /// What is sent from now on.
+        /// The refusals from now on, with the substitute.
         refusals: Refusals,
     },
 }
 
 impl Failure {
-    /// A failure worth another try, without a wish of the server's.
+    /// A failure worth another try; the server requested no waiting time.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into(), retry_after: None, busy: false }
     }
 
-    /// Whether the server means another dialect than the one it was asked in: it names the other
-    /// one, or does not know this one's address.
+    /// Checks whether the server wants another dialect: its error names the other API, or says that
+    /// this address does not exist.
     pub fn points_elsewhere(&self, asked: Dialect) -> Option<Elsewhere> {
         let (status, message) = match self {
             Self::Refused { status: Some(status @ (400 | 404 | 405)), message } => {
@@ -90,7 +91,7 @@ impl Failure {
         let only = says(&["only supported in v1/responses", "via the /chat/completions endpoint"]);
         match asked {
             Dialect::Chat => only.then_some(Elsewhere::Only),
-            // What is not there may as well be the model, a deployment or an earlier item.
+            // The thing that does not exist may also be the model, a deployment or an earlier item.
             Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
                 .then_some(Elsewhere::Only),
             Dialect::Messages => None,
@@ -98,8 +99,8 @@ impl Failure {
     }
 }
 
-/// What an HTTP error answer means. `told` is what its headers say about coming back, `sent` which
-/// parameters were left out already.
+/// Interprets an HTTP error response. `told` is the waiting time from its headers; `sent` are the
+/// parameters that were already left out.
 pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failure {
     let said = Said::read(body);
     let words = if said.message.is_empty() { "no explanation" } else { &said.message };
@@ -108,16 +109,18 @@ pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failu
         return Failure::Refused { status: Some(status), message };
     }
     if said.is_filtered() {
-        return Failure::Declined { message: format!("a content filter refuses it: {message}") };
+        return Failure::Declined {
+            message: format!("a content filter refused the request: {message}"),
+        };
     }
     if !sent.tools && said.refuses_tools() {
         return Failure::Parameter { name: "tools", refusals: Refusals { tools: true, ..sent } };
     }
-    // A server that says nothing to a request with nothing but the messages means their length.
+    // If a server gives no reason for refusing a minimal request, the messages are too long.
     if said.is_too_long(status) || status == 400 && said.empty && sent.bare {
         return Failure::TooLong { message };
     }
-    // An item that is not there is a parameter, whatever the status.
+    // A missing item is handled like a refused parameter, whatever the status.
     if status == 404
         && let Some((name, refusals)) = said.objects_to_items(&said.message.to_lowercase(), sent)
     {
@@ -146,11 +149,11 @@ pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failu
     }
 }
 
-/// What an error means that came in a good answer's place: as the body of a 200, or as an event
-/// in the middle of a stream.
+/// Interprets an error that came instead of a good answer: as the body of a 200, or as an event in
+/// the middle of a stream.
 pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     let said = Said::from_value(value);
-    /// Kinds of errors that mean a status: Anthropic's, and what others call the same.
+    /// Error types that stand for a status: Anthropic's, and those of other servers.
     const STATUSES: [(&str, u16); 10] = [
         ("invalid_request_error", 400),
         ("invalid_prompt", 400),
@@ -177,8 +180,8 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     from_status(status, Told::default(), &value.to_string(), sent)
 }
 
-/// What an end means that is no answer: `reason` as the server says it, the model's `refusal`, and
-/// the `text` that came before.
+/// Interprets an end that is not an answer: the server's finish `reason`, the model's `refusal`,
+/// and the `text` before it.
 pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
     let declined = |message: String| Some(Failure::Declined { message });
     if !refusal.trim().is_empty() {
@@ -188,14 +191,14 @@ pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
     let filters = ["content_filter", "safety", "prohibited_content", "blocklist", "recitation"];
     if filters.iter().any(|filter| reason.starts_with(filter)) || reason == "sensitive" {
         let after = match text.trim() {
-            "" => "before a word of it".to_owned(),
+            "" => "before its first word".to_owned(),
             text => format!("after: {text}"),
         };
         return declined(format!("a content filter ended the answer ({reason}) {after}"));
     }
     match reason.as_str() {
         "refusal" if text.trim().is_empty() => {
-            declined("the model refuses, and does not say why".to_owned())
+            declined("the model refuses without giving a reason".to_owned())
         }
         "refusal" => declined(format!("the model refuses: {text}")),
         "model_context_window_exceeded" | "context_window_exceeded" => {
@@ -209,10 +212,11 @@ pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
     }
 }
 
-/// A key shorter than this is a stand-in such as `x`, and hiding it would garble every message.
+/// A shorter key is a placeholder such as `x`; hiding it would garble every message.
 const SHORTEST_SECRET: usize = 4;
 
-/// A server's words made fit for a terminal and a log: no control characters, no keys, bounded.
+/// Makes a server's message fit for a terminal and a log: no control characters, no keys, bounded
+/// length.
 pub fn clean(text: &str, keys: &[String]) -> String {
     let keys = keys.iter().filter(|key| key.len() >= SHORTEST_SECRET);
     let text = keys.fold(text.to_owned(), |text, key| text.replace(key.as_str(), "***"));
@@ -226,7 +230,7 @@ pub fn clean(text: &str, keys: &[String]) -> String {
     words
 }
 
-/// Characters that turn text around or hide in it.
+/// Characters that change the text direction or are invisible.
 fn is_format(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_decides_unless_the_code_knows_better() {
+    fn the_status_decides_unless_the_error_code_is_more_specific() {
         for status in [408, 409, 425, 429, 500, 502, 503, 529] {
             let failure = of(status, json!({"error": {"message": "later"}}));
             assert!(matches!(failure, Failure::Transient { .. }), "{status}");
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_is_told_from_a_rate_limit() {
+    fn an_overflow_is_distinguished_from_a_rate_limit() {
         let llama = json!({"error": {"code": 400, "type": "exceed_context_size_error",
             "message": "the request exceeds the available context size", "n_ctx": 4096}});
         assert!(matches!(of(400, llama), Failure::TooLong { .. }));
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_no_longer_knows_is_not_sent_again() {
+    fn items_unknown_to_the_server_are_not_sent_again() {
         let asked = |status: u16, body: Value, sent| match from_status(
             status,
             Told::default(),
@@ -317,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_means_the_other_dialect_is_understood() {
+    fn an_error_that_points_to_the_other_dialect_is_recognised() {
         let points = |dialect, status, message: &str| {
             of(status, json!({"error": {"message": message}})).points_elsewhere(dialect)
         };
@@ -326,7 +330,7 @@ mod tests {
             reasoning_effort to 'none'.";
         let either = Some(Elsewhere::OrWithoutReasoning);
         assert_eq!(points(Dialect::Chat, 400, tools), either);
-        // A gateway that only translates.
+        // A gateway that only translates requests.
         assert_eq!(points(Dialect::Responses, 400, tools), either);
         let only = "This model is only supported in v1/responses and not in v1/chat/completions.";
         assert_eq!(points(Dialect::Chat, 404, only), Some(Elsewhere::Only));
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_is_clean_short_and_keyless() {
+    fn quoted_messages_are_clean_short_and_without_keys() {
         let text = format!("bad key sk-1\u{1b}[31m\r\n\u{202e}{}", "x".repeat(900));
         let cleaned = clean(&text, &["sk-1".to_owned()]);
         assert!(cleaned.starts_with("bad key *** [31m x"), "{cleaned}");
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_a_good_answers_place_goes_by_its_own_code() {
+    fn an_error_with_a_success_status_is_classified_by_its_code() {
         let none = Refusals::default();
         let bad = json!({"error": {"code": 502, "message": "upstream"}});
         assert!(matches!(from_event(&bad, none), Failure::Transient { .. }));

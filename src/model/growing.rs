@@ -1,4 +1,4 @@
-//! How an answer grows, told a few times a second to whoever watches.
+//! Reports the progress of an answer a few times a second.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::stream::Assembly;
 use crate::activity::{Activity, Watch};
 
-/// Between two reports.
+/// Time between two reports.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Lines of the text that are told.
+/// Maximum lines of the text in a report.
 const TAIL: usize = 3;
-/// Bytes at the end of the arguments in which these are looked for.
+/// Bytes at the end of the arguments that are searched for these lines.
 const TAIL_BYTES: usize = 600;
-/// Characters of a token, about.
+/// Approximate characters of a token.
 const TOKEN: usize = 4;
-/// Arguments that say what a call is about.
+/// Arguments that show what a call is about.
 const NAMES: [&str; 4] = ["path", "name", "title", "id"];
 
 /// Reports to a [`Watch`], if there is one.
@@ -25,19 +25,19 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Reports to this one.
+    /// Reports to this watch.
     pub fn new(watch: Option<Watch>) -> Self {
         Self { watch, told: Cell::default() }
     }
 
-    /// A request is sent.
+    /// Reports that a request is sent.
     pub fn asks(&self, model: &str, server: &str, gives_up: Duration) {
         self.told.set(None);
         let (model, server) = (model.to_owned(), server.to_owned());
         self.tell(Activity::Asks { model, server, gives_up });
     }
 
-    /// Something of the answer came. `clean` takes keys out of what is told.
+    /// Reports a part of the answer. `clean` removes keys from the text.
     pub fn grows(&self, assembly: &Assembly, clean: impl Fn(&str) -> String) {
         let is_due = self.told.get().is_none_or(|told| told.elapsed() >= PAUSE);
         if self.watch.is_some() && is_due && assembly.started() {
@@ -46,7 +46,7 @@ impl Growing {
         }
     }
 
-    /// The answer is here, or will not come.
+    /// Reports that the answer is complete, or has failed.
     pub fn ends(&self) {
         self.tell(Activity::Answered);
     }
@@ -73,7 +73,7 @@ fn now(assembly: &Assembly, clean: impl Fn(&str) -> String) -> Activity {
     }
 }
 
-/// The text of an argument, of JSON that is not complete.
+/// The value of an argument in incomplete JSON.
 fn named(arguments: &str, name: &str) -> Option<String> {
     let (_, rest) = arguments.split_once(&format!("\"{name}\""))?;
     let text = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
@@ -89,7 +89,7 @@ fn tail(arguments: &str) -> Vec<String> {
     let mut lines: Vec<&str> = end.split("\\n").skip(1).collect();
     lines.pop();
     let lines = &lines[lines.len().saturating_sub(TAIL)..];
-    // Quotes and backslashes as they will be; whatever else is escaped is cut while it is shown.
+    // Only quotes, tabs and backslashes are unescaped; other escapes are shown as they are.
     lines
         .iter()
         .map(|line| line.replace("\\\"", "\"").replace("\\t", "    ").replace("\\\\", "\\"))

@@ -1,10 +1,10 @@
-//! What well-known models cost at their vendors, so that money is shown without a list of one's own.
+//! List prices of well-known models, so that costs are shown without configured prices.
 //!
 //! List prices in US dollars for a million tokens, as charmbracelet/catwalk had them on 2026-08-21
 //! (`gpt-4.1`: the vendor's own list).
-//! Whoever pays another price says so under `[budget] prices`, and a server that tells the cost of an
-//! answer is believed before either. What a vendor charges for writing a cache is not in it: answers
-//! are not counted so finely.
+//! Prices under `[budget] prices` take precedence, and a cost that the server reports with an
+//! answer takes precedence over both. Charges for cache writes are not included: answers are not
+//! counted in that detail.
 
 use crate::config::Price;
 
@@ -31,8 +31,9 @@ const PRICES: [(&str, f64, f64, f64); 19] = [
     ("mistral-large-2512", 0.5, 1.5, 0.05),
 ];
 
-/// The list price of a model, by the name it has at its vendor or at a gateway (`openai/gpt-5-mini`),
-/// with or without a date. A name that only begins alike is another model.
+/// The list price of a model, by its name at the vendor or at a gateway (`openai/gpt-5-mini`), with
+/// or without a date. A name that is only a prefix or an extension of a known name is another
+/// model.
 pub fn known(model: &str) -> Option<Price> {
     let name = model.rsplit('/').next().unwrap_or(model).to_lowercase().replace('.', "-");
     let named = |wanted: &str| PRICES.iter().find(|(name, ..)| *name == wanted);
@@ -40,7 +41,7 @@ pub fn known(model: &str) -> Option<Price> {
     Some(Price { input: *input, output: *output, cached: *cached })
 }
 
-/// `gpt-5-mini` of `gpt-5-mini-2025-08-07` or `gpt-5-mini-20250807`.
+/// `gpt-5-mini` for `gpt-5-mini-2025-08-07` or `gpt-5-mini-20250807`.
 fn undated(name: &str) -> &str {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let date = |text: &str| match text.split('-').collect::<Vec<_>>()[..] {

@@ -1,6 +1,6 @@
-//! The ledger: every request of a session on this machine, as JSON lines in J. A request is
-//! written down before it is sent and again when it was answered, so that a process that is killed
-//! forgets nothing that was paid for.
+//! The ledger: every request of a session on this machine, as JSON lines in the state directory. A
+//! request is recorded before it is sent and again when it is answered, so that a killed process
+//! loses no costs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -14,10 +14,10 @@ use crate::clock;
 use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
-/// What a request was for.
+/// The purpose of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The commit the session stood on.
+    /// The commit the session was based on.
     pub on: String,
     /// Stage; none in the first request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,8 +49,8 @@ impl Place {
         }
     }
 
-    /// True when the first try at `self` makes an earlier one at `other` worthless: a process that
-    /// was killed asked the same, or the draft was begun again.
+    /// True if the first try at `self` replaces an earlier one at `other`: a killed process made
+    /// the same request, or the draft was started again.
     fn replaces(&self, other: &Self) -> bool {
         let first_turn = self.role == Role::Actor && self.turn == 1;
         let same = self.iteration == other.iteration
@@ -61,21 +61,22 @@ impl Place {
     }
 }
 
-/// A request that came to an end, well or not.
+/// A request that ended, successfully or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// What it was for.
+    /// The purpose of the request.
     pub place: Place,
-    /// Who answered.
+    /// The model that answered.
     pub model: String,
-    /// What it took.
+    /// Usage and cost of the request.
     pub spent: Spent,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line {
-    /// The sum so far: at least this, since history tells of work on other machines.
+    /// The sum so far. It may be more than the ledger's own requests: history records work on other
+    /// machines.
     Total {
         at: String,
         spent: Spent,
@@ -92,7 +93,7 @@ enum Line {
         model: String,
         spent: Spent,
     },
-    /// The budget forbade a request that would have taken this at the least.
+    /// The budget forbade a request that would have used at least this.
     Refused {
         at: String,
         model: String,
@@ -100,8 +101,8 @@ enum Line {
     },
 }
 
-/// A line as it is read: what any of them has. A [`Line`] by its tag would be taken apart twice,
-/// which takes several times as long.
+/// A line as it is parsed, with the fields of all kinds. Parsing into a tagged [`Line`] would take
+/// several times as long, since serde parses it twice.
 #[derive(Deserialize)]
 struct Written {
     #[serde(rename = "type")]
@@ -130,7 +131,7 @@ enum Kind {
 }
 
 impl Written {
-    /// `None` where something is missing.
+    /// `None` if a field is missing.
     fn line(self) -> Option<Line> {
         let Self { kind, at, .. } = self;
         Some(match kind {
@@ -166,10 +167,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads the ledger of a session; an empty one where there is no file yet.
+    /// Reads the ledger of a session; empty if there is no file yet.
     ///
     /// # Errors
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let mut text = String::new();
         match File::open(path) {
@@ -183,13 +184,13 @@ impl Ledger {
             Err(error) => return Err(error).with_context(|| format!("opening {}", path.display())),
         }
         let mut ledger = Self { path: Some(path.to_owned()), ..Self::default() };
-        // A half-written line is what a killed process leaves; nothing was sent after it.
+        // A killed process leaves a half-written line; nothing was sent after it.
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Written>(line).ok());
         lines.filter_map(Written::line).for_each(|line| ledger.take_in(line));
         Ok(ledger)
     }
 
-    /// Everything so far; a request nobody heard the end of counts as guessed.
+    /// Everything so far; a request without a recorded end counts with its estimate.
     pub fn total(&self) -> Spent {
         let mut total = self.total;
         if let Some((_, _, guess)) = &self.open {
@@ -198,19 +199,20 @@ impl Ledger {
         total
     }
 
-    /// The requests that came to an end, but for those that were asked again.
+    /// The requests that ended, except those that were repeated.
     pub fn answered(&self) -> &[Answered] {
         &self.answered
     }
 
-    /// Counts at least this much from now on.
+    /// Raises the total to at least this much.
     pub(super) fn raise(&mut self, at_least: Spent) {
         self.total = self.total().max(at_least);
         self.open = None;
     }
 
-    /// Goes on with what another one kept in memory, as work on top of the commit `on`: there was no
-    /// session yet to write it down for. One that has a file is that file.
+    /// Adds the requests of a ledger kept in memory, as work on top of the commit `on`: they were
+    /// made before there was a session to record them for. A ledger with a file is already
+    /// recorded.
     pub(super) fn take_over(&mut self, earlier: Self, on: &str) -> anyhow::Result<()> {
         if earlier.path.is_some() {
             return Ok(());
@@ -224,17 +226,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes down a request before it is sent.
+    /// Records a request before it is sent.
     pub(super) fn sent(&mut self, place: Place, model: &str, guess: Spent) -> anyhow::Result<()> {
         self.write(Line::Sent { at: now(), place, model: model.to_owned(), guess })
     }
 
-    /// Writes down what the last request took.
+    /// Records what the last request used.
     pub(super) fn got(&mut self, model: &str, spent: Spent) -> anyhow::Result<()> {
         self.write(Line::Got { at: now(), model: model.to_owned(), spent })
     }
 
-    /// Writes down that the budget forbade a request.
+    /// Records that the budget forbade a request.
     pub(super) fn refuse(&mut self, model: &str, next: Spent) -> anyhow::Result<()> {
         if self.refused.as_ref() == Some(&(model.to_owned(), next)) {
             return Ok(());
@@ -242,18 +244,18 @@ impl Ledger {
         self.write(Line::Refused { at: now(), model: model.to_owned(), next })
     }
 
-    /// The request the budget forbade, unless one was sent since: its model, and what it would have
-    /// taken at the least.
+    /// The request that the budget forbade, unless one was sent since: its model, and the minimum
+    /// it would have used.
     pub fn refused(&self) -> Option<&(String, Spent)> {
         self.refused.as_ref()
     }
 
-    /// The same without the request in progress.
+    /// The total without the request in progress.
     pub(super) fn settled(&self) -> Spent {
         self.total
     }
 
-    /// Prompt tokens as servers counted them, by our guess: the smallest share seen.
+    /// Ratio of prompt tokens counted by servers to those estimated: the smallest one seen.
     pub(super) fn share(&self) -> Option<f64> {
         self.share
     }
@@ -264,7 +266,7 @@ impl Ledger {
             if self.file.is_none() {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 self.file = Some(file.with_context(|| format!("opening {}", path.display()))?);
-                // A new line first: the last one may be half.
+                // Start on a new line: the last one may be incomplete.
                 let total = Line::Total { at: now(), spent: self.total() };
                 text = format!("\n{}\n", serde_json::to_string(&total)?);
             }
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_request_is_not_forgotten_and_a_half_line_does_no_harm() {
+    fn a_killed_request_counts_and_a_partial_line_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spent.jsonl");
         let mut ledger = Ledger::read(&path).unwrap();
@@ -336,7 +338,7 @@ mod tests {
         let mut again = Ledger::read(&path).unwrap();
         assert_eq!(again.total(), of(13));
         assert_eq!(again.answered().len(), 1);
-        // What history tells is less than what is known here.
+        // History knows less than the ledger.
         again.raise(of(5));
         again.sent(place(Role::Actor, 1, 2, 1), "m", of(1)).unwrap();
         again.got("m", of(1)).unwrap();
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_again_counts_once_for_its_commit() {
+    fn a_repeated_request_counts_once_for_its_commit() {
         let mut ledger = Ledger::default();
         let mut ask = |place: Place| {
             ledger.sent(place, "m", of(1)).unwrap();
@@ -356,12 +358,12 @@ mod tests {
         };
         assert_eq!(ask(place(Role::Actor, 1, 1, 1)), 1);
         assert_eq!(ask(place(Role::Actor, 1, 2, 1)), 2);
-        // A second try is the same turn, and paid for.
+        // A second try is the same turn, but costs extra.
         assert_eq!(ask(place(Role::Actor, 1, 2, 2)), 3);
         assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
         assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
         assert_eq!(ask(place(Role::Actor, 2, 1, 1)), 5);
-        // The stage began again.
+        // The stage was started again.
         assert_eq!(ask(place(Role::Actor, 1, 1, 1)), 1);
         assert_eq!(ledger.total(), of(7));
     }

@@ -1,20 +1,20 @@
-//! The lines of an event stream, out of bytes that a server cut anywhere.
+//! The lines of an event stream, from bytes that a server may split anywhere.
 //!
-//! The parser behind async-openai (eventsource-stream 0.2) panics on a byte order mark, hears
-//! nothing more after the first byte that is not UTF-8, and reads a long line from its beginning
-//! for each piece of it. So it gets whole lines of proper text.
+//! The parser in async-openai (eventsource-stream 0.2) panics on a byte order mark, stops at the
+//! first byte that is not UTF-8, and reads a long line again from its start for each piece.
+//! Therefore it gets only complete lines of valid text.
 
-/// What programs on other systems put before text.
+/// The mark that some systems put before text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes in a piece; the lines that are whole now, with their ends.
+    /// Adds a piece; returns the lines that are now complete, with their ends.
     pub fn push(&mut self, piece: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -26,7 +26,7 @@ impl Lines {
         lines
     }
 
-    /// What came after the last line.
+    /// The rest after the last complete line.
     pub fn end(&mut self) -> String {
         self.line()
     }
@@ -37,12 +37,12 @@ impl Lines {
     }
 }
 
-/// Bytes without a byte order mark before them.
+/// Bytes without a leading byte order mark.
 pub fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
-/// Whether nothing but white space and a byte order mark, or a part of one, has come so far.
+/// True if there is only white space and a byte order mark, or part of one.
 pub fn is_blank(bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii();
     BYTE_ORDER_MARK.starts_with(bytes) || unmarked(bytes).trim_ascii().is_empty()
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_is_no_text_harms_itself_alone() {
+    fn an_invalid_byte_spoils_only_itself() {
         let mut lines = Lines::default();
         let got = lines.push(b"data: a\xff\xc3\ndata: \0b\n");
         assert_eq!(got, ["data: a\u{fffd}\u{fffd}\n", "data: \0b\n"]);
     }
 
     #[test]
-    fn a_mark_is_no_beginning() {
+    fn a_byte_order_mark_counts_as_blank() {
         for blank in [&b""[..], b" \n", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n "] {
             assert!(is_blank(blank), "{blank:?}");
         }

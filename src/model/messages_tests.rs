@@ -25,7 +25,7 @@ fn whole(stop_reason: &str, blocks: &[Value]) -> Value {
         "output_tokens": 5}})
 }
 
-/// The events of an answer: what the server counts, its blocks, and why it ended.
+/// The events of an answer: the server's counts, its blocks, and the stop reason.
 fn events(stop_reason: &str, blocks: &[Value]) -> Vec<String> {
     let mut begun = whole("", &[]);
     begun["stop_reason"] = Value::Null;
@@ -95,7 +95,7 @@ async fn ask(answers: Vec<Answer>) -> (Result<Reply, ModelError>, OpenAi, Server
     ask_with(answers, |_| {}, patient()).await
 }
 
-/// What is asked after this reply, whose call was answered.
+/// The next request after this reply, whose call has a result.
 fn next(reply: Reply) -> super::Request {
     let mut next = request();
     let ids: Vec<String> = reply.tool_calls.iter().map(|call| call.id.clone()).collect();
@@ -138,7 +138,7 @@ async fn a_streamed_answer_is_a_reply_whose_thoughts_go_back() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_read_asked_for_or_not() {
+async fn an_answer_in_one_piece_is_read_even_if_a_stream_was_requested() {
     for no_stream in [true, false] {
         let options = BuildOptions { no_stream, ..patient() };
         let body = whole("tool_use", &[thought(), call()]).to_string();
@@ -159,7 +159,7 @@ async fn only_the_last_events_end_an_answer() {
         assert_eq!(reply.unwrap().content, "good");
         assert_eq!(server.got().len(), 2);
     }
-    // Some servers leave the line open after the last word, some leave that out.
+    // Some servers leave the connection open after the last event, some omit that event.
     let whole: Vec<&str> = events.iter().map(String::as_str).collect();
     let unsaid = &whole[..whole.len() - 1];
     for open in [Answer::events(&whole).cut(), Answer::events(unsaid)] {
@@ -172,7 +172,7 @@ async fn only_the_last_events_end_an_answer() {
 }
 
 #[tokio::test]
-async fn errors_are_told_apart() {
+async fn errors_are_classified() {
     let event = |kind: &str| {
         json!({"type": "error", "error": {"type": kind, "message": "it cannot"}}).to_string()
     };
@@ -212,7 +212,7 @@ async fn errors_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_server_that_names_nothing_is_asked_once_for_the_bare_minimum() {
+async fn an_unexplained_refusal_gets_one_minimal_request() {
     let wrong =
         || Answer::events(&[r#"{"type":"error","error":{"type":"invalid_request_error"}}"#]);
     let effort = |config: &mut ModelConfig| config.reasoning_effort = "high".into();
@@ -297,7 +297,7 @@ async fn refused_parameters_are_remembered() {
 }
 
 #[tokio::test]
-async fn thoughts_that_are_not_taken_back_are_left_out_until_the_next_conversation() {
+async fn refused_thoughts_are_left_out_until_the_next_conversation() {
     let bound = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound \
         to a different conversation.";
     let thoughtful = || streamed("tool_use", &[thought(), call()]);
@@ -319,7 +319,7 @@ async fn thoughts_that_are_not_taken_back_are_left_out_until_the_next_conversati
 }
 
 #[tokio::test]
-async fn what_is_configured_goes_with_every_request_and_no_key_is_quoted() {
+async fn configured_headers_are_sent_and_no_key_is_quoted() {
     let proxy_key = "pk-0123456789abcdef";
     let said = format!("you sent {KEY} and {proxy_key}");
     let (reply, _, server) = ask_with(

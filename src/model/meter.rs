@@ -1,5 +1,5 @@
-//! The meter: every try of every model of a run passes it, before it is sent and after. It keeps
-//! the budget, and knows what each commit's work took.
+//! The meter: every try of every model in a run passes it before and after it is sent. It enforces
+//! the budget, and records what the work on each commit used.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,8 +16,8 @@ use crate::event::Usage;
 use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
-/// Whoever is told that a try failed, a parameter is left out, or a budget runs low: one line for
-/// a person.
+/// Callback for messages to the user, one line each: a try failed, a parameter is left out, or the
+/// budget runs low.
 pub type Notice = Rc<dyn Fn(&str)>;
 
 /// See the module.
@@ -31,38 +31,38 @@ pub struct Meter {
 #[derive(Default)]
 struct State {
     ledger: Ledger,
-    /// What was used before this run.
+    /// Usage before this run.
     before: Spent,
-    /// The commit the session stands on.
+    /// The commit the session is based on.
     on: String,
-    /// Since the last [`Meter::take`].
+    /// Usage since the last [`Meter::take`].
     fresh: Vec<(String, Spent)>,
-    /// When the clock was looked at last, while work goes on.
+    /// The last time the clock was read; none while no work is in progress.
     clock: Option<Instant>,
-    /// Milliseconds of work that no request has been charged with yet.
+    /// Milliseconds of work not yet charged to a request.
     millis: u64,
-    /// Models whose requests cost nobody knows how much.
+    /// Models whose requests have an unknown cost.
     costless: BTreeSet<String>,
 }
 
-/// What one try came to.
+/// Usage and cost of one try.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bill {
-    /// Who answered, as the server says.
+    /// The model that answered, as the server reports it.
     pub(super) model: String,
-    /// What the server counted, or a guess; none when there was nothing to pay for.
+    /// Usage that the server counted, or an estimate; none if there was nothing to pay for.
     pub(super) usage: Option<Usage>,
-    /// It is a guess.
+    /// The usage is an estimate.
     pub(super) guessed: bool,
-    /// It was answered, and nobody says what it used.
+    /// The try was answered, and its usage is unknown.
     pub(super) uncounted: bool,
-    /// Dollars, where the server says them.
+    /// The cost in dollars, if the server reports it.
     pub(super) usd: Option<f64>,
-    /// Without a price it costs nothing.
+    /// True if the model costs nothing unless a price is configured.
     pub(super) free: bool,
 }
 
-/// The clock runs as long as this lives.
+/// The clock runs until this is dropped.
 pub struct Working<'a>(&'a Meter);
 
 impl Drop for Working<'_> {
@@ -74,13 +74,13 @@ impl Drop for Working<'_> {
 }
 
 impl Meter {
-    /// A meter for this budget. Until [`Meter::open`] nothing is written down.
+    /// A meter for this budget. Nothing is written to disk before [`Meter::open`].
     pub fn new(budget: Budget, notice: Option<Notice>) -> Self {
         Self { budget: budget.into(), notice, state: RefCell::default() }
     }
 
-    /// Goes on with the ledger of a session that stands on the commit `on`, and of which history
-    /// tells that `recorded` was used. What was asked before there was a session is its own.
+    /// Opens the ledger of a session that is based on the commit `on`; history records that
+    /// `recorded` was used. Requests made before there was a session are added to it.
     ///
     /// # Errors
     /// The ledger cannot be read or written.
@@ -89,13 +89,13 @@ impl Meter {
         let mut opened = Ledger::read(ledger)?;
         opened.raise(recorded);
         state.before = opened.total();
-        // The ledger tells of it.
+        // These requests are in the ledger.
         state.fresh.clear();
         let earlier = std::mem::replace(&mut state.ledger, opened);
         state.ledger.take_over(earlier, on)
     }
 
-    /// Work on top of the commit `on` begins: the clock runs until the answer is dropped.
+    /// Starts work on top of the commit `on`: the clock runs until the return value is dropped.
     pub fn work(&self, on: &str) -> Working<'_> {
         let mut state = self.state.borrow_mut();
         on.clone_into(&mut state.on);
@@ -103,19 +103,19 @@ impl Meter {
         Working(self)
     }
 
-    /// Everything the session has used, as the ledger has it.
+    /// Everything the session has used, according to the ledger.
     pub fn used(&self) -> Spent {
         self.state.borrow().ledger.total()
     }
 
-    /// What of it this run has used.
+    /// The part of it that this run has used.
     pub fn in_this_run(&self) -> Spent {
         let state = self.state.borrow();
         state.ledger.total().since(state.before)
     }
 
-    /// The number of a turn that follows all that were taken for a draft: that of a question about it, which
-    /// is no part of the conversation that wrote it.
+    /// The next unused turn number of a draft, for a question about the draft that is not part of
+    /// the conversation that wrote it.
     pub fn next_turn(&self, stage: Stage, role: Role, iteration: u32) -> u32 {
         let of_draft = |place: &&Place| {
             (place.stage, place.role, place.iteration) == (Some(stage), role, iteration)
@@ -125,25 +125,25 @@ impl Meter {
         places.filter(of_draft).map(|place| place.turn).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// Notes what a model costs that is asked from now on, where the user has said nothing about it.
+    /// Sets the price of a model, unless the user has configured one.
     pub fn costs(&self, model: &str, price: Price) {
         self.budget.borrow_mut().prices.entry(model.to_owned()).or_insert(price);
     }
 
-    /// What was used since the last call, by model.
+    /// Usage since the last call, by model.
     pub fn take(&self) -> Vec<(String, Spent)> {
         std::mem::take(&mut self.state.borrow_mut().fresh)
     }
 
-    /// What the requests took whose place `wanted` accepts, by model; those that were asked again
-    /// after a kill count once.
+    /// Usage of the requests whose place `wanted` accepts, by model; a request that was repeated
+    /// after a kill counts once.
     pub fn of(&self, wanted: impl Fn(&Place) -> bool) -> Vec<(String, Spent)> {
         let state = self.state.borrow();
         let fitting = state.ledger.answered().iter().filter(|answered| wanted(&answered.place));
         fitting.map(|answered| (answered.model.clone(), answered.spent)).collect()
     }
 
-    /// Lets a try be sent, or says which budget forbids it.
+    /// Allows a try, or returns the error of the limit that forbids it.
     pub(super) fn admit(
         &self,
         at: &Position,
@@ -154,7 +154,8 @@ impl Meter {
         let mut state = self.state.borrow_mut();
         state.tick();
         let price = self.budget.borrow().prices.get(model).copied();
-        // Four characters a token is a guess; what the server counted makes it knowledge.
+        // The estimate alone (four characters a token) is not reliable, so the counts of earlier
+        // requests scale it.
         let input = state.ledger.share().map_or(0, |share| (guess.input as f64 * share) as u64);
         let cheapest = price.map_or(0.0, |price| price.input.min(price.cached));
         let next = Spent {
@@ -169,9 +170,9 @@ impl Meter {
         if let Some(refusal) =
             unpriced.or_else(|| budget::refusal(&self.budget.borrow(), &state.used(), &next))
         {
-            // Only for whoever asks later what comes next.
+            // Only recorded so that a later status shows what to do next.
             if let Err(error) = state.ledger.refuse(model, next) {
-                tracing::warn!("a refused request cannot be written down: {error:#}");
+                tracing::warn!("cannot record a refused request: {error:#}");
             }
             return Err(refusal);
         }
@@ -179,18 +180,18 @@ impl Meter {
         let guess = self.charge(model, &bill);
         let place = Place::new(&state.on, at, attempt);
         state.ledger.sent(place, model, guess).map_err(|error| ModelError::Budget {
-            message: format!("what is used cannot be written down: {error:#}"),
-            hint: "make room on the disk, or see who owns that folder".to_owned(),
+            message: format!("cannot record token usage: {error:#}"),
+            hint: "free disk space, or check the owner of that folder".to_owned(),
         })
     }
 
-    /// How long the session may still work, where that is limited.
+    /// How long the session may still work; none if there is no limit.
     pub(super) fn time_left(&self) -> Option<Duration> {
         let limit = Duration::from_secs(self.budget.borrow().wall_s);
         let mut state = self.state.borrow_mut();
         state.tick();
         let runs = !limit.is_zero() && state.clock.is_some();
-        // A little more, so that it is used up when it is over.
+        // One millisecond more, so that the time is used up when it ends.
         let rest = || limit.saturating_sub(Duration::from_millis(state.used().millis));
         runs.then(|| rest() + Duration::from_millis(1))
     }
@@ -198,7 +199,7 @@ impl Meter {
     /// Waits, but not longer than the session may work.
     ///
     /// # Errors
-    /// It may not work so long.
+    /// The session's time limit ends the wait.
     pub(super) async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
         let left = self.time_left().unwrap_or(wait);
         tokio::time::sleep(wait.min(left)).await;
@@ -208,19 +209,19 @@ impl Meter {
         }
     }
 
-    /// Why nothing more may be asked, if the budget is used up.
+    /// The refusal of any further request, if the budget is used up.
     pub(super) fn refusal(&self) -> Option<ModelError> {
         let mut state = self.state.borrow_mut();
         state.tick();
         budget::refusal(&self.budget.borrow(), &state.used(), &Spent::default())
     }
 
-    /// Counts a try that has come to its end. `model` is the configured name.
+    /// Counts a try that has ended. `model` is the configured name.
     pub(super) fn count(&self, model: &str, bill: &Bill) {
         let mut spent = self.charge(model, bill);
         let mut state = self.state.borrow_mut();
         state.tick();
-        // Without the guess at this very request.
+        // Without the estimate for this request.
         let before = state.ledger.settled();
         spent.millis = std::mem::take(&mut state.millis);
         if spent.unpriced > 0 {
@@ -229,8 +230,8 @@ impl Meter {
         let answered = if bill.model.is_empty() { model } else { &bill.model };
         state.fresh.push((answered.to_owned(), spent));
         if let Err(error) = state.ledger.got(answered, spent) {
-            // The next request is not sent before it can be written down.
-            tracing::error!("what is used cannot be written down: {error:#}");
+            // The next request is not sent until its usage can be recorded.
+            tracing::error!("cannot record token usage: {error:#}");
         }
         let after = state.used();
         drop(state);
@@ -268,7 +269,7 @@ impl Meter {
 impl State {
     fn used(&self) -> Spent {
         let mut used = self.ledger.total();
-        // What came before was read from trailers, which anybody may have written.
+        // Saturating: earlier usage was read from trailers, which anybody may have written.
         used.millis = used.millis.saturating_add(self.millis);
         used
     }
@@ -277,7 +278,7 @@ impl State {
         if let Some(clock) = &mut self.clock {
             let now = Instant::now();
             let passed = now.duration_since(*clock).as_millis();
-            // What is left of a millisecond is counted next time.
+            // The rest of a millisecond is counted next time.
             if passed > 0 {
                 *clock = now;
                 let passed = u64::try_from(passed).unwrap_or(u64::MAX);
@@ -287,14 +288,14 @@ impl State {
     }
 }
 
-/// A model that has no tries of its own, counted by the turn: a recording.
+/// A model without tries of its own, counted by the turn: a recording.
 pub struct Metered<M> {
     inner: M,
     meter: Rc<Meter>,
 }
 
 impl<M: Model> Metered<M> {
-    /// Counts what `inner` says; without a configured price it costs nothing.
+    /// Counts the answers of `inner`; without a configured price they cost nothing.
     pub fn new(inner: M, meter: Rc<Meter>) -> Self {
         Self { inner, meter }
     }
@@ -340,7 +341,7 @@ mod tests {
         let budget = Budget { tokens: 200, ..Budget::default() };
         let meter = Meter::new(budget, None);
         let at = request().position;
-        // The guess alone refuses nothing: a server may count much less.
+        // The estimate alone refuses nothing: a server may count much less.
         meter.admit(&at, 1, "m", usage(1000)).unwrap();
         meter.count("m", &bill(100));
         let refused = meter.admit(&at, 1, "m", usage(1000)).unwrap_err();
@@ -362,21 +363,21 @@ mod tests {
         meter.admit(&at, 1, "m", usage(1)).unwrap();
         meter.count("m", &Bill { usd: Some(0.5), ..bill(1000) });
         assert_eq!(meter.used().micros, 502_080);
-        // A failure nobody charged for is a request all the same.
+        // A failed request without a cost is still a request.
         meter.admit(&at, 1, "m", usage(1)).unwrap();
         meter.count("m", &Bill::default());
         assert_eq!((meter.used().micros, meter.used().requests), (502_080, 3));
     }
 
     #[test]
-    fn four_fifths_are_warned_of_when_they_are_passed() {
+    fn eighty_percent_are_warned_of_when_reached() {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let lines = Rc::clone(&heard);
         let notice: Notice = Rc::new(move |line| lines.borrow_mut().push(line.to_owned()));
         let meter = Meter::new(Budget { tokens: 1000, ..Budget::default() }, Some(notice));
         let at = request().position;
         for n in 1..=8 {
-            // The guess is far above what the server counts.
+            // The estimate is far above the server's count.
             meter.admit(&at, 1, "m", usage(5000)).unwrap();
             meter.count("m", &bill(90));
             assert_eq!(heard.borrow().len(), usize::from(n == 8), "{n}");
@@ -391,7 +392,7 @@ mod tests {
         meter.count("m", &bill(1000));
         let refused = meter.admit(&at, 1, "m", usage(1)).unwrap_err().to_string();
         assert!(refused.contains("the price of m is not known"), "{refused}");
-        // What is played back costs nothing.
+        // A replay costs nothing.
         meter.admit(&at, 1, "r", usage(1)).unwrap();
         meter.count("r", &Bill { free: true, ..bill(1000) });
         meter.admit(&at, 1, "r", usage(1)).unwrap();

@@ -1,8 +1,8 @@
-//! Speaking to a language model: one turn at a time, provider differences kept in here.
+//! Talks to a language model, one turn at a time, and hides the differences between providers.
 //!
-//! A model never sees git and never calls a tool itself: it gets [`Request`]s and gives
-//! [`Reply`]s. Retries, rate limits and parameter fall-backs happen below this interface, so a
-//! turn either is complete or is an error whose [`ModelError`] says what kind it is.
+//! A model never sees git and never runs a tool itself: it receives [`Request`]s and returns
+//! [`Reply`]s. Retries, rate limits and parameter fallbacks happen below this interface, so a turn
+//! is either complete or an error whose [`ModelError`] gives its kind.
 
 pub mod agents;
 mod answer;
@@ -67,11 +67,11 @@ pub use dialect::Refusals;
 pub use opaque::{Opaque, Origin};
 pub use stream::made_up_id;
 
-/// Where in the work a request stands: the request headers of contract 6, and the key under
-/// which a replay finds its answer.
+/// The position of a request in the work: sent in the request headers of contract 6, and the key
+/// under which a replay finds the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Session name; empty where the session has none yet.
+    /// Session name; empty if the session has none yet.
     pub session: String,
     /// Stage; none in the first request, which is made before there is a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Position {
     pub turn: u32,
 }
 
-/// What a stage is called where a request may have none.
+/// The name of a stage, for a request that may have none.
 pub(crate) fn stage_name(stage: Option<Stage>) -> &'static str {
     stage.map_or("start", Stage::name)
 }
@@ -96,28 +96,28 @@ pub(crate) fn stage_name(stage: Option<Stage>) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum Message {
-    /// Who the model is and the rules.
+    /// The system prompt.
     System {
         /// Text.
         content: String,
     },
-    /// What it is asked.
+    /// A prompt, or a message that git-cowork adds.
     User {
         /// Text.
         content: String,
     },
-    /// What it said.
+    /// An answer of the model.
     Assistant {
         /// Text, possibly empty beside tool calls.
         content: String,
         /// Tools it wants called, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
-        /// What its server wants back with it.
+        /// Data that the server wants back with this message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Box<Opaque>>,
     },
-    /// What a tool answered.
+    /// The result of a tool call.
     Tool {
         /// Id of the call.
         tool_call_id: String,
@@ -129,11 +129,11 @@ pub enum Message {
 /// A tool call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The server's id; made up by us where the server gave none.
+    /// The server's id; made up if the server sent none.
     pub id: String,
     /// Tool name, as written by the model.
     pub name: String,
-    /// The arguments exactly as written: JSON if all is well.
+    /// The arguments exactly as written; valid JSON if the model made no mistake.
     pub arguments: String,
 }
 
@@ -148,10 +148,10 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// One turn's question.
+/// The request for one turn.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where it stands.
+    /// Position in the work.
     pub position: Position,
     /// The conversation so far.
     pub messages: Vec<Message>,
@@ -159,11 +159,12 @@ pub struct Request {
     pub tools: Vec<ToolSpec>,
     /// Sampling temperature.
     pub temperature: f64,
-    /// Where an agent program works on files; none where it only answers.
+    /// The folder in which an agent program works on files; none if it only answers.
     pub workplace: Option<Workplace>,
 }
 
-/// One turn's answer, complete: the server gave a finish reason or ended its stream properly.
+/// The answer to one turn. It is complete: the server sent a finish reason or ended its stream
+/// properly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// Text.
@@ -172,13 +173,13 @@ pub struct Reply {
     /// Tool calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What the server wants back with it.
+    /// Data that the server wants back with this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Box<Opaque>>,
     /// The server's finish reason (`stop`, `tool_calls`, `length`, …).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// What was counted, failed tries of the same turn included.
+    /// Token usage, including failed tries of the same turn.
     #[serde(default)]
     pub usage: Usage,
     /// Requests this turn took, retries included; 0 in a replay.
@@ -190,57 +191,57 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Whether the server cut it because it was too long.
+    /// True if the server cut the answer because it was too long.
     pub fn is_cut(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Network, 429, 5xx, a cut stream, silence: still so after all retries.
+    /// Network error, 429, 5xx, an interrupted stream or silence, still there after all retries.
     #[error("{}", unavailable(.message, *.tries))]
     Unavailable {
         /// The last failure.
         message: String,
-        /// How often it was tried.
+        /// Number of tries.
         tries: u32,
     },
-    /// The answer was still coming after `answer_s`, also when it was asked for once more.
+    /// The answer was not complete after `answer_s`, also on the second try.
     #[error(
         "the model server did not finish its answer in {seconds:.0} s (answer_s; tried {tries} times)"
     )]
     Endless {
-        /// What an answer may take.
+        /// Time limit of an answer.
         seconds: f64,
-        /// How often it was tried.
+        /// Number of tries.
         tries: u32,
     },
-    /// Refused for good: key, permission, quota, unknown model, a request it will not take.
+    /// Refused for good: key, permission, quota, unknown model, a request it does not accept.
     #[error("the model server refused the request: {message}")]
     Refused {
-        /// HTTP status, where there was one.
+        /// HTTP status, if there was one.
         status: Option<u16>,
-        /// What the server said.
+        /// The server's error message.
         message: String,
     },
-    /// The model will not answer this, or a filter keeps its answer back.
+    /// The model declines to answer, or a filter withholds its answer.
     #[error("{message}")]
     Declined {
-        /// Who declined, and the words.
+        /// Who declined, and the text.
         message: String,
     },
     /// The conversation does not fit into the model's window.
     #[error("the conversation is too long for the model: {message}")]
     TooLong {
-        /// What the server said.
+        /// The server's error message.
         message: String,
     },
     /// The session's budget forbids another request.
     #[error("{message}")]
     Budget {
-        /// Which one, and what was used.
+        /// The limit, and the amount used.
         message: String,
         /// How to raise it.
         hint: String,
@@ -248,7 +249,7 @@ pub enum ModelError {
     /// An agent program gave no answer.
     #[error("{message}")]
     Agent {
-        /// Which one, how it ended, what it said last.
+        /// The program, how it ended and its last output.
         message: String,
         /// What to do about it.
         hint: String,
@@ -256,12 +257,12 @@ pub enum ModelError {
     /// A replay has no answer for this position.
     #[error("{message}")]
     Replay {
-        /// Which position, and what the recording has instead.
+        /// The position, and what the recording contains instead.
         message: String,
     },
 }
 
-/// What became of the last of `tries`: a server that says that it cannot has answered.
+/// Describes the last of `tries`. A server that returned an error status did answer.
 fn unavailable(message: &str, tries: u32) -> String {
     let how = match answered(message) {
         Some(_) => format!("the model server answered {message}"),
@@ -273,14 +274,14 @@ fn unavailable(message: &str, tries: u32) -> String {
     if tries > 1 { format!("{how} (tried {tries} times)") } else { how }
 }
 
-/// The HTTP status a failed try was answered with, where it was answered.
+/// The HTTP status of a failed try, if the server answered.
 fn answered(message: &str) -> Option<u16> {
     let status = message.strip_prefix("HTTP ")?;
     status.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 impl ModelError {
-    /// The HTTP status behind it, where there was one.
+    /// The HTTP status of this error, if there was one.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Unavailable { message, .. } => answered(message),
@@ -289,7 +290,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the conversation as it is would be refused again.
+    /// True if the same conversation would be refused again.
     pub fn is_about_the_conversation(&self) -> bool {
         matches!(
             self,
@@ -303,25 +304,26 @@ impl ModelError {
 /// A boxed future, so that models can be chosen at run time.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// An answer to come.
+/// A pending answer.
 pub type Turn<'a> = BoxFuture<'a, Result<Reply, ModelError>>;
 
-/// Whoever is told an answer's text as it streams in.
+/// Callback that receives an answer's text as it streams in.
 pub type OnText<'a> = &'a dyn Fn(&str);
 
-/// Somebody who answers [`Request`]s.
+/// Anything that answers [`Request`]s.
 pub trait Model {
-    /// The configured name, for trailers.
+    /// The configured name, used in commit trailers.
     fn name(&self) -> &str;
 
-    /// Asks for one turn. `on_text` gets the answer's text as it streams in; on a retry the text
-    /// starts again. Dropping the future hangs up.
+    /// Requests one turn. `on_text` receives the answer's text as it streams in; on a retry the
+    /// text starts again. Dropping the future closes the connection.
     fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a>;
 
-    /// Finds out, before anything is created, whether the model can be reached.
+    /// Checks whether the model can be reached, before anything is created.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>>;
 
-    /// What an agent program needs to work on files by itself; none for a model that calls our tools.
+    /// What an agent program needs to work on files by itself; none for a model that calls
+    /// git-cowork's tools.
     fn agent(&self) -> Option<AgentNeeds> {
         None
     }
@@ -345,11 +347,11 @@ impl Model for Box<dyn Model> {
     }
 }
 
-/// Makes ring the process's TLS provider, once; whoever opens connections calls it first.
+/// Installs ring as the process's TLS provider, once. Call it before opening a connection.
 pub fn init_tls() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // An error means that somebody installed one already, which is as good.
+        // An error means that a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
 }

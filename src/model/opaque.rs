@@ -1,8 +1,8 @@
-//! What a server wants back and nobody else can read: signatures, encrypted thoughts, output items.
+//! Data that only the server can read and wants back: signatures, encrypted thoughts, output items.
 //!
-//! It is kept with the answer it came with, in the conversation, its transcript and a recording,
-//! byte for byte, and is sent to nobody but the model that said it: another one refuses it, or
-//! worse, believes it.
+//! It is stored with its answer in the conversation, the transcript and the recording, byte for
+//! byte, and is sent only to the model that it came from: another model refuses it, or worse,
+//! trusts it.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use serde_json::{Map, Value};
 
 use crate::secret::Secrets;
 
-/// Who said something.
+/// The server and model of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The server's base URL, without user and password.
     pub base_url: String,
-    /// The model, as it was asked for.
+    /// The model's name as used in the request.
     pub model: String,
 }
 
 impl Origin {
-    /// The model called `model` at a base URL.
+    /// The model called `model` at this base URL.
     pub fn new(base_url: &str, model: &str) -> Self {
         let mut base_url = base_url.to_owned();
         if let Ok(mut url) = reqwest::Url::parse(&base_url)
             && !(url.username().is_empty() && url.password().is_none())
         {
-            // Both fail only for URLs that cannot hold one.
+            // Both fail only for URLs that cannot contain one.
             let _ = (url.set_password(None), url.set_username(""));
             base_url = url.into();
         }
@@ -38,7 +38,7 @@ impl Origin {
 /// The opaque part of one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// Who said it: it goes back there and nowhere else.
+    /// The model it came from: it is sent to no other.
     pub origin: Origin,
     /// Fields of the assistant message besides text and calls (chat).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -52,12 +52,12 @@ pub struct Opaque {
 }
 
 impl Opaque {
-    /// Whether there is nothing to keep.
+    /// True if there is nothing to store.
     pub fn is_empty(&self) -> bool {
         self.message.is_empty() && self.calls.is_empty() && self.items.is_empty()
     }
 
-    /// Bytes it takes in a request besides the text and the calls of its message.
+    /// Size of the data in a request in bytes, without the text and the calls of its message.
     pub fn size(&self) -> usize {
         let said = |item: &&Value| {
             let kind = item.get("type").and_then(Value::as_str);
@@ -68,7 +68,7 @@ impl Opaque {
         items.chain(fields).sum()
     }
 
-    /// Follows a call that was given another id.
+    /// Updates the id of a renamed call.
     pub fn rename_call(&mut self, from: &str, to: &str) {
         if let Some(fields) = self.calls.remove(from) {
             self.calls.insert(to.to_owned(), fields);
@@ -82,7 +82,7 @@ impl Opaque {
         }
     }
 
-    /// Takes the user's keys out of it, as they are taken out of what it belongs to.
+    /// Removes the user's keys, as from the message that it belongs to.
     pub fn withhold(&mut self, secrets: &Secrets) {
         let fields = self.calls.values_mut().chain([&mut self.message]).flat_map(Map::values_mut);
         fields.chain(&mut self.items).for_each(|value| withhold(value, secrets));
@@ -91,7 +91,7 @@ impl Opaque {
 
 fn withhold(value: &mut Value, secrets: &Secrets) {
     match value {
-        // Arguments of calls are JSON in a text.
+        // The arguments of calls are JSON inside a string.
         Value::String(text) => *text = secrets.withheld_in_json(text),
         Value::Array(values) => values.iter_mut().for_each(|value| withhold(value, secrets)),
         Value::Object(fields) => fields.values_mut().for_each(|value| withhold(value, secrets)),
@@ -99,7 +99,7 @@ fn withhold(value: &mut Value, secrets: &Secrets) {
     }
 }
 
-/// Bytes of a value as JSON, near enough.
+/// Approximate size of a value as JSON, in bytes.
 pub(super) fn length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_plain_message_says_already_is_not_counted_twice() {
+    fn items_that_repeat_the_message_are_not_counted_twice() {
         let opaque = Opaque {
             items: vec![
                 json!({"type": "message", "content": [{"text": "x".repeat(1000)}]}),

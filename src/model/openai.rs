@@ -1,5 +1,5 @@
-//! A model behind an OpenAI-compatible server: one turn is one answered request, whatever number
-//! of tries it takes. The only place where tries are repeated.
+//! A model behind an OpenAI-compatible server: one turn is one answered request, after any number
+//! of tries. This is the only place that repeats tries.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -37,42 +37,42 @@ use crate::activity::Watch;
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
-/// How to ask, besides what the configuration says.
+/// Options besides the configuration.
 #[derive(Clone, Default)]
 pub struct BuildOptions {
     /// Do not stream.
     pub no_stream: bool,
     /// Waiting times between tries.
     pub retry: RetryPolicy,
-    /// Instead of those the configured `timeout_s` and `answer_s` mean.
+    /// Replace those of the configured `timeout_s` and `answer_s`.
     pub timeouts: Option<Timeouts>,
-    /// Told about retries.
+    /// Receives messages about retries.
     pub notice: Option<Notice>,
-    /// Told what is waited for, where nothing went wrong.
+    /// Receives messages about waiting without an error.
     pub waiting: Option<Notice>,
-    /// Told how an answer grows.
+    /// Receives the progress of an answer.
     pub watch: Option<Watch>,
-    /// Asked before each try, and told what it took.
+    /// Checks each try against the budget, and counts it.
     pub meter: Rc<Meter>,
-    /// The variable that names the proxy which requests go through, if any.
+    /// The variable with the proxy for requests, if any.
     pub proxy: Option<String>,
     /// The user's environment, for agent programs.
     pub env: BTreeMap<String, String>,
-    /// An agent program may use what nobody counts.
+    /// An agent program may be used if its usage is unknown.
     pub uncounted: bool,
-    /// Who confines an agent program that only answers; nobody does without.
+    /// Confines an agent program that only answers; without it, the program is not confined.
     pub confines: Option<Rc<dyn Confines>>,
-    /// The servers that an agent program may reach besides those it is known to need.
+    /// The servers that an agent program may reach, besides its own.
     pub reach: Reach,
 }
 
-/// A model behind a server. What the server refuses is remembered as long as this lives, and the
-/// rate limit is this one's own: roles that share a model share the value.
+/// A model behind a server. It remembers what the server has refused, and has its own rate limit:
+/// roles that share a model share this value.
 pub struct OpenAi {
     pub(super) config: ModelConfig,
     http: reqwest::Client,
     pub(super) endpoint: Arc<Endpoint>,
-    /// Never to be seen in what a server says.
+    /// Keys to remove from a server's messages.
     pub(super) keys: Vec<String>,
     pub(super) retry: RetryPolicy,
     timeouts: Timeouts,
@@ -84,13 +84,14 @@ pub struct OpenAi {
     pub(super) refused: Cell<Refusals>,
     choice: Choice,
     chosen: OnceCell<String>,
-    /// Its last answer began with a thought whose opening tag is in the server's template.
+    /// The model's last answer started with a thought whose opening tag is in the server's
+    /// template.
     template_thinks: Cell<bool>,
     pub(super) proxy: Option<String>,
 }
 
 impl OpenAi {
-    /// Opens no connection yet. Fails on a base URL or key that cannot be sent.
+    /// Opens no connection. Fails on a base URL or key that cannot be sent.
     pub fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
         let refuse = |message: String| ModelError::Refused { status: None, message };
         let mut config = config.clone();
@@ -100,8 +101,9 @@ impl OpenAi {
             return Err(refuse("the base URL is not an http(s) address".into()));
         }
         let choice = Choice::of(&config);
-        let endpoint = Endpoint::of(&config, choice.dialect())
-            .map_err(|_| refuse("the API key holds characters a header cannot".into()))?;
+        let endpoint = Endpoint::of(&config, choice.dialect()).map_err(|_| {
+            refuse("the API key has characters that are not allowed in a header".into())
+        })?;
         let timeouts = options
             .timeouts
             .unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s, config.answer_s));
@@ -127,7 +129,7 @@ impl OpenAi {
         })
     }
 
-    /// What the server has refused so far (and streaming, where it is switched off).
+    /// What the server has refused so far (including streaming, if it is switched off).
     pub fn refusals(&self) -> Refusals {
         self.refused.get()
     }
@@ -181,7 +183,7 @@ impl OpenAi {
         }
     }
 
-    /// One try. What came before a failure stays in `assembly`, because it was paid for.
+    /// One try. Output before a failure stays in `assembly`, because it was paid for.
     async fn attempt(
         &self,
         request: &Request,
@@ -221,14 +223,14 @@ impl OpenAi {
             pulse: Arc::clone(&pulse),
             stream: !refused.stream,
         };
-        // The names of organisation and project would else be taken from the environment.
+        // Otherwise organisation and project would be taken from the environment.
         let config = OpenAIConfig::new()
             .with_api_base(self.endpoint.base_url())
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        // Any address takes any body: what is asked, and read, is the dialect's own.
+        // Any path takes any body: the request and the answer are in the chosen dialect.
         let asked = client.chat().headers(headers(&request.position)).path(dialect.path());
         let asked = asked.map_err(|error| Failure::transient(error.to_string()))?;
         if refused.stream {
@@ -250,7 +252,7 @@ impl OpenAi {
             let limit = self.limit(assembly);
             let event = heard(events.next(), &pulse, limit);
             let event = match assembly.finish_reason {
-                // Comments that keep the line open are no words.
+                // Keep-alive comments do not extend the wait.
                 Some(_) => {
                     let left = *finished.get_or_insert_with(Instant::now) + limit - Instant::now();
                     within(Some(left), event).await.unwrap_or(Err(Failure::Endless))
@@ -259,7 +261,7 @@ impl OpenAi {
             };
             let event = match event {
                 Ok(event) => event,
-                // Some servers leave the line open after the last word.
+                // Some servers leave the connection open after the end of the answer.
                 Err(_) if assembly.finish_reason.is_some() => return Ok(()),
                 Err(silent) => return Err(silent),
             };
@@ -278,7 +280,7 @@ impl OpenAi {
         }
     }
 
-    /// The silence borne now: long before the first token, short after the last.
+    /// The silence allowed now: long before the first token, short after the last.
     fn limit(&self, assembly: &Assembly) -> Duration {
         match assembly {
             a if a.finish_reason.is_some() => self.timeouts.silence.min(Duration::from_secs(5)),
@@ -288,8 +290,8 @@ impl OpenAi {
         }
     }
 
-    /// What a try came to: counted by the server, else guessed; a failure before the first token
-    /// is not paid for, as far as anybody knows.
+    /// Usage of a try: counted by the server, else estimated. A failure before the first token is
+    /// assumed to cost nothing.
     fn bill(&self, request: &Request, assembly: &Assembly, complete: bool) -> Bill {
         let counted = assembly.usage;
         let paid = complete || assembly.started() || counted.is_some();
@@ -303,15 +305,15 @@ impl OpenAi {
         }
     }
 
-    /// Who answered, as the server or else the configuration calls it. It ends up in commits, and
-    /// servers say what they like.
+    /// Name of the model that answered, from the server or else from the configuration. It ends up
+    /// in commits, so the server's text is checked.
     fn answered(&self, assembly: &Assembly) -> String {
         let said = assembly.model.as_deref().map(|name| self.clean(name));
         said.filter(|name| !name.is_empty() && name.len() < 200)
             .unwrap_or_else(|| self.name().to_owned())
     }
 
-    /// Who is asked, and wants back what is its own.
+    /// The model requested, whose answers contain data only for itself.
     fn origin(&self) -> Origin {
         Origin::new(&self.config.base_url, self.name())
     }
@@ -333,10 +335,10 @@ impl OpenAi {
         reply
     }
 
-    /// The models that the server lists; none where it has no list.
+    /// The models that the server lists; empty if it has no list.
     ///
     /// # Errors
-    /// It cannot be reached, or refuses to tell.
+    /// The server cannot be reached, or refuses the key.
     pub async fn offered(&self) -> Result<Vec<Offered>, ModelError> {
         let mut tries = Tries::default();
         loop {
@@ -347,7 +349,7 @@ impl OpenAi {
         }
     }
 
-    /// Asks for the list of models: whether the server is there, and which model to take where
+    /// Requests the list of models: this checks that the server is running, and chooses a model if
     /// none is configured.
     async fn look(&self) -> Result<(), ModelError> {
         let models = self.offered().await?;
@@ -388,7 +390,7 @@ impl Model for OpenAi {
     }
 }
 
-/// Where the request stands, so that a gateway can attribute its cost.
+/// Headers with the position of the request, so that a gateway can attribute its cost.
 fn headers(position: &Position) -> HeaderMap {
     let pairs = [
         ("cowork-session", position.session.clone()),

@@ -1,13 +1,14 @@
-//! Joins the pieces of fields that nobody here reads: what a server streams comes back to it whole.
+//! Joins the pieces of fields that git-cowork does not read, so that they are sent back to the
+//! server complete.
 
 use serde_json::{Map, Value};
 
-/// Texts that are appended, even to the very same text.
+/// Text fields that are always appended, even if the piece equals the text so far.
 const FLOWING: [&str; 4] = ["text", "summary", "data", "thinking"];
-/// Texts that name something; the last word counts.
+/// Text fields that are names; the last value replaces earlier ones.
 const NAMES: [&str; 5] = ["id", "type", "format", "name", "role"];
 
-/// Adds the fields of a piece to those that came before.
+/// Adds the fields of a piece to the earlier ones.
 pub fn join(whole: &mut Map<String, Value>, piece: Map<String, Value>) {
     for (key, new) in piece {
         match whole.get_mut(&key) {
@@ -38,13 +39,13 @@ fn join_text(key: &str, old: &mut String, new: &str) {
             new.clone_into(old);
         }
     } else if flows || old != new {
-        // A signature or the like that is repeated is still one.
+        // Other text that is repeated, such as a signature, is not doubled.
         old.push_str(new);
     }
 }
 
-/// Adds an item to a list: to the one of its type and index; without an index to the last one, if
-/// it is of its type and has not come to its end.
+/// Adds an item to a list: it continues the item with the same type and index, or without an index
+/// the last item, if that has the same type and is not complete.
 pub fn join_item(list: &mut Vec<Value>, item: Value) {
     let open = match item.get("index").filter(|index| !index.is_null()) {
         Some(index) => list.iter_mut().rev().find(|old| {

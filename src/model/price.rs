@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::config::Price;
 use crate::event::Usage;
 
-/// Cost in US dollars, cached prompt tokens at their own price; none where the model's price is
-/// not known.
+/// Cost in US dollars, with cached prompt tokens at their own price; none if the model has no
+/// price.
 pub fn cost(usage: Usage, model: &str, prices: &BTreeMap<String, Price>) -> Option<f64> {
     let price = prices.get(model)?;
     let cached = usage.cached.min(usage.input);

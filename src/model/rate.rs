@@ -1,4 +1,4 @@
-//! The rate limit: requests go evenly, and a few of them at once.
+//! The rate limit: requests are spread evenly, with a few at once at the start.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::ModelError;
 use super::meter::{Meter, Notice};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// The part of a minute's requests that may come at once. A whole minute's would let twice the limit
-/// through in the first minute, which servers that count by the minute answer with 429.
+/// The fraction of a minute's requests that may be sent at once. A whole minute's requests would
+/// allow twice the limit in the first minute, and servers that count by the minute return 429.
 const AT_ONCE: u32 = 6;
-/// Shorter waits are not worth a line.
+/// Shorter waits are not reported.
 const WORTH_TELLING: Duration = Duration::from_secs(1);
 
-/// A bucket of tokens that starts full: a sixth of the limit, and 30 a minute bring one back every
-/// 2 s.
+/// A token bucket that starts full with a sixth of the limit; at 30 requests a minute, one token is
+/// added every 2 s.
 #[derive(Debug)]
 pub struct Rate {
     /// Requests in a minute.
@@ -31,10 +31,10 @@ impl Rate {
         Self { per_minute: per_minute.filter(|n| *n > 0), full: Cell::default() }
     }
 
-    /// Takes a token, waiting for one if need be; says so to `waiting`.
+    /// Takes a token, if necessary after a wait that is reported to `waiting`.
     ///
     /// # Errors
-    /// The session may not work so long.
+    /// The session's time limit ends the wait.
     pub async fn acquire(&self, meter: &Meter, waiting: Option<&Notice>) -> Result<(), ModelError> {
         while let Some(wait) = self.take(Instant::now()) {
             if wait >= WORTH_TELLING {
@@ -51,13 +51,13 @@ impl Rate {
         Ok(())
     }
 
-    /// Takes a token, or says how long there will be none.
+    /// Takes a token, or returns the time until there is one.
     fn take(&self, now: Instant) -> Option<Duration> {
         let per_minute = self.per_minute?;
         let interval = MINUTE / per_minute;
         let size = (per_minute / AT_ONCE).max(1);
         let full = self.full.get().map_or(now, |at| at.max(now));
-        // Tokens are missing for as long as it takes to fill it up.
+        // The time to fill the bucket gives the number of missing tokens.
         let wait = (full - now).saturating_sub(interval * (size - 1));
         if wait.is_zero() {
             self.full.set(Some(full + interval));
@@ -71,7 +71,8 @@ impl Rate {
 mod tests {
     use super::*;
 
-    /// When each of so many requests is let through, asked for as early as may be, in seconds.
+    /// The times in seconds at which each of `count` requests is allowed, if sent as early as
+    /// possible.
     fn times(rate: &Rate, count: usize) -> Vec<u64> {
         let start = Instant::now();
         let mut now = start;
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_comes_back_up_to_the_few() {
+    fn unused_tokens_return_up_to_the_bucket_size() {
         let rate = Rate::new(Some(12));
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);

@@ -1,4 +1,4 @@
-//! Writing down what a model says, for a replay.
+//! Records a model's answers for a replay.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -25,8 +25,8 @@ struct Open {
 }
 
 impl Recorder {
-    /// Begins a recording, in place of what the file held. `model` is for readers of the file;
-    /// `secrets` never get into it.
+    /// Starts a recording and replaces the file's content. `model` is for readers of the file;
+    /// `secrets` are removed from everything recorded.
     pub fn create(path: &Path, model: &str, secrets: Secrets) -> anyhow::Result<Self> {
         let unwritable = |error: std::io::Error| {
             Error::model(format!("cannot write the recording {}: {error}", path.display()))
@@ -37,7 +37,7 @@ impl Recorder {
         Ok(Self(Rc::new(Open { path: path.to_owned(), file: RefCell::new(file), secrets })))
     }
 
-    /// Appends one turn, in one write: what is there after a crash is whole lines.
+    /// Appends one turn in one write, so that a crash leaves only complete lines.
     fn append(&self, request: &Request, reply: &Reply) -> std::io::Result<()> {
         let mut reply = reply.clone();
         reply.content = self.0.secrets.withheld(&reply.content).into_owned();
@@ -61,7 +61,7 @@ pub struct Recording<M> {
 }
 
 impl<M: Model> Recording<M> {
-    /// Records what `inner` says.
+    /// Records the answers of `inner`.
     pub fn new(inner: M, recorder: Recorder) -> Self {
         Self { inner, recorder }
     }
@@ -102,7 +102,7 @@ mod tests {
     use crate::model::testserver::request;
 
     #[tokio::test]
-    async fn what_is_recorded_is_replayed() {
+    async fn recorded_answers_are_replayed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.jsonl");
         std::fs::write(&path, "old\n".repeat(99)).unwrap();

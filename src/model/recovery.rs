@@ -1,4 +1,4 @@
-//! What is done about a failed try: wait, ask for less, or give up and say why.
+//! Handles a failed try: wait, send less, or give up with an error.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use super::failure::Failure;
 use super::openai::OpenAi;
 use super::retry;
 
-/// How often an answer without an end is asked for once more.
+/// How often a request is repeated because its answer did not end.
 const ENDLESS_RETRIES: u32 = 1;
 
-/// What the tries of one turn have come to.
+/// The failures of one turn so far.
 #[derive(Default)]
 pub(super) struct Tries {
     failures: u32,
     endless: u32,
-    /// What was refused without a reason, and what had been left out of it.
+    /// A refusal without a reason, and the refusals before it.
     unexplained: Option<(ModelError, Refusals)>,
-    /// The limit of the answer now asked for, and whether it is the session's budget that sets it.
+    /// The time limit of the current answer; true if the session's budget sets it.
     pub(super) limit: (Option<Duration>, bool),
-    /// The server means another API than the one that is configured.
+    /// The server wants another API than the configured one.
     pub(super) elsewhere: bool,
 }
 
 impl OpenAi {
-    /// What is to be done about a failed try: nothing more means to ask again.
+    /// Handles a failed try; `Ok` means to try again.
     pub(super) async fn recover(
         &self,
         failure: Failure,
@@ -39,7 +39,7 @@ impl OpenAi {
             }
             Failure::Missing { name, refusals } => {
                 self.refused.set(refusals);
-                self.tell(&format!("the model server misses {name}: asking with a stand-in"));
+                self.tell(&format!("the model server misses {name}: sending a placeholder"));
                 return Ok(());
             }
             Failure::Transient { message, retry_after, busy } => {
@@ -51,7 +51,7 @@ impl OpenAi {
                 let before = self.refused.get();
                 if tries.unexplained.is_none() && !before.bare && !tries.elsewhere {
                     self.tell(&format!(
-                        "{message}; it names no parameter: asking once with the bare minimum"
+                        "{message}; it names no parameter: trying once with a minimal request"
                     ));
                     self.refused.set(before.bare_minimum());
                     let error = ModelError::Refused { status: Some(status), message };
@@ -68,7 +68,7 @@ impl OpenAi {
             Failure::Declined { message } => ModelError::Declined { message: self.clean(&message) },
             Failure::TooLong { message } => ModelError::TooLong { message: self.clean(&message) },
         };
-        // What was left out did not help: the first refusal is the one that says something.
+        // The minimal request did not help: report the first refusal, and restore the parameters.
         if let Some((first, before)) = tries.unexplained.take() {
             self.refused.set(before);
             if matches!(gave_up, ModelError::Refused { .. }) {
@@ -79,8 +79,8 @@ impl OpenAi {
     }
 
     fn leave_out(&self, name: &str, refusals: Refusals) {
-        let line = format!("the model server refuses {name}: asking without");
-        // A model that does not think has no thoughts to give: nothing is lost.
+        let line = format!("the model server refuses {name}: sending requests without it");
+        // A model that does not think has no encrypted thoughts, so this needs no warning.
         match refusals.include == self.refused.get().include {
             true => self.tell(&line),
             false => tracing::info!("{line}"),
@@ -105,7 +105,7 @@ impl OpenAi {
         }
         if let Some(proxy) = self.proxy.as_ref().filter(|_| message.contains("no connection")) {
             message.push_str(&format!(
-                " (asked through the proxy of {proxy}; NO_PROXY excepts hosts)"
+                " (sent through the proxy in {proxy}; NO_PROXY excludes hosts)"
             ));
         }
         let retries = retry::tries_again(self.config.max_retries, busy, asked);
@@ -114,7 +114,7 @@ impl OpenAi {
             return Err(ModelError::Unavailable { message, tries: failures });
         }
         let wait = retry::delay(failures, asked, fastrand::f64());
-        let whose = if asked == Some(wait) { ", as it asks" } else { "" };
+        let whose = if asked == Some(wait) { ", as requested" } else { "" };
         let shown = retry::shown(wait);
         self.tell(&format!("{message}; trying again in {shown}{whose} ({failures} of {retries})"));
         self.meter.pause(self.retry.sleep(wait)).await
@@ -128,21 +128,23 @@ impl OpenAi {
         tries.endless += 1;
         let seconds = limit.unwrap_or_default().as_secs_f64();
         if tries.endless > ENDLESS_RETRIES {
-            tracing::error!("no end of the answer after {seconds:.0} s, again");
+            tracing::error!("the answer is not complete after {seconds:.0} s, again");
             return Err(ModelError::Endless { seconds, tries: tries.endless });
         }
         self.tell(&format!(
-            "the answer has no end after {seconds:.0} s (answer_s): asking once more"
+            "the answer is not complete after {seconds:.0} s (answer_s): trying once more"
         ));
         Ok(())
     }
 
-    /// A refusal with what the configuration may have to do with it.
+    /// Adds what in the configuration may have caused a refusal.
     fn explained(&self, mut message: String, status: Option<u16>, tries: &Tries) -> String {
         let about_model = message.to_lowercase().contains("model");
         let is_named = message.contains(RIGHT_URL);
         message.push_str(match status {
-            _ if tries.elsewhere => " (which API is asked: git config cowork.llm.api auto)",
+            _ if tries.elsewhere => {
+                " (to choose the API automatically: git config cowork.llm.api auto)"
+            }
             Some(401 | 403) if self.keys.is_empty() => " (no key was sent)",
             Some(404 | 405) if !about_model && !is_named && !self.endpoint.has_version() => {
                 " (the base URL has no /v1 at its end)"

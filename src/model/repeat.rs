@@ -1,22 +1,22 @@
-//! A recording that is asked for what it does not hold, because a person decided something else than when
-//! it was made: it says so, and what it holds of that work comes again.
+//! Replays a recording when the user decides differently from the recorded session: if it has no
+//! answer, it says so and repeats recorded answers of that stage.
 
 use super::replay::{Key, Replay, shown};
 use super::{BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn};
 use crate::stage::Role;
 
-/// A recording that comes again where it has no answer.
+/// A recording that repeats answers if it has none for a position.
 #[derive(Debug)]
 pub struct Repeating(Replay);
 
 impl Repeating {
-    /// One that never runs dry in the stages it holds.
+    /// Wraps a recording so that it always answers in the stages that it contains.
     pub const fn new(replay: Replay) -> Self {
         Self(replay)
     }
 
-    /// What was recorded at a position; else the answer of the newest draft that has one at this turn, with
-    /// a word about it; else that word alone, which ends a draft without changing it.
+    /// The recorded answer for a position; else the answer of the newest draft with one for this
+    /// turn, with a note; else only the note, which ends a draft without changing it.
     fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
         let missing = match self.0.answer(position) {
             Err(missing @ ModelError::Replay { .. }) => missing,
@@ -43,13 +43,14 @@ impl Repeating {
     }
 }
 
-/// What is said where the recording has no answer, and something `comes_again` or nothing does.
+/// The note for a position without a recorded answer; `comes_again` is true if another answer is
+/// repeated.
 const fn word(role: Role, comes_again: bool) -> &'static str {
     match (role, comes_again) {
         (Role::Actor, true) => "(The recording has no answer to that: the same draft comes again.)",
         (Role::Actor, false) => "(The recording has no answer to that: the draft stays as it is.)",
         (_, true) => {
-            "(The recording has no look at this draft: what was said of another one comes again.)"
+            "(The recording has no review of this draft: the review of another one comes again.)"
         }
         (_, false) => "(The recording has no more to say about this draft.)",
     }
@@ -91,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_comes_as_it_was() {
+    fn recorded_answers_are_returned_unchanged() {
         assert_eq!(ask(|_| ()).unwrap().content, "first");
         assert_eq!(ask(|p| p.iteration = 2).unwrap().content, "second");
     }
 
     #[test]
-    fn another_draft_is_the_newest_one_again_and_says_so() {
+    fn an_unrecorded_draft_repeats_the_newest_one_with_a_note() {
         let reply = ask(|p| p.iteration = 7).unwrap();
         assert!(reply.content.starts_with("(The recording has no answer"), "{}", reply.content);
         assert!(reply.content.ends_with("\n\nsecond"), "{}", reply.content);
@@ -111,7 +112,7 @@ mod tests {
     fn another_turn_changes_nothing() {
         let reply = ask(|p| (p.iteration, p.turn) = (3, 2)).unwrap();
         assert!(reply.tool_calls.is_empty() && reply.content.contains("stays as it is"));
-        // A correction of the code is of no task.
+        // A correction of the code belongs to no task.
         let reply = ask(|p| (p.stage, p.iteration) = (Some(Stage::Coding), 2)).unwrap();
         assert!(reply.tool_calls.is_empty() && reply.content.contains("stays as it is"));
     }

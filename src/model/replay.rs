@@ -1,5 +1,5 @@
-//! A model that says again what was recorded, found by where in the work it is asked and not by
-//! what it is asked: a changed prompt does not break a recording. It never invents an answer.
+//! A model that replays recorded answers. They are found by the position of a request, not by its
+//! content, so a changed prompt does not break a recording. It never invents an answer.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +19,7 @@ use crate::stage::{Role, Stage};
 pub struct Header {
     /// Version of the format.
     pub cowork_replay: u32,
-    /// Which model was recorded.
+    /// Name of the recorded model.
     #[serde(default)]
     pub model: String,
 }
@@ -56,10 +56,10 @@ impl From<&Position> for Key {
 /// A recorded turn: every line but the first.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Line {
-    /// Where.
+    /// The position.
     #[serde(flatten)]
     pub at: Key,
-    /// What was said.
+    /// The answer.
     #[serde(deserialize_with = "lenient_reply")]
     pub reply: Reply,
 }
@@ -72,7 +72,7 @@ pub struct Replay {
     answers: HashMap<Key, Answers>,
 }
 
-/// What was said at one position, in order: work that was taken back came there twice.
+/// The answers for one position, in order: a position occurs again after work was rewound.
 #[derive(Debug, Default)]
 struct Answers {
     replies: Vec<Reply>,
@@ -93,7 +93,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// Of kind `Model`, naming the line that is not understood.
+    /// Of kind `Model`, with the number of the invalid line.
     pub fn parse(source: &str, text: &str) -> anyhow::Result<Self> {
         let wrong = |line: usize, why: String| {
             Error::model(format!("recording {source}, line {}: {why}", line + 1))
@@ -109,7 +109,7 @@ impl Replay {
         let mut answers: HashMap<Key, Answers> = HashMap::new();
         for (n, line) in lines {
             let mut line: Line = serde_json::from_str(line).map_err(|e| wrong(n, plain(&e)))?;
-            // Recordings of earlier versions hold thoughts in tags.
+            // Recordings of earlier versions contain thoughts in tags.
             line.reply.content = thinking::spoken(&line.reply.content);
             answers.entry(line.at).or_default().replies.push(line.reply);
         }
@@ -117,14 +117,13 @@ impl Replay {
         Ok(Self { source: source.to_owned(), model, answers })
     }
 
-    /// The answer at a position: each time the next one that was recorded there, at the end the
-    /// last again.
+    /// The answer for a position: each time the next one recorded there; the last one is repeated.
     pub(super) fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
         let reply = self.at(&position.into());
         reply.ok_or_else(|| ModelError::Replay { message: self.missing(position) })
     }
 
-    /// The same for a position by its key; none where nothing was recorded.
+    /// Like [`Self::answer`], for a key; none if nothing was recorded.
     pub(super) fn at(&self, key: &Key) -> Option<Reply> {
         let answers = self.answers.get(key)?;
         let n = answers.next.get();
@@ -133,7 +132,7 @@ impl Replay {
         Some(Reply { model: self.model.clone(), requests: 0, ..reply })
     }
 
-    /// Where something was recorded.
+    /// The positions with recorded answers.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.answers.keys()
     }
@@ -143,7 +142,7 @@ impl Replay {
         let stage = stage_name(position.stage);
         let of_task = task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
         let near = |key: &&Key| key.stage == position.stage && key.role == *role;
-        // For each draft (and task) the last turn it goes to.
+        // For each draft (and task), the last recorded turn.
         let mut drafts: BTreeMap<(Option<&str>, u32), u32> = BTreeMap::new();
         for key in self.answers.keys().filter(near) {
             let last = drafts.entry((key.task.as_deref(), key.iteration)).or_default();
@@ -180,7 +179,7 @@ impl Model for Replay {
     }
 }
 
-/// An answer of a recording, whose text comes at once.
+/// Passes the text of a recorded answer on, all at once.
 pub(super) fn shown(
     answer: Result<Reply, ModelError>,
     on_text: OnText<'_>,
@@ -193,8 +192,8 @@ pub(super) fn shown(
     answer
 }
 
-/// Reads a reply whose arguments may be written as objects, which people write and read more
-/// easily, and whose calls may lack ids.
+/// Reads a reply. Arguments may be written as objects, which people read and write more easily, and
+/// calls may lack ids.
 fn lenient_reply<'de, D: Deserializer<'de>>(input: D) -> Result<Reply, D::Error> {
     let mut value = Value::deserialize(input)?;
     let calls = value.get_mut("tool_calls").and_then(Value::as_array_mut);
@@ -209,7 +208,7 @@ fn lenient_reply<'de, D: Deserializer<'de>>(input: D) -> Result<Reply, D::Error>
     serde_json::from_value(value).map_err(serde::de::Error::custom)
 }
 
-/// What is wrong with a line, without the parser's own count of lines.
+/// The error of a line, without the parser's own line number.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_not_invented() {
+    fn a_missing_answer_is_an_error() {
         let replay = Replay::parse("r", RECORDING).unwrap();
         let error = ask(&replay, |p| p.turn = 9).unwrap_err();
         assert!(

@@ -90,7 +90,7 @@ async fn a_streamed_answer_is_a_reply_that_keeps_its_items() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_read_asked_for_or_not() {
+async fn an_answer_in_one_piece_is_read_even_if_a_stream_was_requested() {
     for no_stream in [true, false] {
         let options = BuildOptions { no_stream, ..patient() };
         let body = whole("completed").to_string();
@@ -114,7 +114,7 @@ async fn only_the_last_event_ends_an_answer() {
         assert_eq!(reply.unwrap().content, "good");
         assert_eq!(server.got().len(), 2);
     }
-    // What came is paid for, and nothing of it goes back.
+    // The partial answer is paid for, and none of it is sent back.
     let cut = end(
         "response.incomplete",
         &json!({"status": "incomplete", "output": [],
@@ -128,7 +128,7 @@ async fn only_the_last_event_ends_an_answer() {
 }
 
 #[tokio::test]
-async fn errors_in_a_stream_are_told_apart() {
+async fn errors_in_a_stream_are_classified() {
     let error = |code: &str| {
         json!({"type": "error", "code": code, "message": "it cannot", "param": null}).to_string()
     };
@@ -181,7 +181,7 @@ async fn refused_parameters_are_remembered() {
 }
 
 #[tokio::test]
-async fn what_the_server_no_longer_knows_is_sent_in_plain_words() {
+async fn items_unknown_to_the_server_are_sent_as_plain_messages() {
     let gone = r#"{"error":{"message":"The encrypted content gAAA could not be verified.","code":"invalid_encrypted_content"}}"#;
     let (reply, model, server) = ask(vec![good(), Answer::json(400, gone), good()]).await;
     let reply = reply.unwrap();
@@ -200,7 +200,7 @@ async fn what_the_server_no_longer_knows_is_sent_in_plain_words() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_responses_is_asked_there_from_then_on() {
+async fn a_server_that_requires_responses_keeps_using_it() {
     let answers = vec![Answer::json(400, REFUSED), good(), good()];
     let (reply, model, server) = ask_with(answers, Api::Auto, patient()).await;
     assert_eq!(reply.unwrap().content, "good");
@@ -209,7 +209,7 @@ async fn a_server_that_wants_responses_is_asked_there_from_then_on() {
 }
 
 #[tokio::test]
-async fn where_only_chat_is_to_be_had_reasoning_is_given_up_and_that_is_said() {
+async fn reasoning_is_switched_off_with_a_notice_if_only_chat_works() {
     let chat = || Answer::events(&[STOP, "[DONE]"]);
     let refused = || Answer::json(400, REFUSED);
     for (api, answers, want) in [
@@ -238,7 +238,7 @@ async fn where_only_chat_is_to_be_had_reasoning_is_given_up_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_no_responses_and_must_is_an_error() {
+async fn a_configured_responses_api_that_does_not_exist_is_an_error() {
     let (reply, _, server) = ask(vec![Answer::json(404, NOT_FOUND)]).await;
     assert!(matches!(reply, Err(ModelError::Refused { status: Some(404), .. })));
     assert_eq!(paths(&server), ["/responses"]);

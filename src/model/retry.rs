@@ -1,19 +1,19 @@
-//! How long to wait before the next try. The only owner of retries: the HTTP layers below have
+//! How long to wait before the next try. All retries are decided here: the HTTP layers below have
 //! none.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest wait of our own.
+/// The longest wait chosen by git-cowork.
 const OWN: Duration = Duration::from_secs(60);
-/// The longest wait a server may ask for; one that asks for more is not waited for.
+/// The longest wait that a server may request; if it requests more, git-cowork gives up.
 pub const LONGEST: Duration = Duration::from_secs(600);
-/// How long a server that is busy is waited for in all, at least.
+/// The minimum total time to wait for a busy server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waiting times between tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How long a second lasts: all waits are told in seconds, and shorter in tests.
+    /// The length of a second: waits are in seconds, and tests shorten them.
     pub second: Duration,
 }
 
@@ -24,15 +24,15 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to sleep for a wait.
+    /// The actual time to sleep for a wait.
     pub fn sleep(&self, wait: Duration) -> Duration {
         wait.mul_f64(self.second.as_secs_f64())
     }
 }
 
-/// The wait before retry number `retry` (from 1): doubling, up to a quarter more by chance so that
-/// several runs do not come back together, and no less than the server asked for. `chance` is from
-/// 0 to 1.
+/// The wait before retry number `retry` (from 1): it doubles each time, plus up to a quarter at
+/// random so that several runs do not retry together, and is at least what the server requested.
+/// `chance` is from 0 to 1.
 pub fn delay(retry: u32, asked: Option<Duration>, chance: f64) -> Duration {
     let doubled = own(retry);
     let jittered = doubled + doubled.mul_f64(chance.clamp(0.0, 1.0) / 4.0);
@@ -44,8 +44,8 @@ fn own(retry: u32) -> Duration {
     Duration::from_secs(seconds).min(OWN)
 }
 
-/// How often to try again where `configured` is the usual number: a server that is busy is waited
-/// for a minute at least, unless nothing is to be tried again.
+/// The number of retries, `configured` by default: a busy server gets at least a minute, unless
+/// retries are switched off.
 pub fn tries_again(configured: u32, busy: bool, asked: Option<Duration>) -> u32 {
     if !busy || configured == 0 {
         return configured;
@@ -59,12 +59,12 @@ pub fn tries_again(configured: u32, busy: bool, asked: Option<Duration>) -> u32 
     retries.max(configured)
 }
 
-/// What an answer's headers say about coming back.
+/// Waiting times in a response's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// It asks to wait so long.
+    /// The server requests this wait.
     pub after: Option<Duration>,
-    /// The limit that was reached is back then.
+    /// Time until the exhausted limit is reset.
     pub reset: Option<Duration>,
 }
 
@@ -89,13 +89,13 @@ impl Told {
                 _ => other.push(wait),
             }
         }
-        // Of a limit that was not reached it only says when nothing of it will be used any more.
+        // For a limit that was not reached, the reset only gives the time until it is unused again.
         let other = other.into_iter().min().filter(|wait| *wait <= LONGEST);
         Self { after, reset: reached.into_iter().max().or(other) }
     }
 }
 
-/// Reads when a limit is back: a span, or seconds or milliseconds since 1970.
+/// Reads the time until a limit is reset: a span, or seconds or milliseconds since 1970.
 pub fn reset(value: &str, now: SystemTime) -> Option<Duration> {
     let since = |seconds: f64| {
         let at = UNIX_EPOCH + Duration::try_from_secs_f64(seconds).ok()?;
@@ -108,8 +108,8 @@ pub fn reset(value: &str, now: SystemTime) -> Option<Duration> {
     }
 }
 
-/// Reads `27s`, `2m59.56s`, `20ms`, `44 seconds` or `1 minute`, as far as it goes; a number alone is
-/// seconds.
+/// Reads `27s`, `2m59.56s`, `20ms`, `44 seconds` or `1 minute`, up to the first unknown part; a
+/// number alone is in seconds.
 pub fn span(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start();
     let mut total = None;
@@ -133,7 +133,7 @@ pub fn span(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(total?).ok()
 }
 
-/// A wait for people.
+/// Formats a wait for messages.
 pub fn shown(wait: Duration) -> String {
     let seconds = wait.as_secs_f64();
     match seconds {
@@ -143,7 +143,7 @@ pub fn shown(wait: Duration) -> String {
     }
 }
 
-/// Reads a `Retry-After` header: seconds, or an HTTP date seen from `now`.
+/// Reads a `Retry-After` header: seconds, or an HTTP date relative to `now`.
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
@@ -153,7 +153,8 @@ pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(at.duration_since(now).unwrap_or_default())
 }
 
-/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the one form servers may still send.
+/// Seconds since 1970 for `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that servers may still
+/// send.
 fn http_date(text: &str) -> Option<u64> {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let (_, rest) = text.split_once(", ")?;
@@ -165,7 +166,8 @@ fn http_date(text: &str) -> Option<u64> {
     let mut parts = clock.split(':').map(str::parse::<u64>);
     let mut next = || parts.next()?.ok().filter(|n| *n < 61);
     let (hours, minutes, seconds) = (next()?, next()?, next()?);
-    // Days of the civil calendar, counted from March so that the leap day is a year's last.
+    // Days of the civil calendar, counted from March so that the leap day is the last day of a
+    // year.
     let (y, m) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
     Some((days - 719_468) * 86_400 + hours * 3600 + minutes * 60 + seconds)
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_server_is_waited_for_a_minute() {
+    fn retries_wait_a_minute_for_a_busy_server() {
         assert_eq!(tries_again(3, false, None), 3);
         assert_eq!(tries_again(3, true, None), 6);
         assert_eq!(tries_again(9, true, None), 9);

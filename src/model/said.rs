@@ -1,5 +1,5 @@
-//! What a server said in an error body, whichever of the usual shapes it has, and what its words
-//! mean. The words servers use are known here and in `dialect/learned.rs`, and nowhere else.
+//! Reads the error body of a server in any of the usual shapes, and interprets its text. The
+//! phrases of servers are only here and in `dialect/learned.rs`.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use super::dialect::Refusals;
 use super::failure::Failure;
 use super::retry;
 
-/// An error body, read.
+/// A parsed error body.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// The message.
@@ -19,15 +19,15 @@ pub struct Said {
     param: String,
     /// A `code` that is an HTTP status.
     pub status: Option<u16>,
-    /// What it asks us to wait.
+    /// The waiting time that the server requests.
     pub wait: Option<Duration>,
-    /// A limit of a whole day is used up.
+    /// The limit of a whole day is used up.
     daily: bool,
-    /// Whether it said anything at all.
+    /// True if the body is empty.
     pub empty: bool,
 }
 
-/// Codes of a conversation that does not fit.
+/// Codes for a conversation that is too long.
 const TOO_LONG_CODES: [&str; 8] = [
     "exceed_context_size_error",
     "context_length_exceeded",
@@ -39,8 +39,8 @@ const TOO_LONG_CODES: [&str; 8] = [
     "string_above_max_length",
 ];
 
-/// Words of a conversation that does not fit: those of most vendors, then xAI, TGI (twice), Copilot,
-/// Kimi, z.ai, DashScope, Cohere (twice), Anthropic's second, Groq.
+/// Phrases for a conversation that is too long: those of most vendors, then xAI, TGI (twice),
+/// Copilot, Kimi, z.ai, DashScope, Cohere (twice), Anthropic's second, Groq.
 const TOO_LONG_WORDS: [&str; 20] = [
     "context length",
     "context window",
@@ -64,7 +64,7 @@ const TOO_LONG_WORDS: [&str; 20] = [
     "reduce the length of the messages",
 ];
 
-/// How servers say that a model calls no tools: Ollama, OpenRouter, vLLM, llama.cpp, Groq, Gemma on
+/// Phrases for a model that cannot call tools: Ollama, OpenRouter, vLLM, llama.cpp, Groq, Gemma on
 /// Gemini's API, DeepSeek, Together, Bedrock.
 const NO_TOOLS: [&str; 11] = [
     "does not support tools",
@@ -90,7 +90,7 @@ const FILTER_CODES: [&str; 6] = [
     "sensitive_words_detected",
 ];
 
-/// Words of a content filter: Azure, OpenAI (twice), DeepSeek, Kimi, xAI, DashScope, OpenRouter,
+/// Phrases of a content filter: Azure, OpenAI (twice), DeepSeek, Kimi, xAI, DashScope, OpenRouter,
 /// Anthropic.
 const FILTER_WORDS: [&str; 10] = [
     "content management policy",
@@ -105,7 +105,7 @@ const FILTER_WORDS: [&str; 10] = [
     "blocked by content filtering policy",
 ];
 
-/// Codes of an account that has nothing left, or must not be used.
+/// Codes for an account without credit, or one that is blocked.
 const QUOTA_CODES: [&str; 7] = [
     "insufficient_quota",
     "insufficient_user_quota",
@@ -116,7 +116,7 @@ const QUOTA_CODES: [&str; 7] = [
     "insufficient_balance",
 ];
 
-/// The same in words: z.ai and MiniMax, xAI, Anthropic.
+/// Phrases for the same: z.ai and MiniMax, xAI, Anthropic.
 const QUOTA_WORDS: [&str; 4] = [
     "insufficient balance",
     "used all available credits",
@@ -124,7 +124,7 @@ const QUOTA_WORDS: [&str; 4] = [
     "credit balance is too low",
 ];
 
-/// Words of an error that is about something else than a parameter.
+/// Phrases of an error that is not about a parameter.
 const NO_PARAMETER: [&str; 8] = [
     "api key",
     "api_key",
@@ -164,7 +164,7 @@ impl Said {
                     |m| m.as_str().map_or(m.to_string(), str::to_owned),
                 ),
         };
-        // A gateway that passes on what the server behind it said.
+        // A gateway that passes on the message of the server behind it.
         if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
             message = format!("{message}: {raw}");
         }
@@ -179,7 +179,7 @@ impl Said {
         let param = error.get("param").and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = error.to_string();
         let wait = asked_in_fields(value, error).or_else(|| asked_in_words(&message));
-        // Some let a day's limit slide, and say when the next request fits.
+        // Some servers use a sliding daily limit, and give the time when the next request fits.
         let daily = text.contains("PerDay")
             || text.contains("per-day")
             || text.contains("per day") && wait.is_none();
@@ -191,56 +191,56 @@ impl Said {
         words.iter().any(|words| message.contains(words))
     }
 
-    /// Whether one of its codes is one of these.
+    /// True if the error has one of these codes.
     pub fn has_code(&self, wanted: &[&str]) -> bool {
         self.codes.iter().any(|code| wanted.contains(&code.as_str()))
     }
 
-    /// Whether waiting does not help because the account or the day has nothing left.
+    /// True if waiting does not help because the account has no credit left or is blocked.
     pub fn is_quota(&self) -> bool {
         self.has_code(&QUOTA_CODES) || self.says(&QUOTA_WORDS)
     }
 
-    /// Whether a limit of a whole day is used up.
+    /// True if the limit of a whole day is used up.
     pub fn is_daily(&self) -> bool {
         self.daily && self.says(&["quota", "limit"])
     }
 
-    /// Whether the content was refused, not the request.
+    /// True if the content was refused, not the request.
     pub fn is_filtered(&self) -> bool {
         self.has_code(&FILTER_CODES) || self.says(&FILTER_WORDS)
     }
 
-    /// Whether the model calls no tools.
+    /// True if the model cannot call tools.
     pub fn refuses_tools(&self) -> bool {
         self.says(&NO_TOOLS)
     }
 
-    /// Whether the model wrote a call that its server could not read: it may do better next time.
+    /// True if the server could not parse the model's call: the next try may be better.
     pub fn is_broken_call(&self) -> bool {
         self.has_code(&["tool_use_failed"])
     }
 
-    /// Whether a server is too busy to answer, or still loads the model.
+    /// True if a server is too busy to answer, or still loads the model.
     pub fn is_busy(&self, status: u16) -> bool {
         const LOADING: [&str; 5] = ["loading", "server busy", "starting", "warming", "overloaded"];
         status == 429 || status == 529 || status == 503 && self.says(&LOADING)
     }
 
-    /// Whether the conversation does not fit.
+    /// True if the conversation is too long.
     pub fn is_too_long(&self, status: u16) -> bool {
-        // What is asked at once is more than a whole minute allows: no wait makes it fit.
+        // The request is larger than the limit of a whole minute: waiting does not help.
         if self.never_fits() {
             return true;
         }
-        // A limit of tokens per minute is worth waiting for.
+        // For a limit of tokens per minute, waiting helps.
         let minute = self.says(&["rate limit", "tokens per min", "per minute"]);
         status != 429
             && (status == 413
                 || !minute && (self.has_code(&TOO_LONG_CODES) || self.says(&TOO_LONG_WORDS)))
     }
 
-    /// OpenAI's and Groq's limit of a minute: `Limit 6000, Requested 9000`.
+    /// OpenAI's and Groq's limit per minute: `Limit 6000, Requested 9000`.
     fn never_fits(&self) -> bool {
         let number = |after: &str| {
             let at = self.message.find(after)? + after.len();
@@ -252,7 +252,7 @@ impl Said {
         self.says(&["request too large"]) || more().unwrap_or(false)
     }
 
-    /// What it says about fields of earlier answers, which are sent back or not.
+    /// What the error says about fields of earlier answers: refused, or missing.
     pub fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
         let words = self.words();
         let of = |opaque| Refusals { opaque, ..sent };
@@ -263,13 +263,13 @@ impl Said {
         Some(Failure::Parameter { name, refusals: of(learned) })
     }
 
-    /// The same where it names none of them.
+    /// Learns from an error that refuses a field without naming it.
     pub fn on_something(&self, sent: Refusals) -> Option<Failure> {
         let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
         Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
     }
 
-    /// Whether it names neither a parameter nor anything else that a person can look at.
+    /// True if the error names neither a parameter nor anything else that a person can check.
     pub fn names_nothing(&self) -> bool {
         const KNOWN: [&str; 5] = [
             "authentication_error",
@@ -286,7 +286,7 @@ impl Said {
         format!("{} {} {}", self.param, self.codes.join(" "), self.message)
     }
 
-    /// The parameter it objects to, among those that were sent.
+    /// The refused parameter, among those that were sent.
     pub fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
         let message = format!("{} {}", self.param, self.message).to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -295,7 +295,7 @@ impl Said {
             return Some(refused);
         }
         if !sent.short_ids && says(&["with a length of 9"]) {
-            return Some(("long ids of calls", Refusals { short_ids: true, ..sent }));
+            return Some(("long call ids", Refusals { short_ids: true, ..sent }));
         }
         // Longer names first: "stream" is part of "stream_options".
         if says(&["stream_options", "include_usage"]) {
@@ -325,9 +325,9 @@ impl Said {
         (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
     }
 
-    /// The same for what was sent to be without state at the server: asked for thoughts that a
-    /// model has not, or given back what it wrote and no longer knows, which another account or
-    /// another machine behind the same address may have written.
+    /// The refused parameter among those of requests without server state: encrypted thoughts from
+    /// a model that has none, or items of earlier answers that the server does not recognise,
+    /// because another account or another machine behind the same address may have created them.
     pub fn objects_to_items(
         &self,
         message: &str,
@@ -341,21 +341,21 @@ impl Said {
         let foreign = encrypted && says(&["verified", "decrypted", "parsed", "not issued"]);
         let lonely = says(&["without its required"]);
         if !sent.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
-            return Some(("what it wrote before", Refusals { items: true, ..sent }));
+            return Some(("its own earlier output", Refusals { items: true, ..sent }));
         }
         if !says(&["item with id", "not persisted"]) || sent.items {
             return None;
         }
-        // Some take no ids of what they do not store; some take it only with ids.
+        // Some servers refuse ids of items that they do not store; some accept items only with ids.
         Some(match sent.item_ids {
-            false => ("the ids of what it wrote before", Refusals { item_ids: true, ..sent }),
-            true => ("what it wrote before", Refusals { items: true, ..sent }),
+            false => ("the ids of its own earlier output", Refusals { item_ids: true, ..sent }),
+            true => ("its own earlier output", Refusals { items: true, ..sent }),
         })
     }
 }
 
-/// What a body's fields ask us to wait: Google's `RetryInfo`, a gateway's copy of a header, the time
-/// a model takes to load.
+/// The waiting time in a body's fields: Google's `RetryInfo`, a gateway's copy of a header, or the
+/// time to load a model.
 fn asked_in_fields(value: &Value, error: &Value) -> Option<Duration> {
     let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
     let delay = details.filter_map(|detail| detail.get("retryDelay")?.as_str()).next();
@@ -373,7 +373,7 @@ fn asked_in_fields(value: &Value, error: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What a message's words ask us to wait.
+/// The waiting time in a message's text.
 fn asked_in_words(message: &str) -> Option<Duration> {
     const BEFORE: [&str; 5] =
         ["try again in ", "retry after ", "retry in ", "try again after ", "retrying in "];
@@ -382,7 +382,7 @@ fn asked_in_words(message: &str) -> Option<Duration> {
     BEFORE.iter().filter_map(after).find_map(retry::span)
 }
 
-/// A body that is not JSON: of a web page only its title is worth quoting.
+/// The text of a body that is not JSON; for a web page only its title.
 fn plain(body: &str) -> String {
     let body = body.trim();
     if !body.starts_with('<') {

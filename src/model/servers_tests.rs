@@ -1,4 +1,4 @@
-//! What servers answer when they do not answer, one case a server and a fault: `servers.toml`.
+//! Error responses of servers, one case per server and fault: `servers.toml`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,22 +32,22 @@ struct Case {
     headers: Vec<String>,
     #[serde(default)]
     body: String,
-    /// In place of a body: an event stream.
+    /// An event stream instead of a body.
     #[serde(default)]
     events: Vec<String>,
-    /// It is asked through Messages.
+    /// The request uses the Messages API.
     #[serde(default)]
     messages: bool,
-    /// Of the base URL.
+    /// Path of the base URL.
     #[serde(default = "v1")]
     path: String,
-    /// How often the server answers so.
+    /// Number of requests that get this response.
     #[serde(default = "once")]
     times: usize,
-    /// How often it is asked in all, where it never answers well.
+    /// Total number of requests, if the server never answers well.
     tries: Option<usize>,
     then: String,
-    /// Part of what a person is told.
+    /// Part of a message to the user.
     #[serde(default)]
     says: String,
 }
@@ -80,7 +80,7 @@ impl Case {
     async fn ask(&self) -> Asked {
         let mut answers = vec![self.answer(); self.times];
         answers.push(Answer::json(200, if self.messages { GOOD_MESSAGE } else { GOOD }));
-        // Whoever asks once too often is not kept waiting.
+        // One request too many fails at once.
         answers.extend(vec![Answer::json(418, "one request too many"); 9]);
         let server = Server::start(answers).await;
         let told = Rc::new(RefCell::new(Vec::new()));
@@ -108,7 +108,7 @@ struct Asked {
     got: Vec<Got>,
 }
 
-/// What came of it, in the words of the table.
+/// The result, in the terms of the table.
 fn came(asked: &Asked) -> String {
     let words = match &asked.result {
         Err(ModelError::Unavailable { .. }) => "gives up",
@@ -121,7 +121,7 @@ fn came(asked: &Asked) -> String {
     words.to_owned()
 }
 
-/// What the last request leaves out that the first one had.
+/// What the last request leaves out compared to the first.
 fn asked_for(got: &[Got]) -> String {
     let (first, last) = (&got[0].body, &got[got.len() - 1].body);
     let lacks = |key: &&str| first.get(key).is_some() && last.get(key).is_none();
@@ -140,7 +140,7 @@ fn asked_for(got: &[Got]) -> String {
 }
 
 #[tokio::test]
-async fn every_servers_fault_has_its_consequence() {
+async fn every_server_error_is_handled_as_listed() {
     let cases: Cases = toml::from_str(include_str!("servers.toml")).unwrap();
     assert!(cases.case.len() >= 90, "{}", cases.case.len());
     let mut wrong = Vec::new();
@@ -158,7 +158,7 @@ async fn every_servers_fault_has_its_consequence() {
 }
 
 #[tokio::test]
-async fn a_server_without_tools_is_told_of_them_and_its_calls_are_read() {
+async fn a_server_without_tools_gets_them_as_text_and_its_calls_are_read() {
     let refusal = Answer::json(400, r#"{"error":{"message":"m does not support tools"}}"#);
     let call = say("<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}");
     let server = Server::start(vec![refusal, Answer::events(&[&call, STOP, DONE])]).await;
@@ -172,7 +172,7 @@ async fn a_server_without_tools_is_told_of_them_and_its_calls_are_read() {
 }
 
 #[tokio::test]
-async fn what_a_bare_request_did_not_help_is_not_left_out_later() {
+async fn parameters_are_restored_if_a_minimal_request_fails() {
     let bad = || Answer::json(400, r#"{"error":{"message":"Bad Request"}}"#);
     let good = Answer::events(&[&say("good"), STOP, DONE]);
     let server = Server::start(vec![bad(), bad(), good]).await;
@@ -184,7 +184,7 @@ async fn what_a_bare_request_did_not_help_is_not_left_out_later() {
 }
 
 #[tokio::test]
-async fn a_base_url_without_v1_is_found_out_before_anything_is_made() {
+async fn a_base_url_without_v1_is_detected_before_anything_is_created() {
     let list = Answer::json(200, r#"{"data":[{"id":"m"}]}"#);
     let server = Server::start(vec![Answer::json(404, "404 page not found"), list]).await;
     let base_url = format!("http://127.0.0.1:{}", server.port());

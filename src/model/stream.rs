@@ -1,4 +1,4 @@
-//! Puts a reply together from chunks, whatever way a server cut them. No I/O here.
+//! Builds a reply from chunks, however the server split it. No I/O here.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,40 +11,40 @@ use super::thinking::Speech;
 use super::{Opaque, Origin, ToolCall, opaque, pieces};
 use crate::event::Usage;
 
-/// Most bytes of text and arguments one reply may have; what is longer comes from a server
-/// that is broken or hostile.
+/// Maximum bytes of text and arguments in one reply; only a broken or hostile server sends more.
 const MAX_REPLY: usize = 16 << 20;
 
-/// What the first text after thoughts begins with that the server marked as such.
+/// Start of the first text after thoughts that the server marked as such.
 const GEMINI_CLOSES: &str = "</thought>";
 
-/// A reply in the making.
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// Why the model stopped, once it has.
+    /// The reason why the model stopped, once it has.
     pub finish_reason: Option<String>,
-    /// What the server counted; the last word counts, as some repeat running totals.
+    /// Token usage counted by the server; the last value counts, since some servers send running
+    /// totals.
     pub usage: Option<Usage>,
-    /// What it cost in dollars, where the server says so.
+    /// The cost in dollars, if the server reports it.
     pub usd: Option<f64>,
-    /// The model's name as the server says it.
+    /// The model's name, as the server reports it.
     pub model: Option<String>,
-    /// The text as it came, with thoughts in tags.
+    /// The original text, with thoughts in tags.
     raw: String,
-    /// The same in parts, where it came so.
+    /// The text in parts, if the server sent it in parts.
     parts: Vec<Value>,
     speech: Speech,
     calls: Vec<OpenCall>,
-    /// Fields of the message that nobody here reads.
+    /// Fields of the message that git-cowork does not read.
     fields: Map<String, Value>,
-    /// The same of the calls that were taken, by id.
+    /// Unread fields of the calls already taken, by id.
     call_fields: BTreeMap<String, Map<String, Value>>,
     items: Vec<Value>,
-    /// Why the model will not answer, in its words.
+    /// The model's explanation why it refuses.
     refusal: String,
     thought: bool,
     quiet: bool,
-    /// The server called the text before a thought.
+    /// The server marked the last text as a thought.
     marked: bool,
     size: usize,
 }
@@ -57,13 +57,12 @@ struct OpenCall {
 }
 
 impl Assembly {
-    /// The beginning of a reply. `template_thinks`: see [`Speech::new`].
+    /// An empty reply. `template_thinks`: see [`Speech::new`].
     pub fn new(template_thinks: bool) -> Self {
         Self { speech: Speech::new(template_thinks), ..Self::default() }
     }
 
-    /// Takes in a chunk, and answers with the text that may be shown; none when the reply has
-    /// grown beyond all bounds.
+    /// Adds a chunk and returns the text that may be shown; `None` if the reply is too large.
     pub fn push(&mut self, chunk: Chunk) -> Option<String> {
         self.size += chunk.text.len() + chunk.refusal.len() + opaque_size(&chunk.fields);
         self.refusal.push_str(&chunk.refusal);
@@ -78,7 +77,7 @@ impl Assembly {
             self.size += piece.arguments.len() + piece.name.len() + opaque_size(&piece.fields);
             self.push_call(piece);
         }
-        // An empty reason is one server's way to say "not yet".
+        // One server sends an empty reason for "not yet".
         self.finish_reason =
             chunk.finish_reason.filter(|r| !r.is_empty()).or(self.finish_reason.take());
         self.usage = chunk.usage.or(self.usage);
@@ -97,7 +96,7 @@ impl Assembly {
             _ => text,
         };
         self.marked &= text.is_empty();
-        // In parts as soon as one came in parts: what came before is the first of them.
+        // Once a part came, store everything in parts: earlier text becomes the first one.
         if !parts.is_empty() && self.parts.is_empty() && !self.raw.is_empty() {
             self.parts.push(json!({"type": "text", "text": self.raw}));
         }
@@ -110,23 +109,23 @@ impl Assembly {
         self.speech.push(text)
     }
 
-    /// Ends the text; what is left of it to show.
+    /// Ends the text; returns the rest to show.
     pub fn end_text(&mut self) -> String {
         self.speech.end()
     }
 
-    /// Whether the model's thoughts end with a tag that it did not open.
+    /// True if the model's thoughts end with a tag that it did not open.
     pub fn template_thinks(&self) -> bool {
         self.speech.template_thinks()
     }
 
-    /// What the model says, without thoughts.
+    /// The model's text, without thoughts.
     pub fn text(&self) -> &str {
         self.speech.text()
     }
 
-    /// What `origin` wants back with this answer, after its calls were taken. Items of one that
-    /// was cut off are not taken back by anybody.
+    /// The data that `origin` wants back with this answer; call it after [`Self::take_calls`].
+    /// Items of an interrupted answer are dropped, since no server accepts them.
     pub fn take_opaque(&mut self, origin: Origin) -> Option<Box<Opaque>> {
         let mut message = std::mem::take(&mut self.fields);
         if self.parts.iter().any(is_thought) {
@@ -142,24 +141,25 @@ impl Assembly {
         (!opaque.is_empty()).then(|| Box::new(opaque))
     }
 
-    /// Whether the model has begun: a role alone is no beginning.
+    /// True if the model has started; a role alone does not count.
     pub fn started(&self) -> bool {
         let began = self.has_answer() || !self.refusal.is_empty();
         self.thought || began || self.finish_reason.is_some()
     }
 
-    /// Why what has come to its end is no answer, if so.
+    /// The failure, if the complete reply is not an answer.
     pub fn failed(&self) -> Option<Failure> {
         let reason = self.finish_reason.as_deref().unwrap_or_default();
         failure::from_end(reason, &self.refusal, self.text())
     }
 
-    /// Whether the model thinks without a word of it: it may be silent as long as at the beginning.
+    /// True if the model thinks without sending its thoughts: it may be silent as long as before
+    /// the first token.
     pub fn thinks_quietly(&self) -> bool {
         self.quiet
     }
 
-    /// Whether there is anything to keep.
+    /// True if there is any answer so far.
     pub fn has_answer(&self) -> bool {
         !self.raw.is_empty() || !self.calls.is_empty()
     }
@@ -169,14 +169,14 @@ impl Assembly {
         self.calls.last().map(|open| &open.call)
     }
 
-    /// Characters generated, for a guess at tokens.
+    /// Number of characters generated, to estimate tokens.
     pub fn chars(&self) -> usize {
         let calls = self.calls.iter().map(|c| c.call.name.len() + c.call.arguments.len());
         let thoughts = self.fields.values().filter_map(Value::as_str).map(|s| s.chars().count());
         self.raw.chars().count() + calls.sum::<usize>() + thoughts.sum::<usize>()
     }
 
-    /// The finished calls, each with an id of its own; `turn` keeps made-up ids apart from those
+    /// The finished calls, each with a unique id; `turn` makes generated ids different from those
     /// of other turns.
     pub fn take_calls(&mut self, turn: u32) -> Vec<ToolCall> {
         let mut taken = HashSet::new();
@@ -213,7 +213,7 @@ impl Assembly {
         call.arguments.push_str(&piece.arguments);
     }
 
-    /// The open call a piece continues; none when it opens one.
+    /// The open call that a piece continues; none if it starts a new call.
     fn belongs_to(&self, piece: &CallPiece) -> Option<usize> {
         let same_index = |open: &OpenCall| piece.index.is_none() || open.index == piece.index;
         let at = match piece.index {
@@ -221,12 +221,13 @@ impl Assembly {
             None => self.by_id(&piece.id).or_else(|| self.calls.len().checked_sub(1))?,
         };
         let open = &self.calls[at].call;
-        // Several servers number every call 0, or not at all: a new id or a name after complete
-        // arguments opens another one.
+        // Several servers number every call 0, or none: a new id, or a name after complete
+        // arguments, starts a new call.
         let other_id = !piece.id.is_empty() && !open.id.is_empty() && piece.id != open.id;
         let named = !piece.name.is_empty();
         let other_name = piece.index.is_none() && piece.name != open.name;
-        // What is said of a call once more, as a signature that comes last, is no other call.
+        // A repeated id and name without arguments, such as a signature at the end, is not a new
+        // call.
         let same = !piece.id.is_empty() && piece.id == open.id && piece.arguments.is_empty();
         if same && piece.name == open.name {
             return Some(at);
@@ -246,8 +247,7 @@ fn opaque_size(fields: &Map<String, Value>) -> usize {
     fields.iter().map(|(key, value)| key.len() + opaque::length(value)).sum()
 }
 
-/// An id for a call that came without one, in the form that every server takes: nine letters and
-/// digits.
+/// An id for a call without one, in the form that every server accepts: nine letters and digits.
 pub fn made_up_id(turn: u32, n: usize) -> String {
     format!("c{:04}{:04}", turn % 10_000, (n + 1) % 10_000)
 }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_ids_and_indexes_are_told_apart() {
+    fn calls_without_ids_and_indexes_are_distinguished() {
         let got = calls(&[
             json!({"function": {"name": "a", "arguments": "{\"x\":"}}),
             json!({"function": {"arguments": "1}"}}),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_thinks_without_a_word_may_be_silent_again() {
+    fn a_model_that_thinks_silently_may_be_silent_again() {
         let (mut assembly, mut reader) = (Assembly::default(), Dialect::Responses.reader());
         let thought = json!({"type": "reasoning", "id": "rs_1"});
         let mut quiet_after = |event: Value| {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
+    fn a_role_alone_does_not_start_a_reply_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
         assembly.push(
             Dialect::Chat

@@ -1,4 +1,4 @@
-//! Streams of servers changed at random, and cut anywhere.
+//! Server streams with random changes, split at random places.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::lines::Lines;
 use super::stream::Assembly;
 use crate::random_cases::{cases, changed, corpus};
 
-/// What comes of these pieces of a stream: the reply so far, and the failure that ended it.
+/// The result of these pieces of a stream: the reply so far, and the failure that ended it.
 fn heard<'a>(dialect: Dialect, pieces: impl Iterator<Item = &'a [u8]>) -> (String, String) {
     let (mut reader, mut assembly) = (dialect.reader(), Assembly::new(false));
     let mut lines = Lines::default();
@@ -29,7 +29,7 @@ fn heard<'a>(dialect: Dialect, pieces: impl Iterator<Item = &'a [u8]>) -> (Strin
 }
 
 #[test]
-fn any_stream_is_read_and_where_it_is_cut_makes_no_difference() {
+fn any_stream_is_read_the_same_however_it_is_split() {
     let texts = corpus("streams");
     cases(|random| {
         let mut bytes = changed(random, &texts).into_bytes();

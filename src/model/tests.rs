@@ -1,4 +1,4 @@
-//! The OpenAI client against a scripted server: every way we know in which servers differ or fail.
+//! The OpenAI client against a scripted server: every known way in which servers differ or fail.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ fn good() -> Answer {
     Answer::events(&[&say("good"), STOP, DONE])
 }
 
-/// Retries at once; silence does not count, however slow the machine is.
+/// Retries at once; silence is no error, however slow the machine is.
 pub(super) fn patient() -> BuildOptions {
     within(Duration::from_secs(60), Duration::from_secs(60))
 }
@@ -106,7 +106,7 @@ async fn a_good_stream_is_a_reply() {
 }
 
 #[tokio::test]
-async fn the_request_says_everything() {
+async fn a_request_has_all_its_fields() {
     let asked = ask(vec![good()]).await;
     let got = &asked.server.got()[0];
     assert!(got.head.starts_with("post /v1/chat/completions "), "{}", got.head);
@@ -152,14 +152,14 @@ async fn an_empty_answer_is_an_answer_and_tokens_are_guessed() {
     assert_eq!(asked.reply().content, "");
     assert!(asked.reply().usage.input > 0);
     assert_eq!(asked.reply().usage.output, 0);
-    // Done after some text is an end, too; done after nothing is none.
+    // `[DONE]` after some text is an end too; after nothing it is not.
     let asked = ask(vec![Answer::events(&[DONE]), Answer::events(&[&say("12345"), DONE])]).await;
     assert_eq!((asked.reply().content.as_str(), asked.reply().requests), ("12345", 2));
     assert_eq!(asked.reply().usage.output, 2);
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again() {
+async fn transient_errors_are_retried() {
     let error = r#"{"error":{"message":"overloaded"}}"#;
     let said = say("good");
     for (what, bad) in [
@@ -208,7 +208,7 @@ async fn after_the_finish_reason_nothing_more_is_needed() {
 }
 
 #[tokio::test]
-async fn there_is_one_owner_of_retries() {
+async fn retries_happen_in_only_one_place() {
     let busy = || Answer::with_header(429, "Retry-After: 0", BUSY);
     let heard = Rc::new(RefCell::new(Vec::new()));
     let lines = Rc::clone(&heard);
@@ -224,7 +224,7 @@ async fn there_is_one_owner_of_retries() {
 }
 
 #[tokio::test]
-async fn what_lasts_is_not_tried_again_and_names_no_key() {
+async fn permanent_errors_are_not_retried_and_show_no_key() {
     let quota =
         r#"{"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     let key = format!(r#"{{"error":{{"message":"bad key {KEY}\u001b[2J"}}}}"#);
@@ -277,7 +277,7 @@ async fn refused_parameters_are_remembered() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_read_asked_for_or_not() {
+async fn an_answer_in_one_piece_is_read_even_if_a_stream_was_requested() {
     let whole = r#"{"choices":[{"message":{"content":"","tool_calls":[{"id":"x","function":
         {"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     for no_stream in [true, false] {
@@ -301,7 +301,7 @@ async fn a_call_written_as_text_is_a_call() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_unavailable() {
+async fn a_closed_port_is_unavailable() {
     let port = Server::start(vec![]).await.close().await;
     let model = OpenAi::new(&config(&format!("http://127.0.0.1:{port}/v1")), patient()).unwrap();
     let error = model.turn(&request(), &|_| {}).await.unwrap_err();

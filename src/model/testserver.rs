@@ -1,5 +1,5 @@
-//! A scripted HTTP server for tests: it sends exactly the bytes it is told to, cut where it is
-//! told to, and keeps the requests.
+//! A scripted HTTP server for tests: it sends the given bytes, interrupts them where told, and
+//! stores the requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,9 +20,9 @@ pub(super) struct Answer {
     head: String,
     /// Pieces of the body, sent one by one.
     pieces: Vec<Vec<u8>>,
-    /// Whether the connection stays open, silent, afterwards.
+    /// True if the connection stays open, silent, afterwards.
     hang: bool,
-    /// What comes again and again while it stays open.
+    /// Bytes repeated while it stays open.
     drip: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl Answer {
         Self::with_header(status, "X-None: 1", body)
     }
 
-    /// The same with one more header.
+    /// A body with its length and one more header.
     pub(super) fn with_header(status: u16, header: &str, body: &str) -> Self {
         let head = format!(
             "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{header}\r\nContent-Length: {}\r\n",
@@ -59,39 +59,39 @@ impl Answer {
         Self { head: head.into(), pieces: framed, hang: false, drip: vec![] }
     }
 
-    /// The same, but the connection is cut before the end of the body.
+    /// Closes the connection before the end of the body.
     pub(super) fn cut(mut self) -> Self {
         self.pieces.pop();
         self
     }
 
-    /// The same, but nothing more comes and the connection stays open.
+    /// Keeps the connection open without the end of the body.
     pub(super) fn hang(mut self) -> Self {
         self.pieces.pop();
         self.hang = true;
         self
     }
 
-    /// The same, but this comes again and again, a hundred times a second.
+    /// Keeps the connection open and repeats `piece` a hundred times a second.
     pub(super) fn drips(mut self, piece: &str) -> Self {
         self.drip = format!("{:x}\r\n{piece}\r\n", piece.len()).into_bytes();
         self.hang()
     }
 
-    /// Not a byte.
+    /// Sends nothing.
     pub(super) fn silence() -> Self {
         Self { head: String::new(), pieces: vec![], hang: true, drip: vec![] }
     }
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(super) struct Got {
     pub(super) head: String,
     pub(super) body: Value,
 }
 
-/// A server that gives its answers in order, a connection each.
+/// A server that sends its answers in order, one per connection.
 pub(super) struct Server {
     port: u16,
     got: Arc<Mutex<Vec<Got>>>,
@@ -148,12 +148,12 @@ impl Server {
         self.got.lock().unwrap().clone()
     }
 
-    /// Waits until the client of a hanging answer has hung up.
+    /// Waits until the client of a hanging answer has disconnected.
     pub(super) async fn hung_up(&self) {
         self.gone.notified().await;
     }
 
-    /// Stops listening; the port that was its own.
+    /// Stops listening; returns the port.
     pub(super) async fn close(self) -> u16 {
         self.task.abort();
         let _ = self.task.await;
@@ -170,7 +170,7 @@ impl Answer {
         for piece in &self.pieces {
             let _ = stream.write_all(piece).await;
             let _ = stream.flush().await;
-            // Lets the reader see this piece by itself.
+            // Let the reader receive this piece separately.
             tokio::task::yield_now().await;
         }
     }

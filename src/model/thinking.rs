@@ -1,18 +1,17 @@
-//! Thinking is not speech: separates what a model thinks aloud in tags from what it says.
+//! Separates the thoughts that a model writes in tags from its answer.
 //!
-//! A tag counts where a model puts one, and is text everywhere else, since models also write about
-//! tags:
+//! A tag counts only at certain places; elsewhere it is text, since models also write about tags:
 //!
-//! - An opening tag is the first thing on its line, outside a code fence; within an answer also
-//!   not indented as code is. Everything up to its closing tag is thought. Without a closing tag
-//!   that is the rest of the answer: a stream that ends inside a tag says nothing more.
-//! - A `</think>` that nothing opened: the server's template opened it, and everything before it is
-//!   thought. It does not count in code, in quotation marks, on a line of JSON, after a `<think>`
-//!   on the same line that is text, and not once a tag has been opened.
+//! - An opening tag must be the first thing on its line, outside a code fence; within an answer it
+//!   must also not be indented like code. Everything up to its closing tag is thought. Without a
+//!   closing tag, the rest of the answer is thought.
+//! - A `</think>` without an opening tag: the server's template opened it, and everything before it
+//!   is thought. It does not count in code, in quotation marks, on a line of JSON, after a
+//!   `<think>` on the same line that is text, or after any tag was opened.
 //!
-//! Text is split the same way however it is cut into pieces.
+//! The result does not depend on how the text is split into pieces.
 
-/// Opening and closing tags, as servers without a parser of their own let them through.
+/// Opening and closing tags, as sent by servers that do not parse them.
 const TAGS: [(&str, &str); 4] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -20,80 +19,81 @@ const TAGS: [(&str, &str); 4] = [
     ("[THINK]", "[/THINK]"),
 ];
 
-/// The closing tag whose opening one may stand in the template, before the answer.
+/// The closing tag whose opening tag may be in the template, before the answer.
 const LONE: &str = "</think>";
 
-/// Calls that are written as text; what is in them is no speech and no thought.
+/// Starts of calls written as text; tags in them do not count.
 const WRITTEN_CALLS: [&str; 4] = ["{", "[{", "<tool_call>", "<function_call>"];
 
-/// Most white space before a tag within an answer; more is indented code.
+/// Maximum white space before a tag within an answer; more is indented code.
 const INDENT: usize = 3;
 
-/// What a model says, as it comes.
+/// The text of a model's answer, read in pieces.
 #[derive(Debug, Default)]
 pub struct Speech {
-    /// What is not looked at yet, since it may become a tag.
+    /// Text not processed yet, since it may become a tag.
     held: String,
-    /// What was said so far.
+    /// The answer so far.
     text: String,
-    /// The tag that ends the thought we are in.
+    /// The tag that ends the current thought.
     awaited: Option<&'static str>,
-    /// Something was cut.
+    /// A thought was removed.
     cut: bool,
     /// A tag was opened.
     opened: bool,
-    /// It was Gemini's.
+    /// The tag was Gemini's.
     gemini: bool,
-    /// Whether text is kept back until a lone closing tag comes or the answer ends.
+    /// True if text is withheld until a lone closing tag comes or the answer ends.
     waits: bool,
     line: Line,
     fence: Option<(char, usize)>,
 }
 
-/// What is known of the line being written.
+/// State of the current line.
 #[derive(Debug, Default)]
 struct Line {
-    /// Where its text begins, after white space.
+    /// Where its text starts, after white space.
     text: Option<usize>,
     indent: usize,
-    /// Backticks just seen, and how many opened the code we are in.
+    /// The run of backticks just read, and the length of the run that opened the current inline
+    /// code.
     ticks: usize,
     code: Option<usize>,
-    /// An opening tag that is text: its closing tag is, too.
+    /// The line has an opening tag that is text: then its closing tag is text too.
     mentions: bool,
 }
 
 impl Speech {
-    /// The beginning of an answer. `template_thinks`: this model's answers are known to begin with
-    /// a thought whose opening tag is not sent, so nothing is shown before it has ended.
+    /// Starts an answer. `template_thinks`: this model's answers start with a thought without an
+    /// opening tag, so nothing is shown before the thought has ended.
     pub fn new(template_thinks: bool) -> Self {
         Self { waits: template_thinks, ..Self::default() }
     }
 
-    /// Takes in a piece, and answers with what may be shown of it.
+    /// Adds a piece and returns the text that may be shown.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         self.read(false)
     }
 
-    /// Ends the answer: what is left to show.
+    /// Ends the answer; returns the rest to show.
     pub fn end(&mut self) -> String {
         let rest = self.read(true);
         if std::mem::take(&mut self.waits) { self.text.clone() } else { rest }
     }
 
-    /// What was said, without thoughts; to be asked at the end.
+    /// The answer without thoughts; complete after [`Self::end`].
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether a server without a parser let tags through, which may want them back as they came
-    /// (MiniMax). Gemini, which writes `<thought>`, does not.
+    /// True if the server sent unparsed tags, which it may want back unchanged (MiniMax). Gemini,
+    /// which writes `<thought>`, does not.
     pub fn tags_go_back(&self) -> bool {
         self.cut && !self.gemini
     }
 
-    /// Whether a thought ended whose opening tag was not sent.
+    /// True if a thought ended whose opening tag was not sent.
     pub fn template_thinks(&self) -> bool {
         self.cut && !self.opened
     }
@@ -149,14 +149,14 @@ impl Speech {
         if self.waits { String::new() } else { self.text[shown..].to_owned() }
     }
 
-    /// Begins the text again after a thought; answers where what is to be shown begins.
+    /// Starts the text again after a thought; returns the position of the text to show.
     fn restart(&mut self) -> usize {
         self.text.clear();
         (self.line, self.fence) = (Line::default(), None);
         0
     }
 
-    /// What stands at the beginning of `rest`.
+    /// Classifies the start of `rest`.
     fn tag(&mut self, rest: &str, ended: bool) -> Tag {
         if !rest.starts_with(['<', '[']) {
             return Tag::None;
@@ -215,7 +215,7 @@ impl Speech {
         self.text.push(c);
     }
 
-    /// Opens or closes a code fence, where the line that ends is one.
+    /// Opens or closes a code fence, if the line that ends is one.
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         let Some(text) = line.text.and_then(|at| self.text.get(at..)) else { return };
@@ -235,8 +235,8 @@ impl Speech {
 }
 
 impl Line {
-    /// Takes in a run of backticks that has ended: it opens inline code, or closes what a run of
-    /// the same length opened.
+    /// Handles the end of a run of backticks: it opens inline code, or closes what a run of the
+    /// same length opened.
     fn settle(&mut self) {
         let run = std::mem::take(&mut self.ticks);
         match self.code {
@@ -250,17 +250,17 @@ impl Line {
 
 enum Tag {
     None,
-    /// May become one.
+    /// The text may become a tag.
     Unsure,
-    /// A thought begins, and ends with the second.
+    /// An opening tag, and the closing tag of its thought.
     Opens(&'static str, &'static str),
-    /// The thought that the template opened has ended.
+    /// The end of the thought that the template opened.
     Closes,
-    /// Written about.
+    /// A tag that is text.
     Mention(&'static str),
 }
 
-/// What a whole answer says, without thoughts.
+/// A whole answer without thoughts.
 pub fn spoken(content: &str) -> String {
     let mut speech = Speech::default();
     speech.push(content);
@@ -268,7 +268,7 @@ pub fn spoken(content: &str) -> String {
     speech.text
 }
 
-/// How many bytes at the end of `text` are the beginning of `tag`, which is ASCII.
+/// How many bytes at the end of `text` are the start of `tag`, which is ASCII.
 fn begun(text: &str, tag: &str) -> usize {
     let longest = (tag.len() - 1).min(text.len());
     (1..=longest).rev().find(|n| text.ends_with(&tag[..*n])).unwrap_or(0)
@@ -278,7 +278,7 @@ fn begun(text: &str, tag: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// What is said, cut into two pieces anywhere, and character by character.
+    /// The answer, after checking that splitting it anywhere, or into characters, gives the same.
     fn said(content: &str) -> String {
         let whole = spoken(content);
         for (at, _) in content.char_indices() {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_a_lone_closing_tag_is_thought() {
+    fn text_before_a_lone_closing_tag_is_thought() {
         for (content, wanted) in [
             ("Hm. <review>PASS</review>\n</think>\n\nNo.", "No."),
             ("they say \"so\"</think>No", "No"),

@@ -1,5 +1,5 @@
-//! Thinking models behind a scripted server: what of an answer is speech, what goes back, and bytes
-//! that are no answer.
+//! Thinking models behind a scripted server: which part of an answer is text, what is sent back,
+//! and bytes that are not an answer.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn call(index: u32, id: &str) -> Value {
         "function": {"name": "read_file", "arguments": "{}"}})
 }
 
-/// What the model is sent of this reply and the answers to its calls, in the next request.
+/// The next request after this reply and the results of its calls.
 async fn sent_back(answer: Answer) -> (Reply, Value) {
     let server = Server::start(vec![answer, stream(&[json!({"content": "ok"})])]).await;
     let model = OpenAi::new(&config(&server.base_url()), patient()).unwrap();
@@ -46,7 +46,7 @@ async fn sent_back(answer: Answer) -> (Reply, Value) {
 }
 
 #[tokio::test]
-async fn thoughts_are_neither_shown_nor_kept_as_text_in_whatever_form_they_come() {
+async fn thoughts_in_any_form_are_neither_shown_nor_kept_as_text() {
     let google = json!({"google": {"thought": true}});
     for (what, deltas) in [
         ("tags", vec![json!({"content": "<thi"}), json!({"content": "nk>no</think>\n\nyes"})]),
@@ -85,7 +85,7 @@ async fn a_stream_that_ends_in_a_thought_is_an_answer_without_text() {
 }
 
 #[tokio::test]
-async fn after_one_lone_closing_tag_thoughts_are_not_shown() {
+async fn after_a_lone_closing_tag_later_thoughts_are_not_shown() {
     let answer = || stream(&[json!({"content": "Hm."}), json!({"content": "\n</think>\n\nyes"})]);
     let server = Server::start(vec![answer(), answer(), stream(&[json!({"content": "so"})])]).await;
     let model = OpenAi::new(&config(&server.base_url()), patient()).unwrap();
@@ -115,7 +115,7 @@ async fn fields_go_back_as_they_came_however_they_were_cut() {
     assert_eq!(sent["tool_calls"][0]["extra_content"], signed("s1"));
     assert!(sent["tool_calls"][1].get("extra_content").is_none());
 
-    // The signature comes last, in a chunk of its own.
+    // The signature comes last, in a separate chunk.
     let late = json!({"index": 0, "id": "a", "function": {"name": "read_file", "arguments": ""},
         "extra_content": signed("s2")});
     let (_, sent) =
@@ -149,7 +149,7 @@ async fn content_goes_back_with_its_tags_or_parts() {
     .await;
     assert_eq!(reply.content, "I look.");
     assert_eq!(sent["content"], json!([thought("why"), {"type": "text", "text": "I look."}]));
-    // Marked thoughts are not wanted back.
+    // Marked thoughts are not sent back.
     let (_, sent) = sent_back(stream(&[
         json!({"content": "<thought>why", "extra_content": {"google": {"thought": true}}}),
         json!({"content": "</thought>I look."}),
@@ -171,7 +171,7 @@ async fn a_call_written_as_text_is_not_sent_twice() {
 }
 
 #[tokio::test]
-async fn a_refused_field_is_left_out_once_and_for_all_and_a_missed_one_is_filled_in() {
+async fn a_refused_field_stays_left_out_and_a_missing_one_is_filled_in() {
     let said = [json!({"reasoning_content": "why", "tool_calls": [call(0, "a")]})];
     let refuse =
         |message: &str| Answer::json(400, &json!({"error": {"message": message}}).to_string());
@@ -198,7 +198,7 @@ async fn a_refused_field_is_left_out_once_and_for_all_and_a_missed_one_is_filled
         .collect();
     assert_eq!(sent, [true, false, false]);
 
-    // The answer of another model, to one that misses the field.
+    // The answer of another model, sent to a server that requires the field.
     let missing = "Missing `reasoning_content` field in the assistant message at message index 2";
     let server = Server::start(vec![refuse(missing), ok(), ok()]).await;
     let model = OpenAi::new(&config(&server.base_url()), patient()).unwrap();
@@ -210,7 +210,7 @@ async fn a_refused_field_is_left_out_once_and_for_all_and_a_missed_one_is_filled
     assert_eq!(sent[1].body["messages"][2]["reasoning_content"], "");
     assert_eq!(sent[2].body["messages"][2]["reasoning_content"], "");
 
-    // A server that cannot be pleased is not asked for ever.
+    // A server that refuses everything is not tried for ever.
     let server = Server::start(vec![refuse(missing), refuse(missing)]).await;
     let model = OpenAi::new(&config(&server.base_url()), patient()).unwrap();
     let error = model.turn(&next, &|_| {}).await.unwrap_err();
@@ -218,7 +218,7 @@ async fn a_refused_field_is_left_out_once_and_for_all_and_a_missed_one_is_filled
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_harms_nothing() {
+async fn a_byte_order_mark_is_ignored() {
     let whole = r#"{"choices":[{"message":{"content":"good"},"finish_reason":"stop"}]}"#;
     let events = format!(
         "\u{feff}data: {}\n\n\u{feff}data: {STOP}\n\n\u{feff}data: [DONE]\n\n",
@@ -240,7 +240,7 @@ async fn a_byte_order_mark_harms_nothing() {
 }
 
 #[tokio::test]
-async fn a_byte_that_is_no_text_costs_itself_alone() {
+async fn an_invalid_byte_spoils_only_itself() {
     let mut events = format!("data: {}\n\ndata: {STOP}\n\n", say("go?od")).into_bytes();
     let at = events.iter().position(|byte| *byte == b'?').unwrap();
     events[at] = 0xff;
@@ -249,10 +249,10 @@ async fn a_byte_that_is_no_text_costs_itself_alone() {
     assert_eq!((asked.reply().content.as_str(), asked.reply().requests), ("go\u{fffd}od", 1));
 }
 
-/// Whatever comes, it is an answer or an error and never a panic: those of the task that reads the
-/// stream would be printed on standard error.
+/// Any input gives an answer or an error, never a panic: a panic in the task that reads the stream
+/// would appear on standard error.
 #[tokio::test]
-async fn no_bytes_panic() {
+async fn arbitrary_bytes_never_panic() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static PANICS: AtomicUsize = AtomicUsize::new(0);
     let before = std::panic::take_hook();
@@ -293,7 +293,7 @@ async fn no_bytes_panic() {
         let pieces: Vec<&[u8]> = bytes.chunks(random.usize(1..64)).collect();
         let mut options = patient();
         options.no_stream = trial % 7 == 0;
-        // The second try is good, whatever became of the first.
+        // The second try succeeds, whatever happened to the first.
         let second = stream(&[json!({"content": "b"})]);
         let whole = Answer::json(200, r#"{"choices":[{"message":{"content":"b"}}]}"#);
         let second = if options.no_stream { whole } else { second };

@@ -1,4 +1,4 @@
-//! Answers that come without an end: an answer has a limit in all, and so has the session's work.
+//! Answers that never end: the whole answer has a time limit, and so has the session's work.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,8 +25,7 @@ fn event(data: &str) -> String {
     format!("data: {data}\n\n")
 }
 
-/// Of both dialects: an answer that says a word again and again, one of comments alone, and one that
-/// ends.
+/// In both dialects: an answer that repeats a word, one with only comments, and one that ends.
 fn dialects() -> [(Api, [Answer; 3]); 2] {
     let completed = json!({"type": "response.completed", "response": {"id": "r", "status": "completed",
         "output": [], "usage": {"input_tokens": 10, "output_tokens": 2}}});
@@ -39,7 +38,7 @@ fn dialects() -> [(Api, [Answer; 3]); 2] {
     ]
 }
 
-/// An answer may take a fifth of a second.
+/// The time limit of an answer: a fifth of a second.
 fn short() -> BuildOptions {
     let timeouts = patient().timeouts.unwrap();
     let timeouts = Timeouts { answer: Some(Duration::from_millis(200)), ..timeouts };
@@ -66,7 +65,7 @@ async fn ask(answers: Vec<Answer>, api: Api, options: BuildOptions) -> Asked {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
+async fn an_endless_answer_is_cut_and_requested_once_more() {
     for (api, [words, pings, good]) in dialects() {
         for (endless, paid) in [(words, true), (pings, false)] {
             let asked = ask(vec![endless.clone(), good.clone()], api, short()).await;
@@ -74,12 +73,12 @@ async fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
             assert_eq!((reply.content.as_str(), asked.requests), ("good", 2), "{api:?}");
             assert_eq!(
                 asked.told,
-                ["the answer has no end after 0 s (answer_s): asking once more"]
+                ["the answer is not complete after 0 s (answer_s): trying once more"]
             );
-            // What came of it before was generated, and counts.
+            // The incomplete answer was generated, so it counts.
             let whole = ask(vec![good.clone()], api, short()).await.result.unwrap().usage;
             assert_eq!(reply.usage.output > whole.output, paid, "{api:?}: {:?}", reply.usage);
-            // Once more, and no further: neither a server nor a bill has an end otherwise.
+            // One more try and no others: otherwise neither the server nor the bill has an end.
             let answers = vec![endless.clone(), endless, good.clone()];
             let asked = ask(answers, api, short()).await;
             let error = asked.result.unwrap_err();
@@ -90,7 +89,7 @@ async fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
 }
 
 #[tokio::test]
-async fn after_the_finish_reason_comments_keep_nobody_waiting() {
+async fn comments_after_the_finish_reason_do_not_extend_the_wait() {
     let timeouts = Timeouts { silence: Duration::from_millis(200), ..patient().timeouts.unwrap() };
     let options = BuildOptions { timeouts: Some(timeouts), ..patient() };
     let answer = Answer::events(&[&say("good"), STOP]).drips(PING);
@@ -99,7 +98,7 @@ async fn after_the_finish_reason_comments_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn the_wall_clock_of_the_budget_ends_an_answer_that_still_comes() {
+async fn the_time_budget_ends_an_unfinished_answer() {
     for (api, [words, pings, _]) in dialects() {
         for (endless, paid) in [(words, true), (pings, false)] {
             let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is waited for, and how long: a connection, the first token, the next byte, a whole answer.
+//! Time limits for a connection, the first token, the next byte and a whole answer.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,20 +12,20 @@ use super::transport::Pulse;
 /// How long a server may be silent, and how long an answer may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until a connection stands.
+    /// Until the connection is established.
     pub connect: Duration,
     /// Since the last byte, before the first token.
     pub first: Duration,
-    /// Since the last byte, after it.
+    /// Since the last byte, after the first token.
     pub silence: Duration,
-    /// For one answer in all, however often the server is heard; none = no limit.
+    /// For one answer as a whole, even if the server keeps sending; none = no limit.
     pub answer: Option<Duration>,
 }
 
 impl Timeouts {
-    /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
-    /// the first token: a slow machine may read a long prompt for minutes. And the seconds of a
-    /// whole answer (0 = no limit).
+    /// The limits from the configuration: silence in seconds (0 = one day), and ten times that
+    /// before the first token, since a slow machine may read a long prompt for minutes; and the
+    /// seconds of a whole answer (0 = no limit).
     pub fn from_seconds(timeout_s: u64, answer_s: u64) -> Self {
         let day = 86_400;
         let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
@@ -37,8 +37,8 @@ impl Timeouts {
         }
     }
 
-    /// How long an answer may take when the session may work so long, and whether it is that which
-    /// ends it.
+    /// The time limit of an answer if the session may work for `work`; true if that is what ends
+    /// the answer.
     pub(super) fn of_answer(&self, work: Option<Duration>) -> (Option<Duration>, bool) {
         match (self.answer, work) {
             (Some(answer), Some(work)) if answer <= work => (Some(answer), false),
@@ -48,7 +48,7 @@ impl Timeouts {
     }
 }
 
-/// What comes of it, unless that takes longer than `limit`.
+/// The result of a future, or none if it takes longer than `limit`.
 pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     match limit {
         Some(limit) => tokio::time::timeout(limit, future).await.ok(),
@@ -56,7 +56,7 @@ pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Opt
     }
 }
 
-/// Waits for something as long as the server is heard at least every `limit`.
+/// Waits for a future as long as the server sends a byte at least every `limit`.
 pub(super) async fn heard<F: Future>(
     future: F,
     pulse: &Pulse,

@@ -1,9 +1,8 @@
-//! The HTTP layer below async-openai: one request, one answer, no retries.
+//! The HTTP layer below async-openai: one request, one response, no retries.
 //!
-//! It is installed as async-openai's HTTP service and replaces the crate's own, which retries by
-//! itself, obeys any `Retry-After` and loses the status of errors that are not shaped like the
-//! hosted API's. It also listens to the bytes as they pass, because the crate ends a stream that
-//! was cut just like one that is complete.
+//! It replaces async-openai's own HTTP service, which retries by itself, obeys any `Retry-After`,
+//! and loses the status of errors that are not shaped like the hosted API's. It also watches the
+//! bytes, because async-openai ends an interrupted stream like a complete one.
 
 use std::error::Error as _;
 use std::future::Future;
@@ -22,13 +21,13 @@ use super::endpoint::Endpoint;
 use super::lines::{self, Lines};
 use super::retry::Told;
 
-/// Most bytes of an error answer that are read.
+/// Maximum bytes of an error response that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-/// Most bytes of an answer; a long one is some ten megabytes of events.
+/// Maximum bytes of an answer; a long one is some ten megabytes of events.
 const MAX_BODY: usize = 256 << 20;
 
-/// The HTTP client for a base URL: no proxy to our own machine, no redirects (they would turn a
-/// request into a GET, or carry it elsewhere), and no certificates loaded where none are needed.
+/// The HTTP client for a base URL: no proxy for this machine, no redirects (they would turn a
+/// request into a GET, or send it elsewhere), and no certificates unless they are needed.
 pub fn http_client(base_url: &str, connect: Duration) -> Result<reqwest::Client, String> {
     super::init_tls();
     let mut builder = reqwest::Client::builder()
@@ -44,7 +43,7 @@ pub fn http_client(base_url: &str, connect: Duration) -> Result<reqwest::Client,
     builder.build().map_err(|error| explain(&error))
 }
 
-/// Whether a URL names this machine.
+/// True if a URL names this machine.
 pub fn is_loopback(base_url: &str) -> bool {
     let url = reqwest::Url::parse(base_url);
     url.ok().and_then(|url| url.host_str().map(str::to_owned)).is_some_and(|host| {
@@ -54,7 +53,7 @@ pub fn is_loopback(base_url: &str) -> bool {
     })
 }
 
-/// What went by on the wire during one try, shared with whoever waits for the answer.
+/// State of the connection during one try, shared with the code that waits for the answer.
 #[derive(Debug)]
 pub struct Pulse(Mutex<Seen>);
 
@@ -67,18 +66,18 @@ struct Seen {
 }
 
 impl Pulse {
-    /// Counts silence from now.
+    /// Measures silence from now.
     pub fn start() -> Self {
         let seen = Seen { last_byte: Instant::now(), line: Vec::new(), done: false, broken: None };
         Self(Mutex::new(seen))
     }
 
-    /// When the server was last heard.
+    /// When the server last sent a byte.
     pub fn last_byte(&self) -> Instant {
         self.with(|seen| seen.last_byte)
     }
 
-    /// Whether the stream said `[DONE]`.
+    /// True if the stream sent `[DONE]`.
     pub fn is_done(&self) -> bool {
         self.with(|seen| seen.done)
     }
@@ -112,13 +111,13 @@ impl Pulse {
     }
 }
 
-/// An answer that is not handed to async-openai, because it would misread it.
+/// A result that is not passed to async-openai, because it would misread it.
 #[derive(Debug, thiserror::Error)]
 pub enum Diverted {
     /// No answer: the network failed.
     #[error("{0}")]
     Network(String),
-    /// The request could not even be made.
+    /// The request could not be built or sent.
     #[error("{0}")]
     BadRequest(String),
     /// An HTTP error.
@@ -126,12 +125,12 @@ pub enum Diverted {
     Status {
         /// The status.
         status: u16,
-        /// What its headers say about coming back.
+        /// Waiting times in its headers.
         told: Told,
         /// Beginning of the body.
         body: String,
     },
-    /// A stream was asked for and something else came, with a good status.
+    /// A stream was requested, but the response was something else, with a success status.
     #[error("not an event stream")]
     NotAStream(Vec<u8>),
 }
@@ -141,11 +140,11 @@ pub enum Diverted {
 pub struct Transport {
     /// Connections.
     pub http: reqwest::Client,
-    /// What goes with every request, the key among it; async-openai never sees it.
+    /// Headers and parameters of every request, including the key; async-openai never sees them.
     pub endpoint: Arc<Endpoint>,
-    /// Told about each byte.
+    /// Records each byte.
     pub pulse: Arc<Pulse>,
-    /// Whether events are expected.
+    /// True if events are expected.
     pub stream: bool,
 }
 
@@ -184,7 +183,7 @@ impl Transport {
         let mut left = MAX_BODY;
         let mut bytes = response.bytes_stream().map(move |piece| {
             let piece = piece.map_err(|error| explain(&error)).and_then(|piece| {
-                left = left.checked_sub(piece.len()).ok_or("the answer has no end")?;
+                left = left.checked_sub(piece.len()).ok_or("the answer is too large")?;
                 Ok(piece)
             });
             match &piece {
@@ -196,7 +195,8 @@ impl Transport {
         if !self.stream {
             return Ok(http::Response::new(reqwest::Body::wrap_stream(bytes)).into());
         }
-        // Content types lie; the first byte does not: events begin with a word or a colon.
+        // Content types are unreliable, but the first byte is not: events start with a word or a
+        // colon.
         let mut head = Vec::new();
         while lines::is_blank(&head) {
             match bytes.next().await {
@@ -235,14 +235,14 @@ async fn error_answer(response: reqwest::Response, pulse: &Pulse) -> Diverted {
     Diverted::Status { status, told, body: moved.unwrap_or(body) }
 }
 
-/// What an answer's headers say about coming back.
+/// Waiting times in a response's headers.
 pub fn told(response: &reqwest::Response) -> Told {
     let headers = response.headers().iter();
     let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     Told::read(texts, SystemTime::now())
 }
 
-/// A body as text, as far as it comes and no further than `limit` bytes.
+/// A body as text: what arrives of it, at most `limit` bytes.
 pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
@@ -255,8 +255,8 @@ pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String 
     String::from_utf8_lossy(lines::unmarked(&body)).into_owned()
 }
 
-/// The innermost reason of a network error, which is the one people know: without the URL, and
-/// without the layers in between.
+/// The innermost reason of a network error, without the URL and the layers in between: this is the
+/// one that users recognise.
 pub fn explain(error: &reqwest::Error) -> String {
     let what = match error {
         e if e.is_timeout() && e.is_connect() => return "no connection: timed out".to_owned(),
@@ -276,8 +276,8 @@ pub fn explain(error: &reqwest::Error) -> String {
     }
 }
 
-/// Whether a request fails again however often it is sent: it cannot be made, or the two ends do
-/// not agree about TLS.
+/// True if a request would always fail: it cannot be built, or client and server do not agree about
+/// TLS.
 pub fn is_lasting(error: &reqwest::Error) -> bool {
     error.is_builder() || tls_cause(&innermost(error)).is_some()
 }
@@ -290,13 +290,13 @@ fn innermost(error: &reqwest::Error) -> String {
     inner.to_string()
 }
 
-/// What a person can do about TLS, by what its library says.
+/// Advice for a TLS error, from the library's message.
 fn tls_cause(inner: &str) -> Option<&'static str> {
     let says = |words: &str| inner.contains(words);
     if says("UnknownIssuer") || says("self-signed") || says("SelfSigned") {
         return Some(
-            "nobody here knows who issued the server's certificate; SSL_CERT_FILE=FILE names a \
-             file with the certificate of who did",
+            "the issuer of the server's certificate is unknown; set SSL_CERT_FILE=FILE to a \
+             file with the issuer's certificate",
         );
     }
     if says("NotValidForName") || says("not valid for name") {
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn done_is_heard_however_it_is_cut() {
+    fn done_is_recognised_however_it_is_split() {
         let stream = b"data: {\"a\":\"data: [DONE]\"}\r\n\r\ndata:[DONE]\n\n";
         for cut in 0..stream.len() {
             let pulse = Pulse::start();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tls_says_is_said_for_people() {
+    fn tls_errors_get_advice() {
         for (inner, wanted) in [
             ("invalid peer certificate: UnknownIssuer", Some("SSL_CERT_FILE")),
             ("invalid peer certificate: NotValidForName", Some("another host")),
@@ -355,7 +355,9 @@ mod tests {
     #[test]
     fn both_schemes_have_a_client() {
         http_client("http://127.0.0.1", Duration::from_secs(1)).unwrap();
-        // It panics without a TLS provider; an error only means a machine without certificates.
+        // The client panics without a TLS provider; an error only means that the machine has no
+        // certificates.
+        // certificates.
         let _ = http_client("https://example.org", Duration::from_secs(1));
     }
 

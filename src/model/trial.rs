@@ -1,4 +1,5 @@
-//! Trying a server out with one small request: who answers, whether it streams and calls tools.
+//! Tests a server with one small request: which model answers, and whether it streams and calls
+//! tools.
 
 use std::time::Duration;
 
@@ -10,27 +11,27 @@ use super::{Message, Model as _, ModelError, Position, Request, ToolSpec};
 use crate::config::ModelConfig;
 use crate::stage::Role;
 
-/// The tool on offer.
+/// Name of the offered tool.
 pub const TOOL: &str = "ready";
-/// Most tokens of the answer: enough for a few thoughts and the call.
+/// Maximum tokens of the answer: enough for a few thoughts and the call.
 const TOKENS: u64 = 512;
 
-/// What one answer shows of a server and its model.
+/// What one answer shows about a server and its model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// The model that answered, as its server calls it.
+    /// The model that answered, as its server reports it.
     pub answered_by: String,
     /// The answer was streamed.
     pub streams: bool,
-    /// The server takes descriptions of tools; else they are described in words.
+    /// The server accepts tool definitions; otherwise they are described in the text.
     pub takes_tools: bool,
-    /// The tool was called, as it was asked for.
+    /// The tool was called as requested.
     pub called: bool,
     /// The answer was cut at its limit of tokens, before it was complete.
     pub cut: bool,
 }
 
-/// Asks once, without a second try, for at most `limit`.
+/// Sends one request without retries, for at most `limit`.
 ///
 /// # Errors
 /// There is no answer.

@@ -1,12 +1,12 @@
-//! Tools in words, for models whose server takes none: what is offered stands in the system message,
-//! and calls and their results are written into the conversation.
+//! Describes tools in the text, for servers that accept none: the tools are in the system message,
+//! and calls and results are written into the conversation.
 
 use serde_json::{Value, json};
 
 use super::dialect::plain_schema;
 use super::{Message, Request, ToolCall};
 
-/// What a result of a tool stands between.
+/// Tags around a tool's result.
 pub(super) const RESULT: (&str, &str) = ("<tool_response>", "</tool_response>");
 
 const HOW: &str = "\n\n# Tools\n\nYou work with the tools below, described as JSON. To call one, write \
@@ -14,7 +14,7 @@ a block of this form and nothing like it anywhere else, then end your answer:\n\
 {\"name\": \"NAME\", \"arguments\": {…}}\n</tool_call>\n\nSeveral calls are several blocks. The next \
 message has a <tool_response> for each call; never write one yourself.\n\n<tools>\n";
 
-/// The same request without tools.
+/// Returns the request with its tools described as text.
 pub(super) fn in_words(request: &Request) -> Request {
     let mut messages: Vec<Message> = Vec::new();
     if !matches!(request.messages.first(), Some(Message::System { .. })) {
@@ -41,7 +41,7 @@ pub(super) fn in_words(request: &Request) -> Request {
     Request { messages, tools: Vec::new(), ..request.clone() }
 }
 
-/// Adds to what the user said last: many templates take only one message in a row.
+/// Appends to the last user message: many templates accept only one user message in a row.
 fn say(messages: &mut Vec<Message>, text: String) {
     match messages.last_mut() {
         Some(Message::User { content }) => {
@@ -75,7 +75,7 @@ mod tests {
     use crate::model::testserver::request;
 
     #[test]
-    fn a_conversation_is_told_in_words() {
+    fn tools_calls_and_results_are_written_as_text() {
         let mut request = request();
         let call = |id: &str| ToolCall {
             id: id.into(),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_calls_are_read_back() {
         let mut request = request();
         let call = ToolCall {
             id: "1".into(),

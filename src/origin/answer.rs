@@ -1,4 +1,4 @@
-//! What is told of lines: `git cowork why`, also as JSON.
+//! The answer of `git cowork why` about lines of a file, also as JSON.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -16,47 +16,47 @@ use crate::session::{Entry, Kind, key};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 
-/// Rejections that are told in full.
+/// Number of rejections to include.
 const REJECTED: usize = 5;
 
-/// Why lines are there.
+/// Why lines exist.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
-    /// The file, from the top of the working tree.
+    /// The file, relative to the top of the working tree.
     pub file: String,
     /// First and last line, counted from 1.
     pub lines: [usize; 2],
     /// The lines.
     pub text: Vec<String>,
     /// `task`, `adopted`, `stage`, `squash`, `merge`, `hook`, `person`, `outside`, `before`,
-    /// `shallow` (a shallow clone's history ends there) or `uncommitted`.
+    /// `shallow` (the end of a shallow clone's history) or `uncommitted`.
     pub origin: &'static str,
-    /// How the task is known: `commit`, `plan`; `session` where only the session is; `nothing`.
+    /// How the task was found: `commit`, `plan`; `session` if only the session is known; `nothing`.
     pub known_by: &'static str,
-    /// The commit they came with.
+    /// The commit that added the lines.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Where>,
-    /// The squash that brought that commit's lines.
+    /// The squash that brought the commit's lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squash: Option<String>,
-    /// The hook that wrote them, where that is recorded.
+    /// The hook that wrote the lines, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<String>,
-    /// For a person's commit in a session that was in progress: the session, and its newest commit below.
+    /// For a person's commit during a session: the session, and its newest commit below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<During>,
-    /// For lines from before any session: the first session of which there are records, if there is one.
+    /// For lines older than all sessions: the first recorded session, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_session: Option<String>,
-    /// The session that the commit names, where its records are not here.
+    /// The session named by the commit, if its records are not in this repository.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<Unknown>,
-    /// What is known of the session.
+    /// Details of the session.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
 }
 
-/// A commit, and where in it the lines are.
+/// A commit, and the position of the lines in it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Where {
     /// Its id.
@@ -65,11 +65,11 @@ pub struct Where {
     pub subject: String,
     /// `Name <email>`.
     pub author: String,
-    /// When it was written, RFC 3339 in UTC.
+    /// Author date, RFC 3339 in UTC.
     pub at: String,
-    /// The file they were in there.
+    /// Path of the file in the commit.
     pub path: String,
-    /// Their first line there.
+    /// First line in the commit's file.
     pub line: usize,
 }
 
@@ -78,7 +78,7 @@ pub struct Where {
 pub struct During {
     /// Its name.
     pub session: String,
-    /// Subject of its newest commit below the person's.
+    /// Subject of the session's newest commit below the person's.
     pub after: String,
 }
 
@@ -98,27 +98,27 @@ pub struct Wanted {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// How one sees that it is met.
+    /// Its acceptance criteria.
     pub criteria: Vec<Shown>,
 }
 
 /// A criterion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shown {
-    /// What must hold.
+    /// Text of the criterion.
     pub text: String,
-    /// The test that shows it.
+    /// The test for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// What became of that test when it was looked at last.
+    /// The result of the test's last run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub became: Option<String>,
 }
 
-/// How a stage was approved.
+/// The approval of a stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct Passed {
-    /// Which.
+    /// The approved stage.
     pub stage: Stage,
     /// `passed by Ada`, `claimed by Ada`, `auto`.
     pub how: String,
@@ -127,59 +127,59 @@ pub struct Passed {
     pub missing: Option<String>,
 }
 
-/// A draft that was rejected.
+/// A rejected draft.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rejected {
-    /// Of which stage.
+    /// Stage of the draft.
     pub stage: Stage,
-    /// Which draft.
+    /// Number of the draft.
     pub iteration: u32,
-    /// By whom: `critic`, `human`, `challenger`.
+    /// Who rejected it: `critic`, `human`, `challenger`.
     pub by: &'static str,
-    /// In their words.
+    /// The reason.
     pub reason: String,
 }
 
-/// What is known of the session.
+/// Details of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct Told {
     /// Its name.
     pub session: String,
     /// Its title.
     pub title: String,
-    /// The idea as it was given.
+    /// The idea as the user entered it.
     pub idea: String,
-    /// The stage whose commit it is.
+    /// The stage of the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
     /// Its task.
     pub task: Option<Named>,
-    /// Where there is none: the tasks whose files these lines may be.
+    /// If the task is unknown: tasks that these lines may belong to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Named>,
-    /// The features the task is for.
+    /// The features of the task.
     pub features: Vec<Named>,
-    /// The component it is done in.
+    /// The component of the task.
     pub component: Option<Named>,
-    /// The requirements it is for.
+    /// The requirements of the task.
     pub requirements: Vec<Wanted>,
-    /// In a change request, how one sees that it is done.
+    /// In a change request: its acceptance criteria.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub change_criteria: Vec<String>,
-    /// How the stages were approved.
+    /// The approvals of stages.
     pub passed: Vec<Passed>,
-    /// Drafts that were rejected, those of the code first; at most five.
+    /// Rejected drafts, those of the code first; at most five.
     pub rejected: Vec<Rejected>,
-    /// How many more.
+    /// Number of further rejected drafts.
     pub rejected_more: usize,
-    /// What the program ran on the commit's tree, else on that of the whole code.
+    /// The checks that git-cowork ran on the commit's tree, else on that of the whole code.
     pub checks: Option<String>,
-    /// Each of these commands with its end, its log and its tree.
+    /// Each check with its exit code, log and tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }
 
-/// Why the lines of a file are there, in pieces that have one answer.
+/// Answers why the lines of a file exist, split where the answer differs.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -316,14 +316,14 @@ fn wanted(known: &Known, served: &Served<'_>) -> Vec<Wanted> {
     wanted.collect()
 }
 
-/// What a change request that has no task for the lines was to show.
+/// The acceptance criteria of a change request without a task for the lines.
 fn change_criteria(git: &Git, known: &Known, has_task: bool) -> Vec<String> {
     let change = known.change(git).filter(|_| !has_task && known.session.is_patch());
     change.map(|change| change.acceptance_criteria.clone()).unwrap_or_default()
 }
 
-/// The approvals of the code and of what is before it; of a document's line those up to its stage. What
-/// answers for the line comes first.
+/// The approvals of the code and of the stages before it, or for a document's line those up to its
+/// stage; the line's own stage comes first.
 fn passed(known: &Known, sessions: &Sessions<'_>, entry: Option<&Entry>) -> Vec<Passed> {
     let last = match entry.map(|entry| &entry.kind) {
         Some(Kind::Stage(stage) | Kind::Draft(stage) | Kind::Review(stage, _)) => *stage,
@@ -338,7 +338,7 @@ fn passed(known: &Known, sessions: &Sessions<'_>, entry: Option<&Entry>) -> Vec<
     passed.collect()
 }
 
-/// Rejected drafts, what was said of the code first; and how many more.
+/// Rejected drafts, feedback on the code first; and the number of those left out.
 fn rejected(
     git: &Git,
     known: &Known,
@@ -348,7 +348,8 @@ fn rejected(
     let mut ids: Vec<&str> = task.map(String::as_str).into_iter().collect();
     ids.extend(served.features.iter().map(|one| one.id.as_str()));
     ids.extend(served.requirements.iter().map(|one| one.id.as_str()));
-    // What was said of the code is nearest to a line of it, then what names a record of it.
+    // Feedback on the code is most relevant for a line of code, then feedback that names its
+    // records.
     let distance = |said: &Feedback| match said.stage == code_stage() {
         true => 0,
         false if ids.iter().any(|id| said.details.contains(id)) => 1,
@@ -369,7 +370,7 @@ fn rejected(
     (found, more)
 }
 
-/// Whether somebody refused a draft with it: a check's findings are about the form.
+/// True if the feedback rejected a draft. Findings of checks do not count: they are about form.
 fn is_rejection(said: &Feedback) -> bool {
     let judges = matches!(said.from, Origin::Human | Origin::Critic | Origin::Challenger);
     judges

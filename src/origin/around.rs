@@ -1,4 +1,5 @@
-//! Where in history a person's commit is: in a session that was in progress, in none, or before any.
+//! Where a person's commit is in history: in a session in progress, outside sessions, or before
+//! them.
 
 use std::cmp::Ordering;
 
@@ -7,22 +8,22 @@ use crate::git::{self, Commit};
 use crate::session::{Entry, Kind, SESSIONS, SessionName, Trailers, key};
 use crate::stages;
 
-/// Commits below a person's that are looked at for a session's.
+/// Maximum number of ancestors searched for a session's commit.
 const BELOW: usize = 2_000;
 
-/// See the module.
+/// The position of a person's commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// On a session's branch, while that was in progress: the session, and the subject of its newest
-    /// commit below.
+    /// On the branch of a session in progress: the session, and the subject of its newest commit
+    /// below.
     During(SessionName, String),
     /// In no session.
     Outside,
-    /// Before the first session of which there are records, if there is one.
+    /// Before the first recorded session, if there is one.
     Before(Option<SessionName>),
 }
 
-/// What is around a commit that no session made.
+/// Finds the position of a commit that no session made.
 pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
     let reader = origins.git().reader();
     // A session's branch has records from its first commit on.
@@ -52,7 +53,7 @@ pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<A
     Ok(found)
 }
 
-/// What a session's commit says of one made on top of it: nothing, where it is no session's.
+/// The position of a commit on top of `below`; `None` if `below` is not a session's.
 fn said(below: &Commit) -> Option<Around> {
     let trailers = Trailers::parse(&below.message);
     let entry = Entry::of(below, trailers.get(key::SESSION_ID)?)?;
@@ -74,7 +75,7 @@ fn said(below: &Commit) -> Option<Around> {
 
 fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
     let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
-    // In the second in which it began, the commit it began on tells.
+    // In the same second, ancestry of the first session's base decides.
     let is_before = match commit.committer_time.cmp(&first.began) {
         Ordering::Less => true,
         Ordering::Greater => false,

@@ -1,5 +1,5 @@
-//! Lines that a hook of the repository wrote into a session's commit: files it added, as the next commit
-//! of the session says, and lines that the tree which was checked does not have.
+//! Finds lines that a repository hook wrote into a session's commit: files that the session's next
+//! commit lists as added by a hook, and lines missing from the tree that was checked.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::git::blame::Blamed;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{Entry, key};
 
-/// The lines as they are, each with whether a hook wrote it.
+/// Splits the lines into those a hook wrote and the others.
 pub(super) fn apart(
     git: &Git,
     (entry, next): (&Entry, Option<&Entry>),
@@ -42,7 +42,7 @@ pub(super) fn apart(
     Ok(pieces)
 }
 
-/// The hook that added a file to a commit, as the one after it says.
+/// The hook that added a file to a commit, according to the next commit.
 fn added_by<'s>(next: &'s Entry, path: &str) -> Option<&'s str> {
     next.trailers.all(key::HOOK).find_map(|said| {
         let (hook, added) = said.split_once(' ')?;
@@ -50,10 +50,10 @@ fn added_by<'s>(next: &'s Entry, path: &str) -> Option<&'s str> {
     })
 }
 
-/// The lines of a file, without white space around them, on the tree that the checks ran on before the
-/// commit was made; `None` where the commit holds the very same, or that tree is not here.
+/// The lines of a file, trimmed, in the tree that the checks ran on before the commit; `None` if
+/// the commit has the same file, or that tree is not in this repository.
 fn checked_lines(git: &Git, entry: &Entry, path: &str) -> anyhow::Result<Option<HashSet<String>>> {
-    // A rebase or an amend is somebody's; only what was made at once can be a hook's.
+    // After a rebase or an amend, a difference from that tree need not be a hook's.
     if entry.time != entry.committed {
         return Ok(None);
     }

@@ -1,9 +1,9 @@
-//! Where the lines of a file come from, and what has become of a requirement: from a line to its commit,
-//! task, feature, requirement and idea, and back. Everything is read from commits and records; nothing
-//! is stored for it.
+//! Traces lines of a file to their commit, task, feature, requirement and idea, and requirements to
+//! their lines. Everything is read from commits and records; nothing is stored for it.
 //!
-//! A commit of a session names its task. A squash does not: where the commits it was made of are still
-//! here, they are asked; else the tasks whose files are in the plan. What neither tells is not guessed.
+//! A session's commit names its task, a squash does not: if the squashed commits are still in this
+//! repository, they are used, else the tasks whose files in the plan match. Nothing else is
+//! guessed.
 
 mod answer;
 mod around;

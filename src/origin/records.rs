@@ -1,13 +1,14 @@
-//! The records of a session as they are at one commit.
+//! A session's records at a commit.
 
 use crate::artifact::{Artifact, Component, Feature, Files as _, Plan, Requirement, Store, Task};
 use crate::git::{Git, Oid};
 use crate::session::{CommittedFiles, SessionName};
 
-/// Requirements, features, components and tasks. A file that cannot be read has none: `verify` says so.
+/// Requirements, features, components and tasks. An unreadable file gives none; `verify` reports
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    /// In the order of the document, as all of these.
+    /// Requirements, in the order of the document, like the other records.
     pub requirements: Vec<Requirement>,
     /// Features.
     pub features: Vec<Feature>,
@@ -15,23 +16,23 @@ pub struct Records {
     pub components: Vec<Component>,
     /// Tasks, with sub-tasks.
     pub plan: Plan,
-    /// What the delivery report says that tasks changed: a task's id with the files.
+    /// Changed files by task id, from the delivery report.
     pub changed: Vec<(String, Vec<String>)>,
 }
 
-/// What a task is for.
+/// The features, requirements and component that a task belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct Served<'a> {
-    /// Features it and its sub-tasks work on, its own first.
+    /// Features of the task and its sub-tasks, the task's own first.
     pub features: Vec<&'a Feature>,
-    /// The requirements it names; where it names none, those of its features.
+    /// The requirements named by the task, else those of its features.
     pub requirements: Vec<&'a Requirement>,
-    /// The component it is done in.
+    /// Component of the task.
     pub component: Option<&'a Component>,
 }
 
 impl Records {
-    /// Those of a session at a commit.
+    /// The records of a session at a commit.
     pub fn at(git: &Git, name: &SessionName, commit: &Oid) -> Self {
         let files = CommittedFiles::new(git, name, commit);
         let store = Store::new(&files);
@@ -58,8 +59,8 @@ impl Records {
         self.plan.tasks.iter().find(|task| task.id == id)
     }
 
-    /// The top-level tasks that name a file, themselves or in a sub-task, and those that changed it, as
-    /// the delivery report says.
+    /// The top-level tasks that name a file, directly or in a sub-task, and those that changed it
+    /// according to the delivery report.
     pub fn naming<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Task> {
         let changed = move |id: &str| {
             let mut own = self.changed.iter().filter(|(task, _)| task == id);
@@ -70,12 +71,12 @@ impl Records {
         })
     }
 
-    /// The features that a task and its sub-tasks work on, its own first.
+    /// The features of a task and its sub-tasks, the task's own first.
     pub fn features_of(&self, task: &str) -> Vec<&str> {
         self.plan.features_of(task)
     }
 
-    /// What a task is for.
+    /// The features, requirements and component that a task belongs to.
     pub fn served(&self, task: &str) -> Served<'_> {
         let ids = self.features_of(task);
         let features: Vec<&Feature> =
@@ -93,8 +94,8 @@ impl Records {
         Served { features, requirements: requirements.collect(), component }
     }
 
-    /// The id that these records give a task of others. A merge of two branches may have renumbered it:
-    /// then it is the id of the one task with the same title.
+    /// The id in these records of a task from `others`. A merge of two branches may have renumbered
+    /// it: then it is the id of the only task with the same title.
     pub fn id_of(&self, task: &str, others: &Self) -> String {
         let Some(theirs) = others.task(task) else { return task.to_owned() };
         if self.task(task).is_some_and(|ours| ours.title == theirs.title) {
@@ -108,7 +109,7 @@ impl Records {
     }
 }
 
-/// The tasks below `## Changes` of a delivery report, with the files in backticks behind each.
+/// The tasks under `## Changes` in a delivery report, each with its files (in backticks).
 fn changed(report: &str) -> Vec<(String, Vec<String>)> {
     let lines = report.lines().skip_while(|line| line.trim_end() != "## Changes").skip(1);
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_says_which_task_changed_which_file() {
+    fn files_of_tasks_are_read_from_a_report() {
         let report = "T\n\n- TASK-009 x: `no`\n\n## Changes\n\n2 files: 1 line added, 0 removed.\n\n\
                       - TASK-001 One: `a.rs`,\n  `b.rs`\n- TASK-002 Two: `b.rs` and 2 more\n- … and 1 \
                       more: `git cowork show todo plan`\n\n## Checks\n\n- TASK-003 x: `no`\n";
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_serves_what_it_names_else_what_its_feature_names() {
+    fn a_task_serves_its_requirements_else_those_of_its_feature() {
         let all = records(vec![
             task("TASK-001", "a", &["a.rs"], &["REQ-002"]),
             task("TASK-002", "b", &["a.rs"], &[]),

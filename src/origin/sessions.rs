@@ -1,5 +1,5 @@
-//! The sessions that commits name: their history where it is still known, their records as they are at
-//! the commit that is looked at.
+//! The sessions named by commits: their history if it still exists, and their records at the commit
+//! under inspection.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,18 +17,19 @@ use crate::session::{
 use crate::stages::{self, code_stage};
 use crate::verify::{StageApproval, approvals};
 
-/// How much older than a session's commit another one of it may seem, in seconds: clocks differ.
+/// Tolerance in seconds for commit times of the same session: clocks differ.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
 
-/// A session.
+/// A session with its records.
 pub struct Known {
-    /// As history tells it.
+    /// The session, from its history.
     pub session: Session,
-    /// Its records as they are now: at the commit looked at, where that has them, else at its tip.
+    /// Its current records: from the commit under inspection if it has them, else from the
+    /// session's tip.
     pub records: Records,
-    /// Its records at its tip, which its commits speak of.
+    /// Its records at its tip, to which the ids in its commits refer.
     pub at_tip: Records,
-    /// Where in the history a commit is.
+    /// Index in the history, by commit.
     places: HashMap<Oid, usize>,
     approvals: OnceCell<Vec<StageApproval>>,
     feedback: OnceCell<Vec<Feedback>>,
@@ -54,7 +55,7 @@ impl Known {
         }
     }
 
-    /// A commit of the session, and the one after it.
+    /// A commit of the session, and the commit after it.
     pub(super) fn entry(&self, commit: &Oid) -> Option<(&Entry, Option<&Entry>)> {
         let at = *self.places.get(commit)?;
         Some((self.session.history.get(at)?, self.session.history.get(at + 1)))
@@ -66,12 +67,12 @@ impl Known {
         self.newest(&self.code, is_code)
     }
 
-    /// The newest commit that looked at the tests which criteria name.
+    /// The newest commit with results of the tests named in criteria.
     pub(super) fn tests(&self) -> Option<&Entry> {
         self.newest(&self.tests, |entry| entry.trailers.get(key::TESTS).is_some())
     }
 
-    /// Many lines ask for the same commit of a long history.
+    /// Cached, because many lines need the same commit of a long history.
     fn newest(
         &self,
         kept: &OnceCell<Option<usize>>,
@@ -82,7 +83,7 @@ impl Known {
         history.get((*at)?)
     }
 
-    /// What was said of its drafts. A version somebody broke by hand tells nothing.
+    /// Feedback on its drafts; empty if the file is broken.
     pub(super) fn feedback(&self, git: &Git) -> &[Feedback] {
         self.feedback.get_or_init(|| {
             let files = CommittedFiles::new(git, &self.session.name, &self.session.tip);
@@ -90,7 +91,7 @@ impl Known {
         })
     }
 
-    /// What a change request was to do.
+    /// The change request, if there is one.
     pub(super) fn change(&self, git: &Git) -> Option<&ChangeRequest> {
         let change = self.change.get_or_init(|| {
             let files = CommittedFiles::new(git, &self.session.name, &self.session.tip);
@@ -99,8 +100,8 @@ impl Known {
         change.as_ref()
     }
 
-    /// How its gated stages were approved, and whether of the bytes their commits hold. Nothing where
-    /// that cannot be told.
+    /// How its gated stages were approved, and whether the approvals match their commits. Empty if
+    /// this cannot be determined.
     pub fn approvals(&self, sessions: &Sessions<'_>) -> &[StageApproval] {
         self.approvals.get_or_init(|| {
             approvals(sessions.git, sessions.config, &self.session).unwrap_or_default()
@@ -108,12 +109,12 @@ impl Known {
     }
 }
 
-/// The session that began first.
+/// The oldest session.
 pub(super) struct First {
     pub name: SessionName,
-    /// When (Unix seconds).
+    /// Creation time (Unix seconds).
     pub began: i64,
-    /// The commit it began on.
+    /// The commit it was started from.
     pub base: Option<Oid>,
 }
 
@@ -122,26 +123,26 @@ pub struct Sessions<'a> {
     pub(super) git: &'a Git,
     refs: &'a RefNames,
     config: &'a Config,
-    /// The commit that is looked at.
+    /// The commit under inspection.
     pub(super) at: Oid,
-    /// By their ids; several where a rebase made copies of the commits.
+    /// By id; several if a rebase made copies of the commits.
     known: RefCell<HashMap<String, Vec<Rc<Known>>>>,
     newest: RefCell<Option<(i64, HashMap<String, Oid>)>>,
     first: OnceCell<Option<First>>,
     adopted: OnceCell<HashMap<String, Adopted>>,
 }
 
-/// Whose a commit is that a session adopted.
+/// The session and task of an adopted commit.
 struct Adopted {
     session: SessionName,
     id: String,
     task: String,
-    /// Where its records are.
+    /// A commit with its records.
     place: Oid,
 }
 
 impl<'a> Sessions<'a> {
-    /// The sessions that the commits reachable from `at` name.
+    /// The sessions named by the commits reachable from `at`.
     pub fn new(git: &'a Git, refs: &'a RefNames, config: &'a Config, at: &Oid) -> Self {
         Self {
             git,
@@ -155,7 +156,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// The session that a commit says it is of; `None` where its records are nowhere.
+    /// The session that a commit names; `None` if its records are not found.
     pub(super) fn of_commit(
         &self,
         commit: &Oid,
@@ -170,7 +171,7 @@ impl<'a> Sessions<'a> {
             return Ok(cached);
         }
         let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
-        // Where history was walked already, its branch was gone.
+        // If history was already walked for it, its branch was gone.
         let walked = self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
         if let Some(known) = read(walked) {
             return Ok(Some(known));
@@ -179,14 +180,15 @@ impl<'a> Sessions<'a> {
         if let Some(known) = read(placed) {
             return Ok(Some(known));
         }
-        // Its branch is gone, or a rebase has made other commits of it.
+        // Its branch is gone, or a rebase has rewritten its commits.
         if let Some(known) = read(self.newest_of(id, time)?) {
             return Ok(Some(known));
         }
         Ok(read(Some(commit.clone())))
     }
 
-    /// A session whose commits may be gone, by the tip a merge names, its branch or its archive.
+    /// A session whose commits may be gone: by the tip named in a merge, its branch, or its archive
+    /// ref.
     pub(super) fn of_name(
         &self,
         name: &SessionName,
@@ -200,19 +202,19 @@ impl<'a> Sessions<'a> {
         if let Some(known) = placed.and_then(|tip| self.read(name, id, &tip)) {
             return Ok(Some(known));
         }
-        // The label of its delivery outlives the branch.
+        // The tag of its delivery may still exist without the branch.
         let last = RefNames::tag(name, stages::last().name());
         let labels = self.git.refs(&[RefNames::tags(name)])?.into_iter().rev();
         let mut labels = labels.filter(|label| label.name.as_str().starts_with(last.as_str()));
         Ok(labels.find_map(|label| self.read(name, id, &label.object)))
     }
 
-    /// The session as a commit has it, whatever history that has; `None` where its records are not there.
+    /// A session with its history up to a commit; `None` if the commit does not have its records.
     pub(super) fn at(&self, name: &SessionName, id: &str, commit: &Oid) -> Option<Rc<Known>> {
         self.read(name, id, commit)
     }
 
-    /// What the records at the commit that is looked at are called there: whether it has this session's.
+    /// True if the commit under inspection has the records of the session with this id.
     fn has_records(&self, name: &SessionName, id: &str) -> bool {
         session_file(self.git, name, &self.at).is_some_and(|file| file.id == id)
     }
@@ -231,9 +233,9 @@ impl<'a> Sessions<'a> {
         Some(known)
     }
 
-    /// The newest commit of a session among the ancestors of `at`, merges of the session left out.
+    /// The newest commit of a session among the ancestors of `at`, ignoring merges of the session.
     fn newest_of(&self, id: &str, time: i64) -> anyhow::Result<Option<Oid>> {
-        // Twice as far as this commit is, so that older ones do not begin the walk again each.
+        // Go back twice as far as this commit, so that not every older commit starts a new walk.
         let now = self.git.reader().commit(&self.at)?.committer_time;
         let since = time - CLOCK_SKEW.max(now - time);
         let walked =
@@ -247,7 +249,7 @@ impl<'a> Sessions<'a> {
                 since,
                 key::SESSION_ID,
                 &mut |commit, _, message| {
-                    // The newest comes first; of the others no trailers need be read.
+                    // The newest comes first; skip parsing the trailers of others.
                     if said_id(message).is_some_and(|id| newest.contains_key(id)) {
                         return;
                     }
@@ -265,7 +267,7 @@ impl<'a> Sessions<'a> {
         Ok(newest.as_ref().and_then(|(_, newest)| newest.get(id).cloned()))
     }
 
-    /// The session that adopted a commit, and its task.
+    /// The session that adopted a commit, and the commit's task.
     pub(super) fn adopting(&self, commit: &Oid) -> anyhow::Result<Option<(Rc<Known>, String)>> {
         if self.adopted.get().is_none() {
             let mut places = self.places()?;
@@ -281,7 +283,7 @@ impl<'a> Sessions<'a> {
                 }
                 let recorded = file.adopted().map(|(task, id)| (task.to_owned(), id.to_owned()));
                 let mut commits: Vec<(String, String)> = recorded.collect();
-                // A rebase has made others of them.
+                // A rebase may have rewritten them.
                 if let Ok(session) = Session::load(self.git, &name, &place) {
                     let now = adopted(self.git, &session)?.into_iter();
                     commits.extend(now.map(|(task, commit)| (task, commit.id.to_string())));
@@ -292,7 +294,7 @@ impl<'a> Sessions<'a> {
                     found.entry(commit).or_insert(adopted);
                 }
             }
-            // Whoever was first has found the same.
+            // If it is already set, the value is the same.
             let _ = self.adopted.set(found);
         }
         let Some(found) = self.adopted.get().and_then(|all| all.get(commit.as_str())) else {
@@ -306,7 +308,7 @@ impl<'a> Sessions<'a> {
         Ok(known.map(|known| (known, task.clone())))
     }
 
-    /// The commits that hold sessions' records: the one looked at, and those in the archive.
+    /// The commits with records of sessions: the commit under inspection, and those in the archive.
     fn places(&self) -> anyhow::Result<Vec<(SessionName, Oid)>> {
         let mut places: Vec<(SessionName, Oid)> = Vec::new();
         for folder in git::paths::names_in(self.git, &self.at, SESSIONS)? {
@@ -319,8 +321,7 @@ impl<'a> Sessions<'a> {
         Ok(places)
     }
 
-    /// The session that began first, of those whose records are at the commit looked at or in the
-    /// archive.
+    /// The oldest session with records at the commit under inspection or in the archive.
     pub(super) fn first(&self) -> anyhow::Result<Option<&First>> {
         if let Some(first) = self.first.get() {
             return Ok(first.as_ref());
@@ -335,13 +336,13 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// The session that trailers name, and its id.
+/// The session named by trailers, and its id.
 pub(super) fn named_by(trailers: &Trailers) -> Option<(SessionName, &str)> {
     let name = trailers.get(key::SESSION)?.parse().ok()?;
     Some((name, trailers.get(key::SESSION_ID)?))
 }
 
-/// The id on the only line of a message that names one.
+/// The session id in a message, if exactly one line has one.
 fn said_id(message: &str) -> Option<&str> {
     let is_said = |line: &&str| line.starts_with(key::SESSION_ID);
     let mut found = message.lines().filter(is_said);
@@ -349,7 +350,7 @@ fn said_id(message: &str) -> Option<&str> {
     found.next().is_none().then(|| id.trim())
 }
 
-/// `session.json` of a session at a commit, where it is there and can be read.
+/// `session.json` of a session at a commit, if it exists and is readable.
 pub(super) fn session_file(git: &Git, name: &SessionName, commit: &Oid) -> Option<SessionFile> {
     let path = artifact_path(name, Artifact::Session);
     let bytes = git.reader().blob(Object::At(commit, &path)).ok().flatten()?;

@@ -1,4 +1,4 @@
-//! What lines come from: the commit they came with, and what that says of itself.
+//! The source of lines: their commit, and the session and task it belongs to.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -14,16 +14,17 @@ use crate::git::blame::{Blamed, blame, shallow_ends};
 use crate::git::{Commit, Git, Oid};
 use crate::session::{Entry, Kind, RefNames, Trailers, key, own_tasks};
 
-/// How the task of a line is known.
+/// How the task of a line was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// Its commit names it.
+    /// The commit names it.
     Commit,
-    /// It is the only one of those the commit holds that the plan or the delivery report names for the file.
+    /// Of the commit's tasks, it is the only one that the plan or the delivery report names for the
+    /// file.
     Plan,
     /// Only the session is known, with the tasks that name the file, if any.
     Session,
-    /// No session is.
+    /// Nothing is known.
     Nothing,
 }
 
@@ -39,35 +40,35 @@ impl Certainty {
     }
 }
 
-/// What kind of commit a line came with.
+/// The kind of commit that a line came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// None yet.
+    /// No commit yet.
     Uncommitted,
-    /// A task's.
+    /// A task's commit.
     Task,
-    /// A person's, which a session has adopted as a task's.
+    /// A person's commit that a session adopted for a task.
     Adopted,
-    /// A commit of a session that is no task's: of a stage, a draft, a review.
+    /// Another commit of a session: of a stage, a draft, a review.
     Stage,
-    /// One that holds a whole session, or several commits of one.
+    /// A commit with a whole session, or several commits of one.
     Squash,
     /// A merge: neither parent has the line.
     Merge,
-    /// One of a session in which a hook wrote the line; its name, where that is recorded.
+    /// A session's commit in which a hook wrote the line; the hook's name if recorded.
     Hook(Option<String>),
-    /// The one at which a shallow clone's history ends: all that is older seems to come with it.
+    /// The end of a shallow clone's history, to which all older lines are attributed.
     Shallow,
-    /// One of a person's.
+    /// A person's commit.
     Person(Around),
 }
 
-/// What a commit says of a session whose records are nowhere.
+/// What a commit says about a session whose records are not found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
     /// Its name.
     pub session: String,
-    /// The task whose commit it is.
+    /// The task named by the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
 }
@@ -75,38 +76,38 @@ pub struct Unknown {
 /// A file in a commit.
 type Place = (Oid, String);
 
-/// What lines come from.
+/// The source of lines.
 #[derive(Clone)]
 pub struct Source {
-    /// The commit; none where they are not committed.
+    /// The commit; `None` for uncommitted lines.
     pub commit: Option<Rc<Commit>>,
-    /// What kind of commit it is.
+    /// The kind of commit.
     pub kind: SourceKind,
-    /// The session it is of.
+    /// Its session.
     pub known: Option<Rc<Known>>,
-    /// The session the commit names, where nothing more is known of it.
+    /// The session named by the commit, if its records are not found.
     pub unknown: Option<Unknown>,
-    /// The same commit, as that session's history has it.
+    /// The commit's entry in the session's history.
     pub entry: Option<Entry>,
-    /// Its task; several where it cannot be told which. Ids as the session's records have them now.
+    /// Its task; several if the task is ambiguous. Ids as in the session's current records.
     pub tasks: Vec<String>,
-    /// How that is known.
+    /// How the task was found.
     pub certainty: Certainty,
-    /// The squash that brought it, where the commits it was made of are still here.
+    /// The squash that brought the commit, if the squashed commits are still in this repository.
     pub squash: Option<Rc<Commit>>,
 }
 
-/// Part of a session that a commit holds.
+/// The part of a session that a commit contains.
 #[derive(Clone)]
 pub(super) struct Part {
     pub known: Rc<Known>,
-    /// Tasks that it may hold, as the session's records name them.
+    /// The tasks it may contain, by their ids in the session's records.
     pub tasks: Vec<String>,
-    /// Where the commits are that a squash was made of.
+    /// Tip of the squashed commits.
     pub tip: Option<Oid>,
 }
 
-/// What a commit says of itself.
+/// The session, tasks and kind of a commit.
 pub(super) struct Said {
     pub commit: Rc<Commit>,
     pub kind: SourceKind,
@@ -115,7 +116,7 @@ pub(super) struct Said {
     pub unknown: Option<Unknown>,
 }
 
-/// Sources of lines, each commit read once.
+/// Finds the sources of lines, reading each commit once.
 pub struct Origins<'a> {
     /// The sessions that commits name.
     pub sessions: Sessions<'a>,
@@ -126,7 +127,7 @@ pub struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// The sources of lines at a commit.
+    /// Finds sources of lines at the commit `at`.
     pub fn new(git: &'a Git, refs: &'a RefNames, config: &'a Config, at: &Oid) -> Self {
         Self {
             sessions: Sessions::new(git, refs, config, at),
@@ -137,9 +138,9 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Reads what the newest commit says, and with it the session that most of a session's lines are of.
+    /// Reads the newest commit, and with it the session of most lines.
     pub fn read_ahead(&self) {
-        // It is told where a line asks for it.
+        // An error is reported when a line needs the commit.
         let _ = self.said(&self.sessions.at);
     }
 
@@ -147,7 +148,7 @@ impl<'a> Origins<'a> {
         self.sessions.git
     }
 
-    /// What blamed lines come from; in pieces where they differ.
+    /// The sources of blamed lines, split where they differ.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -169,7 +170,7 @@ impl<'a> Origins<'a> {
         Ok(vec![(lines.clone(), source)])
     }
 
-    /// The lines of a file at another commit, blamed once.
+    /// Blames a file at another commit, once.
     pub(super) fn blamed_at(&self, commit: &Oid, path: &str) -> anyhow::Result<Rc<Vec<Blamed>>> {
         let place = (commit.clone(), path.to_owned());
         if let Some(found) = self.inner.borrow().get(&place) {
@@ -235,7 +236,7 @@ impl<'a> Origins<'a> {
         Ok(Said { commit: Rc::new(commit), kind, entry, parts, unknown: None })
     }
 
-    /// Whether a shallow clone's history ends at a commit.
+    /// True if a shallow clone's history ends at a commit.
     fn ends_at(&self, commit: &Oid) -> anyhow::Result<bool> {
         if let Some(ends) = self.shallow.get() {
             return Ok(ends.contains(commit));
@@ -244,7 +245,7 @@ impl<'a> Origins<'a> {
         Ok(self.shallow.get_or_init(|| ends).contains(commit))
     }
 
-    /// The tasks a session has planned itself.
+    /// The tasks planned by the session itself.
     pub(super) fn own_tasks(&self, known: &Known) -> Vec<String> {
         let own = own_tasks(self.git(), &known.session, known.at_tip.plan.clone());
         let own = own.unwrap_or_default().into_iter();
@@ -272,7 +273,7 @@ fn uncommitted() -> Source {
     }
 }
 
-/// What a line of a file comes from, as far as its commit and the plan tell.
+/// The source of a line in a file, from its commit and the plan.
 pub(super) fn placed(said: &Said, path: &str) -> Source {
     let source = Source {
         commit: Some(Rc::clone(&said.commit)),
@@ -290,7 +291,7 @@ pub(super) fn placed(said: &Said, path: &str) -> Source {
         (SourceKind::Task | SourceKind::Adopted, [part]) => {
             Source { tasks: part.tasks.clone(), certainty: Certainty::Commit, ..source }
         }
-        // Documents are a stage's, not a task's.
+        // Documents belong to a stage, not to a task.
         _ if path.starts_with(".cowork/") => Source { certainty: Certainty::Session, ..source },
         (_, parts) => {
             let named = parts.iter().flat_map(|part| {

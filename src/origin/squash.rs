@@ -1,6 +1,6 @@
-//! Commits that hold a whole session, or several commits of one: `git cowork merge --without-artifacts`, a
-//! squash by a forge or by hand. Their lines are followed into the commits they were made of where
-//! those are still here.
+//! Commits with a whole session, or several commits of one: `git cowork merge --without-artifacts`,
+//! a squash by a forge or by hand. Their lines are traced to the squashed commits if those are
+//! still in this repository.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::git::blame::Blamed;
 use crate::git::{Commit, Git, Object, Oid};
 use crate::session::{SESSIONS, SessionName, Trailers, key};
 
-/// The parts of sessions that a commit holds; `None` where it is a session's own commit, or no session's.
+/// The parts of sessions that a squash contains; `None` if the commit is not a squash.
 pub(super) fn parts(
     origins: &Origins<'_>,
     commit: &Commit,
@@ -40,7 +40,7 @@ pub(super) fn parts(
         let own = origins.sessions.of_name(&name, &id, tip.as_ref())?;
         let tip = own.as_ref().map(|known| known.session.tip.clone());
         let here = origins.sessions.at(&name, &id, &commit.id);
-        // Where it was made of is known better than what it left.
+        // The squashed commits are more precise than the records in the squash.
         let Some(known) = own.or_else(|| here.clone()) else { continue };
         let mut tasks = match here {
             Some(here) => {
@@ -54,7 +54,7 @@ pub(super) fn parts(
             }
             None => origins.own_tasks(&known),
         };
-        // Some of a session's commits: the plan is older than they are.
+        // For some of a session's commits only: their plan is older than they are.
         if tasks.is_empty() && several {
             let of = |id: &String| known.records.id_of(id, &known.at_tip);
             tasks = quoted.tasks.iter().map(of).collect();
@@ -64,7 +64,7 @@ pub(super) fn parts(
     Ok((!parts.is_empty()).then_some(parts))
 }
 
-/// The lines through the squash: from the commits it was made of. `None` where they are gone.
+/// Traces lines to the squashed commits. `None` if those are gone.
 pub(super) fn through(
     origins: &Origins<'_>,
     said: &Said,
@@ -83,7 +83,7 @@ pub(super) fn through(
                 inner.iter().find(|piece| piece.first <= line && line <= piece.last())
             });
             let place = found.zip(there).filter(|(piece, _)| {
-                // The session's branch may have this very commit.
+                // The session's branch may contain this very commit.
                 piece.commit.as_ref().is_some_and(|commit| *commit != said.commit.id)
             });
             let one = |commit: &Option<Oid>, path: &str, line: usize| Blamed {
@@ -114,7 +114,7 @@ pub(super) fn through(
     Ok(None)
 }
 
-/// Adds lines to the last piece where they go on from it.
+/// Joins lines to the last piece if they continue it.
 fn join(pieces: &mut Vec<(Blamed, Source)>, lines: Blamed, source: Source) {
     if let Some((last, of)) = pieces.last_mut()
         && last.commit == lines.commit
@@ -128,17 +128,17 @@ fn join(pieces: &mut Vec<(Blamed, Source)>, lines: Blamed, source: Source) {
     pieces.push((lines, source));
 }
 
-/// Which lines of a file are the same in two commits.
+/// The lines of a file that are the same in two commits.
 struct SameLines {
-    /// At the beginning of both.
+    /// Number of equal lines at the start.
     head: usize,
-    /// At the end of both.
+    /// Number of equal lines at the end.
     tail: usize,
     lines: [usize; 2],
 }
 
 impl SameLines {
-    /// The second commit's line for one of the first, both counted from 1.
+    /// The second commit's line for a line of the first, both counted from 1.
     fn line(&self, line: usize) -> Option<usize> {
         let [ours, theirs] = self.lines;
         match line {
@@ -149,7 +149,7 @@ impl SameLines {
     }
 }
 
-/// `None` where one of them has no such file.
+/// Compares a file in two commits; `None` if one of them does not have it.
 fn same_lines(
     git: &Git,
     ours: &Oid,
@@ -171,7 +171,7 @@ fn same_lines(
     Ok(Some(SameLines { head, tail, lines: [a.len(), b.len()] }))
 }
 
-/// The sessions whose own records a commit has, and its first parent has not, with their ids.
+/// The sessions, with ids, whose own records a commit has and its first parent does not have.
 fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, String)>> {
     let reader = git.reader();
     let folders = |at: Option<&Oid>, folder: &str| -> anyhow::Result<Vec<(String, Oid)>> {
@@ -211,10 +211,10 @@ fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, Strin
     Ok(names.into_iter().filter_map(id).collect())
 }
 
-/// What a message quotes of sessions' commits, indented or not, as squashes do.
+/// Session commits quoted in a message, indented or not, as in squashes.
 #[derive(Default)]
 struct Quoted {
-    /// How many commits.
+    /// Number of commits.
     commits: usize,
     sessions: Vec<(SessionName, String)>,
     tasks: Vec<String>,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_squash_quotes_the_commits_it_was_made_of() {
+    fn quoted_commits_of_a_squash_are_found() {
         let one = "    coding: TASK-001 x\n\n    Cowork-Session: todo\n    Cowork-Session-Id: 1-2\n    \
                    Cowork-Task: TASK-001\n";
         let all = format!("Squashed\n\n{one}\n{}", one.replace("TASK-001", "TASK-002"));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_before_and_behind_a_difference_are_the_same() {
+    fn lines_before_and_after_a_difference_are_the_same() {
         let same = SameLines { head: 2, tail: 3, lines: [6, 8] };
         let lines: Vec<_> = (1..=6).map(|line| same.line(line)).collect();
         assert_eq!(lines, [Some(1), Some(2), None, Some(6), Some(7), Some(8)]);

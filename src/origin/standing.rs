@@ -1,4 +1,4 @@
-//! Which lines of a session still stand: of the files it changed, and of those made since from them.
+//! The surviving lines of a session: in files it changed, and in files later made from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,46 +8,46 @@ use super::source::{Certainty, Origins, Source, SourceKind};
 use crate::git::{Git, Oid, TreeChangeKind};
 use crate::session::{Session, code_changes, related_commits};
 
-/// Files that came after a session and are looked into for lines moved out of its own.
+/// Maximum number of newer files to search for moved lines.
 const MOVED_INTO: usize = 200;
 
 /// Lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileLines {
-    /// From the top of the working tree.
+    /// Path relative to the top of the working tree.
     pub path: String,
-    /// First and last of successive lines, counted from 1.
+    /// First and last line of each block, counted from 1.
     pub lines: Vec<[usize; 2]>,
 }
 
-/// What stands of a task.
+/// The surviving lines of a task.
 #[derive(Clone, Debug, Default)]
 pub struct OfTask {
-    /// Where.
+    /// The lines, by file.
     pub files: Vec<FileLines>,
-    /// The commits the lines came with.
+    /// The commits of the lines.
     pub commits: Vec<String>,
-    /// Some of them are told by the plan's list of files alone.
+    /// True if some lines were attributed only by the plan's list of files.
     pub by_plan: bool,
 }
 
-/// The lines of a session that stand at a commit.
+/// The surviving lines of a session at a commit.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// By task, as the session's records name them.
+    /// By task id, as in the session's records.
     pub tasks: BTreeMap<String, OfTask>,
-    /// Those of no single task.
+    /// Lines of no single task.
     pub others: Vec<FileLines>,
-    /// By task, the files of these that may hold lines of it.
+    /// By task, the files in `others` that may contain lines of the task.
     pub shared: BTreeMap<String, BTreeSet<String>>,
-    /// Some lines come from beyond the end of a shallow clone's history.
+    /// True if some lines come from before a shallow clone's history.
     pub is_cut: bool,
-    /// Files that were not looked into, for there are too many of them.
+    /// Number of files not searched because there are too many.
     pub left_out: usize,
 }
 
-/// What stands of a session, and of the change requests on its records, at the commit that `origins`
-/// looks at.
+/// The surviving lines of a session and of its change requests, at the commit that `origins`
+/// inspects.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -100,18 +100,18 @@ impl Standing {
     }
 }
 
-/// How many lines these are.
+/// Number of lines.
 pub fn count(files: &[FileLines]) -> usize {
     files.iter().flat_map(|file| &file.lines).map(|[first, last]| last - first + 1).sum()
 }
 
-/// The files that may hold lines of the session, sorted, and how many others were left out.
+/// The files that may contain lines of the session, sorted, and the number of files left out.
 fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>, usize)> {
     let reader = git.reader();
     let mut paths: BTreeSet<String> = code_changes(git, session, &session.tip)?.touched;
     let base: Vec<Oid> =
         session.file.base.commit.parse().ok().filter(|_| !session.is_patch()).into_iter().collect();
-    // Change requests, and copies that a squash or a rebase has made.
+    // Change requests, and copies made by a squash or a rebase.
     for (_, commit) in related_commits(git, &session.name, at, &base)? {
         if let [parent] = &commit.parents[..] {
             let changed = reader.diff(Some(parent), &commit.id)?;
@@ -122,7 +122,7 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
     let mut present = present(git, at, &paths)?;
     let mut left_out = 0;
     if present.len() < paths.len() {
-        // What is gone may be in a file of another name.
+        // Missing files may have been renamed.
         let since = reader.diff(Some(&session.tip), at)?.into_iter();
         let added = since.filter(|change| change.kind == TreeChangeKind::Added);
         let added = added.map(|change| change.path).filter(|path| !path.starts_with(".cowork/"));
@@ -133,7 +133,7 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
     Ok((present.into_iter().collect(), left_out))
 }
 
-/// Those of the paths that are files of a commit.
+/// The paths that are files in a commit.
 fn present(git: &Git, at: &Oid, paths: &BTreeSet<String>) -> anyhow::Result<BTreeSet<String>> {
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
     let entries = git.reader().entries(at, &names)?;

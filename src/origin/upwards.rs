@@ -1,5 +1,5 @@
-//! The other way: from requirements through features and tasks to the commits and the lines that still
-//! stand: `git cowork trace`, also as JSON.
+//! From requirements through features and tasks to commits and surviving lines: `git cowork trace`,
+//! also as JSON.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use super::standing::{FileLines, OfTask, Standing, count};
 use crate::artifact::{Feature, Task, TaskStatus};
 use crate::session::{Kind, Session};
 
-/// A requirement with what came of it.
+/// A requirement with its features, tasks and lines.
 #[derive(Clone, Debug, Serialize)]
 pub struct Branch {
-    /// It; none for tasks that name no requirement, and for lines of no single task.
+    /// The requirement; `None` for tasks without a requirement, and for lines of no single task.
     pub requirement: Option<Named>,
-    /// Features that serve it, with the tasks that work on it.
+    /// Features of the requirement, with their tasks.
     pub features: Vec<OfFeature>,
-    /// Lines that stand.
+    /// Number of surviving lines.
     pub lines: usize,
-    /// Why there is no line.
+    /// Why there are no lines.
     pub why: Option<String>,
-    /// Lines of the session that are of no single task.
+    /// Lines of the session that belong to no single task.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileLines>,
 }
@@ -30,7 +30,7 @@ pub struct Branch {
 /// A feature.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfFeature {
-    /// `FEAT-001`; empty for tasks that name none.
+    /// `FEAT-001`; empty for tasks without a feature.
     pub id: String,
     /// Its name.
     pub title: String,
@@ -45,37 +45,37 @@ pub struct Leaf {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// How far it is.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// `COMP-001`; empty where it names none.
+    /// `COMP-001`; empty if the task names none.
     pub component: String,
-    /// Its commits, and those that its lines came with.
+    /// Its commits, and the commits of its lines.
     pub commits: Vec<String>,
-    /// `commit`, or `plan` where some lines are told by the plan's list of files alone.
+    /// `commit`, or `plan` if some lines were attributed only by the plan's list of files.
     pub known_by: &'static str,
-    /// Where its lines stand.
+    /// Its surviving lines.
     pub files: Vec<FileLines>,
-    /// How many.
+    /// Number of lines.
     pub lines: usize,
-    /// Files with lines that are of it or of another task, which cannot be told.
+    /// Files with lines of this or another task that cannot be told apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
 }
 
-/// What a trace is asked for.
+/// The input of a trace.
 pub struct Asked<'a> {
-    /// As the records are now.
+    /// The current records.
     pub records: &'a Records,
-    /// As they are at the session's tip, which its commits speak of.
+    /// The records at the session's tip, to which the ids in its commits refer.
     pub at_tip: &'a Records,
-    /// A requirement, feature, component or task; all without it.
+    /// A requirement, feature, component or task to show; `None` for all.
     pub id: Option<&'a str>,
-    /// Whether the repository has a commit.
+    /// True if the repository has a commit.
     pub is_here: &'a dyn Fn(&str) -> bool,
 }
 
-/// The requirements with their features, tasks, commits and lines; last the lines of no single task,
-/// where nothing is asked for by its id.
+/// Returns the requirements with their features, tasks, commits and lines; if nothing is selected
+/// by id, also the lines of no single task, at the end.
 pub fn trace(session: &Session, standing: &Standing, asked: &Asked<'_>) -> Vec<Branch> {
     let records = asked.records;
     let leaf = |task: &Task| leaf(session, standing, asked, task);
@@ -122,15 +122,16 @@ fn lines_of(features: &[OfFeature]) -> usize {
     features.iter().flat_map(|feature| &feature.tasks).map(|task| task.lines).sum()
 }
 
-/// Whether a task is the one with this id, a part of it, or of the feature or component with it.
+/// True if a task or one of its sub-tasks has this id, or belongs to the feature or component with
+/// it.
 fn is_of(records: &Records, task: &Task, id: Option<&str>) -> bool {
     let Some(id) = id else { return true };
     records.features_of(&task.id).contains(&id)
         || records.plan.with_sub_tasks(&task.id).any(|t| t.id == id || t.component_id == id)
 }
 
-/// Tasks below the first of these features that each works on, else below its own; a feature without a
-/// task too, where it is wanted.
+/// Groups tasks by the first of these features that each belongs to, else by its own feature.
+/// `with_empty` keeps features without a task.
 fn grouped(
     records: &Records,
     features: &[&Feature],
@@ -173,7 +174,7 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
     });
     let mut commits: Vec<String> = made.map(|entry| entry.commit.to_string()).collect();
     if commits.is_empty() && found.commits.is_empty() {
-        // Of lines that stand, a rebase may have made others of the commits that were adopted.
+        // If lines survive, their commits count: a rebase may have rewritten the adopted commits.
         let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
         let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
         let here = adopted.map(|(_, commit)| commit).filter(|commit| (asked.is_here)(commit));
@@ -206,7 +207,7 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
     if !shared.is_empty() {
         let files: Vec<&str> = shared.into_iter().collect();
         return format!(
-            "which lines of {} are of its tasks cannot be told: several tasks changed them",
+            "cannot tell which lines of {} belong to its tasks: several tasks changed them",
             files.join(", ")
         );
     }
@@ -215,12 +216,12 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
                 --unshallow"
             .to_owned();
     }
-    // Those of a change request have their commits in its history, which may be gone.
+    // A merged change request's commits are in its own history, which may be gone.
     let is_open = |task: &&&Leaf| task.commits.is_empty() && task.status != TaskStatus::Completed;
     let open: Vec<&str> = tasks.iter().filter(is_open).map(|task| task.id.as_str()).collect();
     match (open.len() == tasks.len(), &open[..]) {
         (true, [one]) => format!("{one} has no commit yet"),
         (true, all) => format!("{} have no commit yet", all.join(", ")),
-        _ => "what its tasks wrote was replaced or removed since".to_owned(),
+        _ => "the lines of its tasks were replaced or removed since".to_owned(),
     }
 }

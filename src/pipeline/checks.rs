@@ -1,11 +1,11 @@
-//! What every draft is checked for, and all checks of a session together.
+//! The secrets check of every draft, and all lasting checks of a session together.
 
 use crate::artifact::check::{Finding, Report};
 use crate::record::Leak;
 use crate::stage::Stage;
 use crate::stages::{CheckInput, lasting_checks};
 
-/// Secrets in a draft, for whoever takes them out; no value is named.
+/// A finding for secrets in a draft, without their values.
 pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
     let places: Vec<String> = leaks.iter().map(Leak::to_string).collect();
     let details = format!("{}; secrets are never committed", places.join("; "));
@@ -15,7 +15,7 @@ pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
     )
 }
 
-/// Everything that was checked in these stages before and must still hold, for the check stage.
+/// Runs all checks of these stages that must still pass, for the check stage.
 pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
     let mut report = Report::default();
     lasting_checks(stages, input).into_iter().for_each(|(_, part)| report.merge(part));

@@ -1,10 +1,10 @@
-//! A run of a session: takes its stages one after the other, each through the one loop.
+//! A run of a session: processes its stages one after the other with the same stage loop.
 //!
-//! What is done is read from history before every stage; what a stage leaves is written by the
-//! recorder. Nothing about progress is kept here between two runs.
+//! The state is read from history before every stage, and the result of a stage is written by the
+//! recorder. No progress is stored here between two runs.
 //!
-//! [`run::Run`] is at the bottom: what every step may use. A step is a function that takes it, and
-//! imports only what `ARCHITECTURE.md` shows below its own folder.
+//! [`run::Run`] is the base that every step may use. A step is a function that takes it and imports
+//! only what `ARCHITECTURE.md` shows below the step's own folder.
 
 mod brief;
 mod change;
@@ -65,18 +65,18 @@ use outcome::StageEnd;
 use review::{answer, approve};
 use run::Run;
 
-/// How a run ended, when nothing went wrong.
+/// How a run ended without an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The delivery commit exists.
     Completed,
     /// The stage `--stop-after` named is done.
     Stopped(Stage),
-    /// A person is waited for.
+    /// The run waits for a person.
     Waiting {
-        /// Stage that waits.
+        /// The stage that waits.
         stage: Stage,
-        /// Why, beyond the usual review.
+        /// The reason, if it is not the usual review.
         why: Option<String>,
     },
 }
@@ -85,40 +85,40 @@ pub enum Finish {
 pub struct Pipeline<'a>(Run<'a>);
 
 impl<'a> Pipeline<'a> {
-    /// A run that goes on from where the session stands.
+    /// Creates a run that continues the session.
     pub fn new(env: Env<'a>, session: Session) -> Self {
         Self(Run::new(env, session))
     }
 
-    /// Ends the run after this stage.
+    /// Makes the run end after this stage.
     pub fn stop_after(&mut self, stage: Option<Stage>) {
         self.0.env.stop_after = stage;
     }
 
-    /// Runs the stages that are not done.
+    /// Runs the remaining stages.
     ///
     /// # Errors
-    /// Of every kind. The draft in progress is kept and the working tree put back, unless somebody
-    /// has moved HEAD or the branch: then everything is left as it is.
+    /// Of every kind. The draft in progress is saved and the working tree reset, unless HEAD or the
+    /// branch has moved: then all files are left unchanged.
     pub async fn run(&mut self) -> anyhow::Result<Finish> {
         protected_files::protect(&self.0)?;
         blocked::forget_failure(&self.0)?;
-        // Of a run that was killed.
+        // Left by a run that was killed.
         agent_program::discard_empty(self.0.env.git, self.0.env.state)?;
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
-        // The reason of the stop is what the person must hear, whatever else fails.
+        // The reason of the stop must be reported, whatever else fails.
         if let Err(reason) = &result {
             let kept = stop::stop_cleanly(&self.0, Some(reason));
             if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {
-                self.0.warn(format!("the draft could not be kept: {error:#}"));
+                self.0.warn(format!("could not save the draft: {error:#}"));
             }
         }
         self.leave_agent_worktree();
         result
     }
 
-    /// Keeps the draft in progress in its ref and puts the session's paths back to the tip. Also for
-    /// a run that was dropped in the middle by a signal.
+    /// Saves the draft in progress in its ref and resets the session's paths to the tip. Also for a
+    /// run that a signal interrupted.
     ///
     /// # Errors
     /// Git fails.
@@ -128,38 +128,40 @@ impl<'a> Pipeline<'a> {
         stopped
     }
 
-    /// Removes the working tree of an agent program; what it changed is in the session's by now.
+    /// Removes the working tree of an agent program, whose changes have been copied into the
+    /// session's tree.
     fn leave_agent_worktree(&self) {
         if let Err(error) = agent_program::discard(self.0.env.git, self.0.env.state) {
             // The next run tries again.
-            self.0.warn(format!("the working tree of an agent program stays: {error:#}"));
+            self.0
+                .warn(format!("could not remove the working tree of an agent program: {error:#}"));
         }
     }
 
-    /// Where a person types for the actor.
+    /// The notes that a person types for the actor.
     pub fn typed(&self) -> Arc<TypedNotes> {
         Arc::clone(self.0.env.typed)
     }
 
-    /// What the operating system refused in this run.
+    /// The I/O errors of this run.
     pub fn troubles(&self) -> Vec<String> {
         self.0.env.workspace.io_errors().all()
     }
 
-    /// What the last [`Self::stop_cleanly`] has kept, for people.
+    /// What the last [`Self::stop_cleanly`] saved, as a message.
     pub fn kept(&self) -> Option<String> {
         self.0.kept.borrow().clone()
     }
 
-    /// Records the answer to a waiting draft. `None` when the person chose to stop without one.
+    /// Records the answer to a waiting draft. `None` if the person stopped without answering.
     ///
     /// # Errors
-    /// Exit 5 when nothing waits.
+    /// Exit 5 if no draft is waiting.
     pub fn answer(&mut self, answer: Answer, editor: &Editor) -> anyhow::Result<Option<Oid>> {
         answer::give_answer(&mut self.0, answer, editor)
     }
 
-    /// Approves what a completed stage has become, as one commit.
+    /// Approves the present content of a completed stage, as one commit.
     ///
     /// # Errors
     /// Exit 5: the stage is not completed, or its files have uncommitted changes.
@@ -167,8 +169,8 @@ impl<'a> Pipeline<'a> {
         approve::approve(&mut self.0, stage)
     }
 
-    /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
-    /// the files of the others away. History keeps them.
+    /// Marks the stages before `next` as done, or all stages if it is `None`: one commit records
+    /// this and removes the files of later stages, which remain in the history.
     ///
     /// # Errors
     /// Exit 5: the files do not show these stages, or a commit cannot be made.
@@ -176,19 +178,20 @@ impl<'a> Pipeline<'a> {
         from_files::take_as_done(&mut self.0, next)
     }
 
-    /// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
-    /// --goto-stage`. Their reason may be empty.
+    /// Goes back on a person's request, after they were told what leaves the branch: `revert`,
+    /// `resume --goto-stage`. The reason may be empty.
     ///
     /// # Errors
-    /// Exit 5 when the stage was not reached, or something of the user's would be lost.
+    /// Exit 5 if the stage was not reached, or changes of the user would be lost.
     pub fn rewind(&mut self, stage: Stage, reason: &str) -> anyhow::Result<()> {
         rewind::rewind(&mut self.0, stage, reason)
     }
 
-    /// Gives a session more process whose code is not begun.
+    /// Raises the depth of a session that has no code yet.
     ///
     /// # Errors
-    /// Exit 5: the depth is less, coding has begun, or something of the user's is in the way.
+    /// Exit 5: the depth would be lower, coding has begun, or the user's files would be
+    /// overwritten.
     pub fn raise(&mut self, depth: Depth) -> anyhow::Result<()> {
         raise::raise(&mut self.0, depth)
     }
@@ -196,13 +199,13 @@ impl<'a> Pipeline<'a> {
     /// Makes an attempt the tip again; the present tip becomes an attempt.
     ///
     /// # Errors
-    /// Exit 5 when something of the user's would be lost, or HEAD is elsewhere; nothing has moved.
+    /// Exit 5 if changes of the user would be lost, or HEAD is elsewhere; nothing is changed then.
     pub fn restore(&mut self, attempt: &Attempt) -> anyhow::Result<()> {
         restore::restore_attempt(&mut self.0, attempt)
     }
 
-    /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
-    /// task whose commit will answer them. Coding, check and delivery are open again after it.
+    /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and
+    /// a task whose commit will answer them. It reopens coding, check and delivery.
     ///
     /// # Errors
     /// Exit 5: the session is not delivered; a hook refuses the commit.
@@ -231,7 +234,7 @@ impl<'a> Pipeline<'a> {
                 let (spent, here) = (meter.used(), meter.in_this_run());
                 let delivered = report::delivered(run)
                     .inspect_err(|error| {
-                        tracing::warn!("the end of the run is not told: {error:#}")
+                        tracing::warn!("cannot print the summary of the run: {error:#}")
                     })
                     .ok()
                     .map(Box::new);
@@ -261,14 +264,16 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// On a full disk: gives back what can be written again, so that the draft can be kept.
+/// If the disk is full, deletes files that can be recreated, so that the draft can be saved.
 fn make_room(run: &Run<'_>, error: anyhow::Error) -> anyhow::Error {
     if !is_disk_full(&error) {
         return error;
     }
     let freed = run.env.state.prune(run.stage.get()) / 1024;
     Error::repository(format!("the disk is full: {error:#}"))
-        .hint(format!("make room (old logs of this session are gone already: {freed} KiB)"))
+        .hint(format!(
+            "free some space (old logs of this session are already deleted: {freed} KiB)"
+        ))
         .hint(format!("then: git cowork resume {}", run.session.name))
         .into()
 }

@@ -1,31 +1,31 @@
-//! Other models than the configured one, for the drafts of a stage: what a person takes at the gate. The
-//! configuration stays as it is; the choice is kept with the drafts.
+//! Models other than the configured one for a stage's drafts, chosen by a person at the gate. The
+//! configuration does not change; the choice is recorded with the drafts.
 
 use std::rc::Rc;
 
 use crate::config::ModelConfig;
 use crate::model::{BoxFuture, Model};
 
-/// Stands before the name that a server has for a model.
+/// Separates the name in the configuration from the server's name of the model.
 const ID: &str = " model=";
 
-/// A model that a person has taken for a stage's drafts.
+/// A model that a person has chosen for a stage's drafts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Whose settings hold: a name in the configuration.
+    /// The name in the configuration whose settings are used.
     pub name: String,
-    /// The model at that server, where it is not the configured one.
+    /// The model at that server, if it is not the configured one.
     pub id: Option<String>,
 }
 
 impl Taken {
-    /// For the trailer of a draft: `reviewer`, or `default model=gpt-4.1`.
+    /// The value of a draft's trailer: `reviewer`, or `default model=gpt-4.1`.
     pub fn render(&self) -> String {
         let id = self.id.as_ref().map(|id| format!("{ID}{id}")).unwrap_or_default();
         format!("{}{id}", self.name)
     }
 
-    /// Reads that back.
+    /// Parses the output of [`render`](Self::render).
     pub fn parse(text: &str) -> Option<Self> {
         let (name, id) = text.split_once(ID).map_or((text, None), |(name, id)| (name, Some(id)));
         let id = id.map(str::to_owned);
@@ -33,49 +33,49 @@ impl Taken {
     }
 }
 
-/// A model that can be taken.
+/// A model that can be chosen.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Which.
+    /// The choice.
     pub taken: Taken,
-    /// What it is called at its server.
+    /// The server's name of the model.
     pub model: String,
-    /// Where it is.
+    /// The address of its server.
     pub at: String,
 }
 
-/// The models that can be taken, and why some servers could not be asked.
+/// The models that can be chosen, and errors of servers that could not be asked.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// Those of the configuration first.
+    /// The models, those of the configuration first.
     pub models: Vec<Candidate>,
-    /// A line each.
+    /// One line for each error.
     pub problems: Vec<String>,
 }
 
-/// Whoever plays a role.
+/// The model that plays a role.
 #[derive(Clone)]
 pub struct Player {
-    /// What was configured or taken; another one is another name.
+    /// The name of the configured or chosen model; different models have different names.
     pub name: String,
-    /// Its settings.
+    /// The model's settings.
     pub config: ModelConfig,
-    /// It.
+    /// The model itself.
     pub model: Rc<dyn Model>,
 }
 
-/// Where other models come from.
+/// A source of other models.
 pub trait OtherModels {
-    /// What there is: the models of the configuration, and those that its servers list.
+    /// The available models: those of the configuration, and those that its servers list.
     fn list(&self) -> BoxFuture<'_, anyhow::Result<Candidates>>;
 
-    /// One of them, reachable.
+    /// Opens one of them and checks that it is reachable.
     ///
     /// # Errors
-    /// There is no such model, or it cannot be asked.
+    /// There is no such model, or it cannot be reached.
     fn open<'a>(&'a self, taken: &'a Taken) -> BoxFuture<'a, anyhow::Result<Player>>;
 
-    /// Whether the command line names a model, which counts more than what was taken before.
+    /// True if the command line names a model, which overrides an earlier choice.
     fn is_overruled(&self) -> bool;
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_taken_reads_back_from_its_trailer() {
+    fn a_chosen_model_is_parsed_from_its_trailer() {
         for id in [None, Some("vendor/gpt 5:free".to_owned())] {
             let taken = Taken { name: "default".to_owned(), id };
             assert_eq!(Taken::parse(&taken.render()), Some(taken));

@@ -1,4 +1,4 @@
-//! How a step of a stage, a stage or a role's conversation ends.
+//! The results of a step of a stage, of a stage and of a role's conversation.
 
 use crate::agent::Conversation;
 use crate::artifact::Origin;
@@ -10,7 +10,7 @@ use crate::stage::{Depth, Stage};
 use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
-/// What stands between who asks and the stage.
+/// Separates the role that asks from the stage it wants to go back to.
 const ASKS: &str = " asks to go back to ";
 
 pub(crate) fn aborted(spec: &StageSpec) -> Error {
@@ -18,13 +18,13 @@ pub(crate) fn aborted(spec: &StageSpec) -> Error {
         .hint(format!("git cowork resume {}", spec.after_abort))
 }
 
-/// A person has looked and decided nothing.
+/// The error if a person looked at the draft and decided nothing.
 pub(crate) fn undecided(stage: Stage) -> Error {
     Error::waiting(format!("{stage} waits for your decision; everything is kept"))
         .hint("decide: git cowork resume")
 }
 
-/// What a finished conversation of the actor asks for; `by` is the actor or its self-review.
+/// The request at the end of a conversation of the actor; `by` is the actor or its self-review.
 pub(crate) fn of_conversation(
     spec: &StageSpec,
     progress: &Progress,
@@ -56,54 +56,54 @@ pub(crate) fn of_conversation(
 pub(crate) enum StageEnd {
     /// Its commit exists.
     Completed(Stage),
-    /// A person is waited for, with a reason beyond the usual review.
+    /// It waits for a person, with the reason if it is not the usual review.
     Waiting(Option<String>),
-    /// Back to an earlier stage.
+    /// Go back to an earlier stage.
     GoBack(WayBack),
-    /// More process from here on.
+    /// Raise the depth from here on.
     Raise(Depth),
-    /// The check stage found the code wrong: corrections, then check again.
+    /// The check stage found errors in the code: correct it, then check again.
     Rework,
 }
 
-/// What a step of the loop asks for.
+/// The result of a step of the stage loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepOutcome {
-    /// The next step.
+    /// Continue with the next step.
     Next,
-    /// From the top: there is new feedback, or something to be looked at again.
+    /// Restart the loop: there is new feedback, or something must be checked again.
     Again,
-    /// A role wants something that a person may have to say.
+    /// A role has a request that may need a person's decision.
     Asks(Request),
-    /// The stage cannot go on by itself.
+    /// The stage is blocked until a person decides.
     Blocked(BlockReason),
     /// The stage ends.
     Ends(StageEnd),
 }
 
-/// Why a stage cannot go on by itself.
+/// The reason why a stage is blocked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockReason {
     /// Its drafts are used up.
     Drafts,
-    /// It goes round in this circle.
+    /// It repeats itself, as described.
     Repetition(String),
-    /// A role asks for a person, with these words.
+    /// A role asks for a person, with this text.
     Asked(String),
-    /// A role's run got nowhere: its calls fail, are refused or repeat.
+    /// A role makes no progress: its calls fail, are refused or repeat.
     Astray(String),
-    /// Roles want to go back more often than they may.
+    /// Roles ask to go back more often than allowed.
     Replans(Asked),
-    /// The challenger will have no other draft of it, and says why.
+    /// The challenger rejected the work altogether, with this reason.
     Rejected(String),
 }
 
-/// What a role wants beside its work.
+/// A role's request besides its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Back to an earlier stage.
+    /// To go back to an earlier stage.
     GoBack(Asked),
-    /// An answer to this question.
+    /// For an answer to this question.
     Answer(String),
 }
 
@@ -113,7 +113,7 @@ impl BlockReason {
         match self {
             Self::Drafts => format!("draft limit reached ({used}/{limit})"),
             Self::Repetition(_) => "stuck in a loop".to_owned(),
-            Self::Asked(_) => "a person is asked for".to_owned(),
+            Self::Asked(_) => "a person's decision is needed".to_owned(),
             Self::Astray(_) => "not making progress".to_owned(),
             Self::Replans(_) => "going back again and again".to_owned(),
             Self::Rejected(_) => "rejected by the second opinion".to_owned(),
@@ -135,16 +135,16 @@ impl BlockReason {
     }
 }
 
-/// A role's wish to go back.
+/// A role's request to go back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Who asks.
+    /// The role that asks.
     pub by: Origin,
-    /// In which stage.
+    /// The stage it works in.
     pub stage: Stage,
-    /// About which of its drafts.
+    /// The draft of that stage it is about.
     pub iteration: u32,
-    /// Where to, and why.
+    /// The stage to go back to, with the reason.
     pub wish: GoBack,
 }
 
@@ -155,7 +155,7 @@ impl Asked {
         format!("the {stage} {}{ASKS}{}: {}", by.name(), wish.stage, wish.reason)
     }
 
-    /// Reads [`Self::words`] back, said about this draft; none for other words.
+    /// Parses the output of [`Self::words`] about this draft; `None` for other text.
     pub fn parse(words: &str, iteration: u32) -> Option<Self> {
         let (who, what) = words.strip_prefix("the ")?.split_once(ASKS)?;
         let ((stage, by), (to, reason)) = (who.split_once(' ')?, what.split_once(": ")?);
@@ -166,21 +166,21 @@ impl Asked {
     }
 }
 
-/// A way back that was decided on.
+/// A decision to go back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WayBack {
-    /// Where to, and why.
+    /// The stage to go back to, with the reason.
     pub to: GoBack,
-    /// The wish it follows.
+    /// The request that led to it.
     pub asked: Option<Asked>,
-    /// What a person said of it; possibly nothing.
+    /// A person's words about it; may be empty.
     pub words: String,
-    /// [`Verdict::Aborted`] when a person decided, [`Verdict::Auto`] when nobody was asked.
+    /// [`Verdict::Aborted`] if a person decided, [`Verdict::Auto`] if nobody was asked.
     pub verdict: Verdict,
 }
 
 impl WayBack {
-    /// A person's decision at this stage, on a wish or without one.
+    /// A person's decision at the stage `at`, on a request or without one.
     pub fn decided(at: Stage, stage: Stage, words: &str, asked: Option<Asked>) -> Self {
         let why = asked.as_ref().map_or_else(|| words.to_owned(), Asked::words);
         let colon = if why.is_empty() { "" } else { ": " };
@@ -189,13 +189,13 @@ impl WayBack {
         Self { to: GoBack { stage, reason }, asked, words, verdict: Verdict::Aborted }
     }
 
-    /// The way a role wished for, where nobody is asked.
+    /// A role's request, followed without asking anybody.
     pub fn followed(asked: Asked) -> Self {
         let (to, words) = (asked.wish.clone(), String::new());
         Self { to, asked: Some(asked), words, verdict: Verdict::Auto }
     }
 
-    /// What an attempt notes of it.
+    /// The record for the attempt's commit.
     pub(crate) fn back(&self, target: &Oid, at: Stage) -> Back {
         let (to, target) = (self.to.stage, target.clone());
         match &self.asked {
@@ -211,10 +211,10 @@ impl WayBack {
     }
 }
 
-/// What feedback begins with that a critic gave by not giving a verdict.
+/// The start of the feedback of a critic that gave no verdict.
 pub(crate) const NO_VERDICT: &str = "the critic gave no verdict";
 
-/// Why the gate opens again on bytes that passed it.
+/// The reason if the gate opens again on approved content.
 pub(crate) const HOOK_CHANGED: &str = "a commit hook changed what was approved";
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_reads_back_from_its_words() {
+    fn a_request_is_parsed_from_its_words() {
         let wish = GoBack { stage: Stage::Design, reason: "COMP-001: too big".to_owned() };
         let (by, stage) = (Origin::Actor, Stage::Coding);
         let asked = Asked { by, stage, iteration: 2, wish };

@@ -1,5 +1,5 @@
-//! The prompts: Markdown files in `prompts/`, embedded, each replaceable by a file of the same
-//! name in the user's own configuration (never by one that came with a repository).
+//! The prompts: embedded Markdown files from `prompts/`. A file of the same name in the user's own
+//! configuration replaces one; a file that came with a repository does not.
 
 use std::path::PathBuf;
 
@@ -18,48 +18,48 @@ macro_rules! prompt {
     };
 }
 
-/// Who every role is, and how tools work; the same in every request.
+/// The system prompt of every role: the roles, and how tools work. The same in every request.
 pub const SYSTEM: Prompt = prompt!("system.md");
-/// The first request of a session, alone: it has neither system prompt nor documents.
+/// The first request of a session, with neither system prompt nor documents.
 pub const START: Prompt = prompt!("start.md");
-/// The actor reading its own first draft.
+/// Asks the actor to review its own first draft.
 pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
-/// A person's question about the draft.
+/// Asks the actor a person's question about the draft.
 pub const QUESTION: Prompt = prompt!("question.md");
-/// A later draft in a conversation that goes on.
+/// Asks for a later draft in a continued conversation.
 pub const DRAFT_AGAIN: Prompt = prompt!("draft-again.md");
-/// What a task is, in each brief of one.
+/// Describes a task, in each brief of one.
 pub const TASK: Prompt = prompt!("task.md");
-/// The next task in a conversation that goes on.
+/// Asks for the next task in a continued conversation.
 pub const NEXT_TASK: Prompt = prompt!("coding-next.md");
-/// What a program without our tools is told last.
+/// The last part of the prompt for a program without git-cowork's tools.
 pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
-/// What an agent program that works on files is told first, in the place of [`SYSTEM`].
+/// Replaces [`SYSTEM`] for an agent program that edits files.
 pub const AGENT_SYSTEM: Prompt = prompt!("agent-system.md");
-/// What it is told last: where it writes, and how it ends.
+/// The last part of its prompt: where to write, and how to finish.
 pub const AGENT_ACTOR: Prompt = prompt!("agent-actor.md");
-/// How an actor proposes facts about the project; in the prompts of those who sum up the work.
+/// How an actor proposes facts about the project; part of the prompts for summaries.
 pub const KNOWLEDGE: Prompt = prompt!("knowledge.md");
-/// What guidance on a language yields to; goes before it.
+/// Says which rules take precedence over language guidance; placed before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
 
-/// What a person types for an actor while it works.
+/// A note that a person types for an actor while it works.
 pub const NOTE: Prompt = prompt!("note.md");
 
-/// A piece of feedback as prompts see it.
+/// A piece of feedback, as prompts use it.
 #[derive(Clone, Debug, Serialize)]
 pub struct FeedbackItem {
-    /// Who gave it.
+    /// The author.
     pub from: String,
-    /// How bad.
+    /// The severity.
     pub severity: String,
-    /// What.
+    /// The text.
     pub details: String,
-    /// How it might be fixed.
+    /// A suggested fix.
     pub suggested_fix: Option<String>,
 }
 
-/// The task of a coding conversation as prompts see it.
+/// The task of a coding conversation, as prompts use it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TaskItem {
     /// Id.
@@ -72,17 +72,17 @@ pub struct TaskItem {
     pub feature: String,
     /// Component id and name.
     pub component: String,
-    /// Paths that must exist when it is done.
+    /// Paths that must exist when the task is done.
     pub files: Vec<String>,
-    /// Paths it changes.
+    /// Paths that the task changes.
     pub changes: Vec<String>,
     /// Acceptance criteria.
     pub criteria: Vec<String>,
-    /// Its sub-tasks of all levels, each before its own.
+    /// Its sub-tasks of all levels, each before its own sub-tasks.
     pub parts: Vec<Self>,
 }
 
-/// The project's commands as prompts see them.
+/// The project's commands, as prompts use them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CommandItem {
     /// Tests.
@@ -93,88 +93,88 @@ pub struct CommandItem {
     pub lint: String,
 }
 
-/// Everything a prompt may use. A variable a prompt names and this does not have is an error.
+/// All variables of prompts. A prompt that uses another variable is an error.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Variables {
     /// Session name.
     pub session: String,
     /// Draft number.
     pub iteration: u32,
-    /// Drafts there may be.
+    /// The number of drafts allowed.
     pub iterations: u32,
-    /// How many, as "3 to 6", or "at most 6".
+    /// The number of requirements allowed, such as "3 to 6" or "at most 6".
     pub requirements: String,
-    /// How many.
+    /// The number of features allowed.
     pub features: String,
-    /// How many.
+    /// The number of components allowed.
     pub components: String,
-    /// How many.
+    /// The number of tasks allowed.
     pub tasks: String,
-    /// What is left out unless somebody asks for it.
+    /// Topics that are left out unless somebody asks for them.
     pub unasked: Unasked,
-    /// The ids that new records get, the next of each kind the stage writes.
+    /// The next ids of each kind of record that the stage writes.
     pub next_ids: String,
-    /// The stage's document is there; true where there is none.
+    /// Whether the stage's document exists; true if the stage has none.
     pub saved: bool,
-    /// Levels of sub-tasks.
+    /// The maximum levels of sub-tasks.
     pub levels: usize,
-    /// Characters of the report's title.
+    /// The maximum characters of the report's title.
     pub longest_title: usize,
-    /// What a person asks about the draft; only where one does.
+    /// A person's question about the draft; empty if there is none.
     pub question: String,
-    /// What the draft must answer.
+    /// The feedback that the draft must answer.
     pub feedback: Vec<FeedbackItem>,
-    /// What a person typed while the actor works; only of [`NOTE`].
+    /// A person's note to the working actor; only for [`NOTE`].
     pub note: String,
-    /// True in a change request.
+    /// Whether this is a change request.
     pub patch: bool,
-    /// The document of the stage, possibly none.
+    /// The document of the stage; may be empty.
     pub document: &'static str,
-    /// The path of that document, or of the change request; possibly none.
+    /// The path of that document, or of the change request; may be empty.
     pub document_path: String,
-    /// The document of an earlier stage that is judged with this one's, possibly none.
+    /// The document of an earlier stage that is reviewed with this one's; may be empty.
     pub earlier: &'static str,
     /// The task, in coding.
     pub task: TaskItem,
-    /// The same in words, as [`TASK`] has it.
+    /// The task rendered with [`TASK`].
     pub task_text: String,
-    /// The id of the plan's last top-level task, whose status ends the work on the whole code;
-    /// possibly empty.
+    /// The id of the plan's last top-level task, whose status ends a conversation about all tasks;
+    /// may be empty.
     pub last_task: String,
     /// How an actor proposes facts about the project.
     pub knowledge: String,
-    /// What is said beside the last call becomes the report's summary.
+    /// Whether the text beside the last call becomes the report's summary.
     pub summary_wanted: bool,
-    /// Whether tests are wanted, as a sentence.
+    /// A sentence that says whether tests are wanted.
     pub tests_rule: String,
-    /// Language guidance, possibly empty.
+    /// Language guidance; may be empty.
     pub guidance: String,
     /// The project's commands.
     pub commands: CommandItem,
-    /// What the program ran and found, possibly empty.
+    /// The check results; may be empty.
     pub evidence: String,
-    /// What failed before anything was changed, possibly empty; only in coding.
+    /// The failures from before any change; may be empty, and only in coding.
     pub failed_before: String,
-    /// What earlier tasks of the session have broken, possibly empty; only of a task.
+    /// The failures that earlier tasks of the session caused; may be empty, and only for a task.
     pub failing_now: String,
-    /// Words a critic may want to look at, possibly empty.
+    /// Words that a critic should look at; may be empty.
     pub words: String,
-    /// What changed since the critic last looked, possibly empty.
+    /// The changes since the critic last looked; may be empty.
     pub delta: String,
 }
 
 /// The prompts of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
-    /// The user's folder of replacements.
+    /// The folder with the user's replacements.
     pub folder: Option<PathBuf>,
 }
 
 impl Prompts {
-    /// A prompt's text, filled in.
+    /// Renders a prompt.
     ///
     /// # Errors
-    /// Exit 4 when a replaced prompt cannot be read or uses a variable there is none of.
+    /// Exit 4 if a user's prompt cannot be read or uses an unknown variable.
     pub fn render(&self, prompt: Prompt, variables: &Variables) -> anyhow::Result<String> {
         self.fill(prompt.file_name, prompt.built_in, variables)
     }
@@ -185,17 +185,17 @@ impl Prompts {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
-            Error::model(format!("the prompt {file} cannot be filled in: {error}"))
+            Error::model(format!("cannot render the prompt {file}: {error}"))
                 .hint("fix the file in your configuration's prompts folder, or remove it")
                 .into()
         })
     }
 
-    /// How a language is written: what comes with the program, or a file `guidance-NAME.md` of the
-    /// user's. Empty for a language nobody has said anything about.
+    /// The style guide of a language: the built-in one, or a file `guidance-NAME.md` of the user.
+    /// Empty for a language that has neither.
     ///
     /// # Errors
-    /// Exit 4 when a user's file cannot be read or filled in.
+    /// Exit 4 if a user's file cannot be read or rendered.
     pub fn guidance(&self, language: &str) -> anyhow::Result<String> {
         match languages::called(language).filter(|known| !known.guidance.is_empty()) {
             Some(known) => {
@@ -227,7 +227,7 @@ mod tests {
     use crate::stage::Stage;
     use crate::stages::{CHALLENGER, TABLE, Work, row};
 
-    /// Every prompt: those of the rows, and those that all share.
+    /// Every prompt: those of the rows, and the shared ones.
     fn all() -> Vec<Prompt> {
         let mut all =
             vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
@@ -260,9 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_unless_asked_for_comes_from_the_table_alone() {
+    fn prompts_name_topics_left_out_by_default_only_from_the_table() {
         for prompt in &all() {
-            // What an example is about may be anything.
+            // An example may be about anything.
             let rules = prompt.built_in.split("Example").next().unwrap();
             let found = word_evidence(rules);
             assert!(found.is_empty(), "{}: {found:?}", prompt.file_name);

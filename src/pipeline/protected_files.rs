@@ -1,5 +1,5 @@
-//! What a person decides about: their own uncommitted files, and what git itself or agents act on. All
-//! are kept from tools, unless the person allows them at the gate.
+//! Protected files: a person's own uncommitted files, and files that control git or agents. Tools
+//! may not write them unless a person allows it at the gate.
 
 use crate::artifact::{Origin, Store, Task};
 use crate::gate::clean::clean;
@@ -15,21 +15,21 @@ use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
 use crate::workspace::Proposed;
 
-/// The section of the delivery report that names what was left to a person.
+/// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
 
-/// Keeps tools away from what is uncommitted and not ours.
+/// Protects uncommitted files that do not belong to the session.
 pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
     let written = run.env.workspace.written().paths();
     let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
     let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
     run.env.workspace.protection().protect(dirty.filter(theirs));
-    // What git is told to skip is in no commit, whatever is done to it.
+    // Files marked skip-worktree are in no commit, whatever happens to them.
     run.env
         .workspace
         .protection()
         .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
-    // What git ignores is in no commit: nothing could bring it back.
+    // Ignored files are in no commit: nothing could restore them.
     run.env
         .workspace
         .protection()
@@ -37,20 +37,20 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets tools write the files for agents that the approved plan names, once there is one.
+/// Allows tools to write the agent files that the approved plan names, once there is a plan.
 pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
     if spec.is_before_code() {
         return;
     }
     let files = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
-    // Of a plan that cannot be read no file is known; the checks say what is wrong with it.
+    // A plan that cannot be read names no files; the checks report what is wrong with it.
     let plan = Store::new(&files).plan().unwrap_or_default();
     let named = plan.tasks.iter().flat_map(Task::files).map(str::to_owned);
     run.env.workspace.protection().plan(named);
 }
 
-/// Tells of a person's files that were written over: documents edited while they were being
-/// written, and whatever a command changed.
+/// Reports files of a person that were overwritten: documents edited while they were written, and
+/// files that a command changed.
 pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
     for (path, copy) in run.env.workspace.take_set_aside() {
         run.warn(format!(
@@ -60,9 +60,9 @@ pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
     }
 }
 
-/// After tools were kept from a person's files, asks the person whether they may write them
-/// after all. True when they may: the actor should try again. `turned` is what its run came
-/// to: one that got nowhere may have been kept from these files too often.
+/// If tools were refused a person's files, asks the person whether they may write them. Returns
+/// true if they may: the actor should try again. `turned` is the result of the actor's run: one
+/// without progress may have been refused these files too often.
 pub(crate) fn offer_protected(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -80,12 +80,12 @@ pub(crate) fn offer_protected(
     let names = refused.join(", ");
     let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
         run.warn(format!(
-            "tools wanted to write {names}, but you have uncommitted changes there; to let them, commit or stash these first"
+            "tools wanted to write {names}, but you have uncommitted changes there; to allow it, commit or stash them first"
         ));
         return Ok(false);
     };
     let question = format!(
-        "Tools want to write {names}, where you have uncommitted changes. Your version is kept first; then what you have there becomes part of this session. Allow it?"
+        "Tools want to write {names}, where you have uncommitted changes. Your version is saved first; then your changes become part of this session. Allow it?"
     );
     (gate.call)(&format!("tools want to write {names}"));
     if !allows(run, gate, &question, Vec::new())? {
@@ -101,8 +101,8 @@ pub(crate) fn offer_protected(
     Ok(true)
 }
 
-/// Shows a person what models want to change of what git itself acts on, and carries out what
-/// the person allows: before any git command could follow it, and before any commit holds it.
+/// Shows a person the changes that models propose to files that control git, and applies those the
+/// person allows: before any git command could act on them and any commit contains them.
 fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     for proposed in workspace.proposals().all() {
@@ -113,7 +113,7 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
                 None => "the model wants to delete it".to_owned(),
             };
             run.warn_once(format!(
-                "{path} was left as it is: {}, so you decide; {what}; put it there and commit it \
+                "{path} was left as it is: {}, so you decide; {what}; copy it and commit it \
                  yourself, or decide on a terminal: git cowork resume",
                 why_protected(path)
             ));
@@ -138,7 +138,7 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a person says yes, here or at another terminal, where this is `shown` with the question.
+/// Asks a person at this or another terminal, which gets `shown` and the question. True for yes.
 fn allows(
     run: &Run<'_>,
     gate: &Gate<'_>,
@@ -165,7 +165,7 @@ fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String
     })
 }
 
-/// What the delivery report says of changes that no person has decided about.
+/// The section of the delivery report about changes that no person has decided on.
 pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
     let proposed = run.env.workspace.proposals().all();
     let for_agents = proposed.iter().filter(|one| instructs_agents(&one.path)).count();
@@ -181,12 +181,12 @@ pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
     let lines: String = proposed.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
         format!(
-            "{who}, so no model changes them. Not in this work, though a model wanted it:\n\n{lines}"
+            "{who}, so no model changes them. A model proposed these changes, which are not included:\n\n{lines}"
         )
     })
 }
 
-/// Keeps a person's files in an attempt and lets tools write them.
+/// Saves a person's files in an attempt and allows tools to write them.
 fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     workspace.written().adopt(paths)?;
@@ -199,7 +199,7 @@ fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
             return Err(error);
         }
     };
-    // What git is told not to see would be in no commit.
+    // Commits would not include files marked skip-worktree or assume-unchanged.
     git::hidden::unmark(run.env.git, paths)?;
     for path in paths {
         workspace.protection().allow(path);

@@ -19,7 +19,7 @@ use crate::record::{
 use crate::session::{Session, key};
 use crate::stages::StageSpec;
 
-/// How often a hook may change approved bytes before we say that it never ends.
+/// How often a hook may change approved content before the run fails.
 const MAX_HOOK_CHANGES: u32 = 3;
 
 pub(crate) fn record_stage(
@@ -56,8 +56,8 @@ pub(crate) fn record_stage(
     }
 }
 
-/// What the stage's commit proposes to learn: of the code what its actor said, where no task's commit
-/// tells; of the last stage what its document lists.
+/// The knowledge proposals of the stage's commit: for code what its actor proposed, unless tasks'
+/// commits have the proposals; for the last stage those its document lists.
 fn proposed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<String>> {
     let proposals = match spec.document().filter(|_| spec.is_last()) {
         Some(document) => {
@@ -93,9 +93,11 @@ fn stage_completed(
         progress.judged = None;
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
         if progress.hook_changes >= MAX_HOOK_CHANGES {
-            return Err(Error::repository("a commit hook changes the approved files at every commit")
-                .hint("make the hook leave files alone that it has already formatted, or leave .cowork out of it")
-                .into());
+            return Err(Error::repository(
+                "a commit hook changes the approved files at every commit",
+            )
+            .hint("make the hook leave formatted files unchanged, or exclude .cowork from it")
+            .into());
         }
         progress.note = Some(HOOK_CHANGED.to_owned());
         return Ok(StepOutcome::Again);
@@ -116,8 +118,8 @@ fn stage_completed(
     Ok(StepOutcome::Ends(StageEnd::Completed(spec.stage)))
 }
 
-/// Finishes what a run that died between a stage's commit and the look at it left: bytes that
-/// nobody approved are taken back, and the stage's gate opens again.
+/// Completes the work of a run that died between a stage's commit and its comparison with the
+/// approval: unapproved content is taken back, and the stage's gate opens again.
 pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
     let Some(entry) = record::stage::uncompared(&run.recorder(), &run.session)?.cloned() else {
         return record::stage::mark_compared(&run.recorder());
@@ -143,7 +145,7 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
     record::stage::mark_compared(&run.recorder())
 }
 
-/// True when what was committed is not what was approved, by more than white space.
+/// True if the committed content differs from the approved one in more than white space.
 fn hook_changed(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -1,5 +1,4 @@
-//! What every step of a run may use: the session, its files, the recorder, feedback, and words for
-//! whoever listens.
+//! What every step of a run may use: the session, its files, the recorder, feedback and messages.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,21 +26,21 @@ use crate::workspace::{SessionFiles, Workspace};
 
 /// The models of a run.
 pub struct Models {
-    /// By configured name; `default` is always there.
+    /// The models by configured name; `default` always exists.
     pub by_name: BTreeMap<String, Rc<dyn Model>>,
-    /// Their settings, with all that the configuration leaves open.
+    /// Their settings, with defaults filled in.
     pub settings: BTreeMap<String, ModelConfig>,
-    /// What they all are counted by.
+    /// Counts the usage of all of them.
     pub meter: Rc<Meter>,
 }
 
 impl Models {
-    /// Who drafts the first stage of a session, or of a change request.
+    /// The model that drafts the first stage of a session, or of a change request.
     ///
     /// # Errors
-    /// Kind `Model`: the configuration names one that there is none of.
+    /// Kind `Model`: the configuration names a model that does not exist.
     pub fn first(&self, config: &Config, is_patch: bool) -> anyhow::Result<Rc<dyn Model>> {
-        // No depth is chosen yet: the first of all stages.
+        // The depth is not chosen yet: use the first of all stages.
         match stages::order(Depth::default(), is_patch, None).next() {
             Some(stage) => self.get(config.model_for(stage, Role::Actor)?.0),
             None => self.get(DEFAULT_MODEL),
@@ -56,7 +55,7 @@ impl Models {
     }
 }
 
-/// What a run works with; the same for all its stages.
+/// The environment of a run; the same for all its stages.
 pub struct Env<'a> {
     /// The repository, in the session's working tree.
     pub git: &'a Git,
@@ -66,25 +65,25 @@ pub struct Env<'a> {
     pub config: &'a Config,
     /// Models.
     pub models: &'a Models,
-    /// Where others come from that a person may take; none where answers are played back.
+    /// The source of other models that a person may choose; `None` if answers are replayed.
     pub others: Option<&'a dyn OtherModels>,
     /// Files and commands.
     pub workspace: &'a Workspace,
-    /// J.
+    /// The session's state directory.
     pub state: &'a StateDir,
-    /// Its gates, as other terminals see them.
+    /// The run's gates, as other terminals see them.
     pub gates: &'a RunGates,
-    /// What a person types for the actor while it works.
+    /// The notes that a person types for the working actor.
     pub typed: &'a Arc<TypedNotes>,
     /// Prompts.
     pub prompts: &'a Prompts,
-    /// Finds the project's commands; they may appear while it is written.
+    /// Finds the project's commands, which may appear while code is written.
     pub commands: &'a dyn Fn() -> ProjectCommands,
-    /// Who listens.
+    /// Receives the events of the run.
     pub sink: &'a dyn Sink,
-    /// Who can be asked by a tool.
+    /// Answers questions of tools.
     pub person: &'a dyn Person,
-    /// The gate on the terminal; there in [`Mode::Ask`].
+    /// The gate on the terminal; set in [`Mode::Ask`].
     pub gate: Option<Gate<'a>>,
     /// How reviews are done.
     pub mode: Mode,
@@ -92,41 +91,41 @@ pub struct Env<'a> {
     pub stop_after: Option<Stage>,
 }
 
-/// A draft being written or judged, so that a stop can keep it.
+/// A draft being written or judged, so that a stop can save it.
 #[derive(Clone, Debug)]
 pub(crate) struct CurrentDraft {
     pub(crate) iteration: u32,
     pub(crate) ending: DraftEnding,
     pub(crate) notes: DraftNotes,
-    /// It cannot go on without a person, and why: that must be known again after a stop, also
-    /// where no file was written.
+    /// The reason why it is blocked until a person decides. It must be known after a stop even if
+    /// no file was written.
     pub(crate) stuck: Option<String>,
 }
 
-/// A run of a session, as its steps see it.
+/// A run of a session, as its steps use it.
 pub(crate) struct Run<'a> {
-    /// What it works with.
+    /// The environment.
     pub(crate) env: Env<'a>,
-    /// The session, read again after each commit of ours.
+    /// The session, read again after each commit of the run.
     pub(crate) session: Session,
-    /// The stage being worked on, which says how far commits reach.
+    /// The stage in progress, which determines the scope of commits.
     pub(crate) stage: Cell<Stage>,
     /// The draft in progress.
     pub(crate) current_draft: RefCell<Option<CurrentDraft>>,
-    /// The first conversation continues the transcript that a killed or stopped run left.
+    /// Whether the first conversation continues the transcript of a killed or stopped run.
     pub(crate) continues_transcript: Cell<bool>,
-    /// What the last stop has kept, in words.
+    /// A message that says what the last stop saved.
     pub(crate) kept: RefCell<Option<String>>,
-    /// This run has made a working tree for an agent program.
+    /// Whether this run has created a working tree for an agent program.
     pub(crate) has_agent_worktree: Cell<bool>,
-    /// Who makes the drafts of this stage, where a person has taken another model for it.
+    /// The stage and model of a person's choice of another model for drafts.
     pub(crate) taken: RefCell<Option<(Stage, Player)>>,
-    /// Warnings this run has given that are given once.
+    /// Warnings of this run that are shown only once.
     warned: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Run<'a> {
-    /// A run that goes on from where the session stands.
+    /// Creates a run that continues the session.
     pub(crate) fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(stages::last()));
         Self {
@@ -142,12 +141,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How much process the session gets: a row of the table of depths.
+    /// The row of the session's depth.
     pub(crate) fn depth(&self) -> &'static DepthSpec {
         stages::depth(self.session.depth())
     }
 
-    /// How much there may be of everything.
+    /// The limits on numbers of records.
     pub(crate) fn limits(&self) -> Limits {
         let limits = self.env.config.limits.at(self.session.depth());
         match &self.session.file.origin {
@@ -156,24 +155,25 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a person decides on the drafts of a stage.
+    /// True if a person decides on the drafts of a stage.
     pub(crate) fn gated(&self, stage: Stage) -> bool {
         let usual = self.depth().gate(stage, &self.session.order());
         self.env.config.gate_named(self.session.depth(), stage).unwrap_or(usual)
     }
 
-    /// Whoever judges the drafts of a stage, if anybody does.
+    /// The critic of a stage, if it has one.
     pub(crate) fn critic<'s>(&self, spec: &'s StageSpec) -> Option<&'s RoleSpec> {
         spec.critic.as_ref().filter(|_| self.depth().critic(spec.stage, &self.session.order()))
     }
 
-    /// Whether a stage's drafts are by an agent program, which works on files without our tools.
+    /// True if an agent program makes the stage's drafts: it edits files without git-cowork's
+    /// tools.
     pub(crate) fn is_drafted_by_agent(&self, stage: Stage) -> bool {
         self.player(stage, Role::Actor).is_ok_and(|player| player.model.agent().is_some())
     }
 
-    /// Whether the actor's conversation goes on from one stage to the other, or from one draft or task to
-    /// the next of the same. That of an agent program is one for each stage.
+    /// True if the actor's conversation continues from one stage to the other, or between drafts or
+    /// tasks of the same stage. An agent program has one conversation for each stage.
     pub(crate) fn joins(&self, earlier: Stage, later: Stage) -> bool {
         match self.is_drafted_by_agent(later) {
             true => earlier == later,
@@ -181,7 +181,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The actor's tools in a stage: where stages share a conversation, all have those of the last.
+    /// The actor's tools in a stage: if stages share a conversation, all have the tools of the last
+    /// one.
     pub(crate) fn actor_tools(&self, spec: &StageSpec) -> Vec<&'static str> {
         let order = self.session.order();
         let last =
@@ -189,7 +190,7 @@ impl<'a> Run<'a> {
         last.map_or(spec, |last| self.session.row(*last)).actor.tools()
     }
 
-    /// Drafts that earlier, completed runs of the stage used.
+    /// The number of drafts that earlier, completed runs of the stage used.
     pub(crate) fn earlier_drafts(&self, stage: Stage) -> u32 {
         let entries = self.session.history.iter();
         entries.filter(|entry| entry.kind == Kind::Stage(stage)).map(Entry::iterations).sum()
@@ -217,14 +218,14 @@ impl<'a> Run<'a> {
         self.env.workspace.session_files(name.artifact_dir(), name.record_dir())
     }
 
-    /// Reads the session again after a commit of ours.
+    /// Reads the session again after a commit of the run.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
         self.tell_hook_additions()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.written().clear()
     }
 
-    /// The same where the commit left these paths to later ones.
+    /// Like [`advance`](Self::advance), after a commit that left these paths to later ones.
     pub(crate) fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
         self.tell_hook_additions()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
@@ -238,8 +239,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Writes feedback into the session's file and tells whoever listens. What stands there
-    /// already (a run that was killed said it) is not written twice.
+    /// Adds feedback to the session's file and emits events. Entries that exist already (from a
+    /// killed run) are not added twice.
     pub(crate) fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
         let files = self.files();
         let store = Store::new(&files);
@@ -251,11 +252,12 @@ impl<'a> Run<'a> {
             entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
         let secrets = self.env.workspace.secrets();
         for entry in &mut new {
-            // It is recorded, and told to models: hooks, commands and people may say anything.
+            // Feedback is committed and sent to models, and hooks, commands or people may quote
+            // secrets.
             entry.details = secrets.blanked(&entry.details).into_owned();
             let fix = entry.suggested_fix.take();
             entry.suggested_fix = fix.map(|fix| secrets.blanked(&fix).into_owned());
-            // The second strike: it was said before, and nothing came of it (row J5).
+            // The second strike: the same point was made before without effect (row J5).
             if entry.from != Origin::Human && made_before(&known, entry) {
                 entry.severity = Severity::Critical;
             }
@@ -269,16 +271,16 @@ impl<'a> Run<'a> {
         store.add_feedback(&new)
     }
 
-    /// Everything that was said about drafts in this session.
+    /// All feedback on drafts of this session.
     pub(crate) fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
         let mut said = self.all_feedback()?;
-        // A wish to go back names the draft it came from, which went with the way back; the reason for
-        // a change of a record asks for nothing.
+        // A request to go back is about a dropped draft; the reason for a change of a record
+        // requests nothing.
         said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
         Ok(said)
     }
 
-    /// Everything that was said in this session.
+    /// All feedback of this session, with requests to go back.
     pub(crate) fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
         let files = self.files();
         let mut said = Store::new(&files).feedback()?;
@@ -310,7 +312,7 @@ impl<'a> Run<'a> {
         self.env.sink.emit(Event::Warning { text: text.into() });
     }
 
-    /// A warning that is given once in a run, however often there is reason for it.
+    /// Emits a warning once in a run, however often it occurs.
     pub(crate) fn warn_once(&self, text: impl Into<String>) {
         let text = text.into();
         if self.warned.borrow_mut().insert(text.clone()) {
@@ -322,7 +324,7 @@ impl<'a> Run<'a> {
         self.env.sink.emit(Event::Note { text: text.into() });
     }
 
-    /// Who plays a role in a stage: the configured model, or for drafts the one a person has taken.
+    /// The model that plays a role in a stage: the configured one, or for drafts a person's choice.
     pub(crate) fn player(&self, stage: Stage, role: Role) -> anyhow::Result<Player> {
         let drafts = matches!(role, Role::Actor | Role::SelfReview);
         let taken = self.taken.borrow();
@@ -335,7 +337,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The time, for an entry of feedback.
+/// The current time, for a feedback entry.
 pub(crate) fn now() -> String {
     clock::rfc3339(clock::now())
 }

@@ -1,13 +1,13 @@
-//! The one actor–critic loop, for every row of the table.
+//! The single actor–critic loop for every row of the stage table.
 //!
 //! ```text
 //! draft → checks → self-review → gate → critic, challenger → record
 //!                                (critics → gate with [review] order = critic-first)
 //! ```
 //!
-//! Whoever refuses a draft leaves feedback, and the next draft begins. Two invariants hold
-//! whichever way it is configured: nobody's unseen bytes are recorded as approved, and nobody is
-//! asked twice about the same bytes.
+//! Each refusal of a draft leaves feedback, and the next draft starts. Two invariants hold in every
+//! configuration: content that a person has not seen is never recorded as approved, and nobody is
+//! asked twice about the same content.
 
 use crate::artifact::{Artifact, Feedback, Files as _, Store};
 use crate::config::ReviewOrder;
@@ -96,8 +96,8 @@ async fn step(
     if run.env.mode == Mode::Ask
         && let Some(words) = progress.waits.take()
     {
-        // Before anything is done about the draft: a role that stopped to ask may not have
-        // finished it, and checks would send it back without an answer.
+        // This comes before the checks: a role that stopped to ask may not have finished the draft,
+        // and the checks would send it back without an answer.
         return limits::read_draft(run, spec, progress, words).await;
     }
     if progress.needs_draft {
@@ -116,7 +116,7 @@ async fn step(
         other => return Ok(other),
     }
     keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-    // What a self-review that was stopped has left is half a change: it is finished first.
+    // An interrupted self-review has left half a change, which it finishes first.
     if !self_review::is_self_reviewing(run, spec, progress)? {
         match checks_hold(run, spec, progress).await? {
             StepOutcome::Next => {}
@@ -138,14 +138,14 @@ async fn step(
         StepOutcome::Next => {}
         other => return Ok(other),
     }
-    // After a person's edit in critic-first order the critic reads the new bytes, too.
+    // In critic-first order the critic also reads a person's edit.
     match judge(run, spec, progress).await? {
         StepOutcome::Next => record_stage::record_stage(run, spec, progress),
         other => Ok(other),
     }
 }
 
-/// The critic, then whoever gives a second opinion on what it approved.
+/// Asks the critic, and then the challenger about a draft the critic approved.
 async fn judge(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -157,7 +157,7 @@ async fn judge(
     }
 }
 
-/// The stages before this one must have left what they promise, and it must be readable (row B6).
+/// The documents of earlier stages must exist and be readable (row B6).
 fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     require_readable(run.env.git, &run.session)?;
     earlier_stages::tell_what_no_longer_holds(run, spec.stage)?;
@@ -169,22 +169,24 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
         done.iter().any(|stage| run.session.row(*stage).document() == Some(*artifact))
     };
     for artifact in spec.context {
-        // What the depth lacks, or a change request's parent had not, is no stage's to leave.
+        // Documents that the depth lacks, or that a change request's parent did not have, are not
+        // required.
         let is_due = left(artifact) || committed.read(*artifact)?.is_some();
         if is_due && store.text(*artifact)?.is_none() {
             return Err(Error::repository(format!(
-                "{} is missing, which {} needs",
+                "{} is missing, and {} needs it",
                 crate::session::artifact_path(&run.session.name, *artifact),
                 spec.stage
             ))
-            .hint("take it back from history: git checkout HEAD -- .cowork, or go back: git cowork revert --to STAGE")
+            .hint("restore it: git checkout HEAD -- .cowork, or go back: git cowork revert --to STAGE")
             .into());
         }
     }
     tell_of_edited_earlier(run, spec)
 }
 
-/// A person's edit of a document of an earlier stage counts, and nobody passes it: it is said.
+/// Warns about a person's edits of an earlier stage's document: they take effect without an
+/// approval.
 fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     if spec.context.is_empty() {
         return Ok(());
@@ -198,14 +200,14 @@ fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()>
             continue;
         }
         run.warn(format!(
-            "{path} has your edits since it was approved; they go along with {}; take them back: git checkout HEAD -- {path}",
+            "{path} has your edits since it was approved; they will be committed with {}; to discard them: git checkout HEAD -- {path}",
             spec.stage
         ));
     }
     Ok(())
 }
 
-/// The mechanical checks; what fails is feedback and costs no model call.
+/// Runs the mechanical checks. Findings become feedback without a model call.
 async fn checks_hold(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -219,7 +221,7 @@ async fn checks_hold(
             gather::require_dependencies(run).await?;
         }
     }
-    // A person may have committed code that a task was waiting for.
+    // A person may have committed the code that a task needed.
     if spec.approves == Approves::Tree && finish_draft::finish_features(run, spec, progress, None)?
     {
         keep::keep(run, spec, progress)?;
@@ -231,7 +233,7 @@ async fn checks_hold(
     if let Some(edit) = progress.edit.as_mut().filter(|edit| !edit.told)
         && run.env.mode != Mode::Auto
     {
-        // What a person wrote is not handed to the actor before the person has seen why.
+        // The person is shown the findings about their edit before the actor gets it.
         edit.told = true;
         progress.approval = None;
         return review::refused_edit(run, spec, progress, &report).await;

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use super::prompts::TaskItem;
 use crate::stages::{Facts, StageSpec};
 
-/// Characters of a model's words in a commit's body.
+/// Maximum characters of a model's words in a commit's body.
 const MOST_SAID: usize = 600;
 
-/// Stands before the actor's words in the body of a stage's commit.
+/// Precedes the actor's words in the body of a stage's commit.
 const ACTOR_SAID: &str = "The actor said: ";
 
-/// Stands between a judge's role and its words.
+/// Separates a judge's role from its words.
 const APPROVED: &str = " approved: ";
 
-/// A few readable lines: the names behind the numbers, what the actor said of the whole, and what those
-/// who approved it said.
+/// The body of a stage's commit: the names behind the numbers, the actor's words about the whole,
+/// and the words of those who approved it.
 pub fn body(
     spec: &StageSpec,
     facts: &Facts<'_>,
@@ -34,7 +34,7 @@ pub fn body(
     Ok(out)
 }
 
-/// What a task's commit says: what was to be done, when it is done, and the actor's own words.
+/// The body of a task's commit: its description, its criteria, and the actor's words.
 pub fn task_body(task: &TaskItem, said: &str) -> String {
     let mut out = format!("{}\n", task.description.trim());
     if !task.feature.trim().is_empty() {
@@ -55,14 +55,14 @@ pub fn task_body(task: &TaskItem, said: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The actor's own words in the body of a task's commit.
+/// The actor's words in the body of a task's commit.
 pub fn said_in(body: &str) -> &str {
     let Some((_, rest)) = body.split_once("Done when:\n") else { return "" };
     let words = rest.split_once("\n\n").map_or("", |(_, words)| words);
     words.trim()
 }
 
-/// The actor's own words in the body of a stage's commit, in the lines that it was wrapped to.
+/// The actor's words in the body of a stage's commit, with its line breaks.
 pub fn said_of_the_whole(body: &str) -> &str {
     let Some((_, words)) = body.split_once(ACTOR_SAID) else { return "" };
     let others = ["critic", "challenger"].map(|who| words.find(&format!("\nThe {who}{APPROVED}")));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tasks_commit_says_what_and_when() {
+    fn a_tasks_commit_contains_description_and_criteria() {
         let part = TaskItem { criteria: vec!["it is locked".into()], ..TaskItem::default() };
         let task = TaskItem {
             description: "Keep todos in a file.".into(),

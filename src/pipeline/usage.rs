@@ -1,4 +1,4 @@
-//! What a stage's work took: from the meter while it is done, for its commit.
+//! The usage of a stage's work, read from the meter for the stage's commit.
 
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
@@ -6,13 +6,13 @@ use crate::record::Credit;
 use crate::spent::Spent;
 use crate::stage::Stage;
 
-/// What was used since the last look.
+/// The usage since the last call.
 pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
     run.env.models.meter.take().into_iter().collect()
 }
 
-/// What the ledger tells of the stage's work since the last stage was completed, tasks apart.
-/// A run that was killed has told nobody else.
+/// The stage's usage since the last completed stage, without tasks, from the meter's ledger. It
+/// includes that of killed runs.
 pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
     let since = since_last_stage(run);
     let wanted = run.env.models.meter.of(|place| {
@@ -24,7 +24,7 @@ pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
     wanted.into_iter().collect()
 }
 
-/// What the ledger tells of a task's work in this draft.
+/// A task's usage in this draft, from the meter's ledger.
 pub(crate) fn task_credit(run: &Run<'_>, task: &str, iteration: u32) -> Credit {
     let since = since_last_stage(run);
     let wanted = run.env.models.meter.of(|place| {
@@ -35,7 +35,7 @@ pub(crate) fn task_credit(run: &Run<'_>, task: &str, iteration: u32) -> Credit {
     wanted.into_iter().collect()
 }
 
-/// The newest completed stage's commit (or the start) and what came after it.
+/// The newest completed stage's commit (or the start commit) and all later commits.
 fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
     let history = &run.session.history;
     let recent = run.session.since_last_stage().len() + 1;
@@ -43,7 +43,7 @@ fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
     history[from..].iter().map(|entry| entry.commit.as_str()).collect()
 }
 
-/// What the stage in progress took so far, its tasks included.
+/// The usage of the stage in progress so far, with its tasks.
 pub(crate) fn stage_so_far(run: &Run<'_>, progress: &Progress) -> Spent {
     let mut spent = run.session.tasks_spent();
     spent += progress.credit.spent;

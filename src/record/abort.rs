@@ -1,5 +1,5 @@
-//! Named points where a test can kill the process, to show that every state it can leave behind
-//! is one `resume` goes on from. Does nothing unless armed.
+//! Named points at which a test can kill the process, to show that `resume` can continue from every
+//! state that this leaves. Does nothing unless armed.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,8 +15,9 @@ struct Armed {
 
 static ARMED: Mutex<Option<Armed>> = Mutex::new(None);
 
-/// Arms a point: `stage.after-commit`, or `stage.after-commit:3` for its third passing. The
-/// process dies there without a word, or it `panics`. With a `log`, the name of every point passed is appended to that file.
+/// Arms a point: `stage.after-commit`, or `stage.after-commit:3` for the third time it is passed.
+/// The process aborts there silently, or panics if the point is given in `panics`. With a `log`,
+/// the name of every point passed is appended to that file.
 pub fn arm(spec: Option<&str>, panics: Option<&str>, log: Option<PathBuf>) {
     if spec.is_none() && panics.is_none() && log.is_none() {
         return;
@@ -31,7 +32,7 @@ pub fn arm(spec: Option<&str>, panics: Option<&str>, log: Option<PathBuf>) {
     }
 }
 
-/// Passes a point; the process dies here, without unwinding, when the point is armed.
+/// Passes a point; if it is armed, the process dies here, without unwinding unless it is to panic.
 pub fn point(name: &str) {
     let Ok(mut armed) = ARMED.lock() else { return };
     let Some(state) = armed.as_mut() else { return };

@@ -1,7 +1,7 @@
-//! What a person (or a policy) passed, named by its bytes.
+//! The content that a person (or a policy) approved, named by its object ids.
 //!
-//! Nobody's unseen bytes are approved: a gated stage completes only with the bytes of its
-//! [`Approval`]. Nobody is asked twice: a draft the approval covers is not shown again.
+//! Nothing is approved unseen: a gated stage completes only with the content of its [`Approval`].
+//! Nobody is asked twice: a draft that the approval covers is not shown again.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::session::{Verdict, key};
 /// The name of a whole tree.
 const TREE: &str = "tree";
 
-/// The bytes of a draft, each under the name it has in `Cowork-Approved`.
+/// The content of a draft: object ids, each under its name in `Cowork-Approved`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovedContent(pub Vec<(String, Oid)>);
 
@@ -24,12 +24,12 @@ impl ApprovedContent {
         Ok(Self(named.filter_map(|((name, _), blob)| Some((name.clone(), blob?))).collect()))
     }
 
-    /// A whole tree, as coding is approved.
+    /// A whole tree: the form in which coding is approved.
     pub fn of_tree(tree: Oid) -> Self {
         Self(vec![(TREE.to_owned(), tree)])
     }
 
-    /// The tree that coding is approved as.
+    /// The tree, if this is the approval of coding.
     pub fn tree(&self) -> Option<&Oid> {
         self.0.iter().find(|(name, _)| name == TREE).map(|(_, tree)| tree)
     }
@@ -41,7 +41,8 @@ impl ApprovedContent {
         items.join(" ")
     }
 
-    /// What [`ApprovedContent::render`] names, where all of it is still there.
+    /// Parses the output of [`ApprovedContent::render`]; `None` if some of it does not exist any
+    /// more.
     pub fn parse(git: &Git, text: &str) -> anyhow::Result<Option<Self>> {
         let mut found = Vec::new();
         for item in text.split_whitespace() {
@@ -52,8 +53,8 @@ impl ApprovedContent {
         Ok(Some(Self(found)))
     }
 
-    /// True when the other bytes, which came later, are the same: JSON compared record by record,
-    /// on the fields these have, without `status`.
+    /// True if `other`, which is newer, is the same: JSON is compared record by record, by the
+    /// fields of `self`, without `status`.
     pub fn same(&self, reader: &dyn Reader, other: &Self) -> anyhow::Result<bool> {
         if self.0.len() != other.0.len() {
             return Ok(false);
@@ -72,7 +73,7 @@ impl ApprovedContent {
         Ok(true)
     }
 
-    /// True when they are the same but for white space.
+    /// True if they are the same except for white space.
     pub fn same_words(&self, git: &Git, other: &Self) -> anyhow::Result<bool> {
         if self.same(git.reader().as_ref(), other)? {
             return Ok(true);
@@ -94,7 +95,7 @@ impl ApprovedContent {
     }
 }
 
-/// Whether two trees differ in more than the white space of files both have.
+/// True if two trees differ in more than the white space of files that both contain.
 fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
     for path in git::paths::changed(git, a, b)? {
         let (Some(a), Some(b)) =
@@ -120,7 +121,7 @@ fn same_json(reader: &dyn Reader, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
     })
 }
 
-/// Whether a later value says what an earlier one does: records may have got fields since.
+/// True if a later value contains all of an earlier one: records may have new fields.
 fn still_says(earlier: &Value, later: &Value) -> bool {
     match (earlier, later) {
         (Value::Object(earlier), Value::Object(later)) => earlier
@@ -147,15 +148,15 @@ fn without_status(value: Value) -> Value {
     }
 }
 
-/// A decision and the bytes it is about.
+/// A decision and the content that it is about.
 #[derive(Clone, Debug)]
 pub struct Approval {
-    /// What was passed.
+    /// The approved content.
     pub bytes: ApprovedContent,
-    /// How.
+    /// How it was approved.
     pub verdict: Verdict,
-    /// `Name <email>` of the person, if it was one; with [`Verdict::Auto`] the user's command that
-    /// decided.
+    /// `Name <email>` of the person, if a person decided; with [`Verdict::Auto`], the user's
+    /// command that decided.
     pub by: Option<String>,
 }
 

@@ -1,13 +1,14 @@
-//! Archiving and deleting a session, and restoring it. Its branch goes and comes in one transaction
-//! of references, so that a session is never in two places or in none.
+//! Archives, deletes and restores a session. Its branch is moved in one reference transaction, so
+//! that a session is never in two places or in none.
 
 use super::{Recorder, attempt, point};
 use crate::git::{self, Oid, RefTransaction};
 use crate::session::{RefNames, Verdict};
 
-/// Moves the session from its branch into the archive; its drafts end. The branch must not be
-/// checked out anywhere, and an attempt must hold the drafts. These go first: git removes the
-/// references of a transaction one by one, and no command finds drafts whose branch is gone.
+/// Moves the session from its branch to the archive, and deletes its drafts. The branch must not be
+/// checked out anywhere, and an attempt must contain the drafts. They are deleted first: git
+/// removes the references of a transaction one by one, and no command finds drafts whose branch is
+/// gone.
 pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let drafts = RefTransaction::new(format!("cowork: drafts of {}", recorder.name));
     delete_below(recorder, drafts, &RefNames::drafts(recorder.name))?.commit(recorder.git)?;
@@ -20,8 +21,8 @@ pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the archive name the tip, whatever it named before: a merge without artifacts keeps its
-/// session there, too.
+/// Makes the archive ref point to the tip, whatever it pointed to before: a merge without artifacts
+/// keeps its session there as well.
 pub(super) fn keep_in_archive(
     recorder: &Recorder<'_>,
     transaction: RefTransaction,
@@ -35,7 +36,7 @@ pub(super) fn keep_in_archive(
     })
 }
 
-/// Moves the session from the archive back to its branch, which may be there already at this tip.
+/// Moves the session from the archive back to its branch, which may already exist at this tip.
 pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let branch = recorder.refs.branch(recorder.name);
     let mut restore = RefTransaction::new(format!("cowork: restore {}", recorder.name));
@@ -45,9 +46,10 @@ pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     restore.delete(&RefNames::archive(recorder.name), tip).commit(recorder.git)
 }
 
-/// Removes branch and tags, and what the archive has of it; an attempt must hold the tip. The
-/// branch must not be checked out anywhere. The tags go first: git removes the references of a
-/// transaction one by one, and tags without their branch would be no session that can be deleted.
+/// Deletes branch and tags, and the session's archive ref; an attempt must contain the tip. The
+/// branch must not be checked out anywhere. The tags are deleted first: git removes the references
+/// of a transaction one by one, and tags without their branch would not be a session that can be
+/// deleted.
 pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let tags = RefTransaction::new(format!("cowork: tags of {}", recorder.name));
     delete_below(recorder, tags, &RefNames::tags(recorder.name))?.commit(recorder.git)?;
@@ -72,8 +74,8 @@ fn delete_below(
     Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
 }
 
-/// Keeps drafts as an attempt before their refs go: an unfinished one as what was not committed,
-/// older ones behind it and `others` as further parents. Answers with its number.
+/// Saves drafts as an attempt before their refs are deleted: an unfinished draft as the uncommitted
+/// work, with older drafts behind it and `others` as further parents. Returns its number.
 pub fn keep_drafts(
     recorder: &Recorder<'_>,
     tip: &Oid,

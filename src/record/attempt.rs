@@ -1,11 +1,11 @@
-//! Attempts: tips that are left behind, and the one way back to an earlier commit.
+//! Attempts (saved tips of abandoned work), and the rewind to an earlier commit.
 
 use super::{Recorder, draft_refs, point};
 use crate::error::Error;
 use crate::git::{self, Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
 
-/// Numbers of the session's kept attempts.
+/// The numbers of the session's attempts.
 pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
     let root = RefNames::attempts(recorder.name);
     let refs = git::refs::list(recorder.git, &[&root])?;
@@ -13,17 +13,17 @@ pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
     Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())
 }
 
-/// How many times a model's request has made the session go back.
+/// How many times a model's request made the session go back.
 pub fn replans(recorder: &Recorder<'_>) -> anyhow::Result<u32> {
     let all = attempts(recorder.git, Some(recorder.name))?;
     let by_model = all.iter().filter(|attempt| attempt.verdict == Some(Verdict::Auto));
     Ok(u32::try_from(by_model.count()).unwrap_or(u32::MAX))
 }
 
-/// Keeps a tip that is about to be left behind, as a child of it that holds the edits of
-/// tracked files and session paths which are not committed, and answers with its number. Where
-/// something else is staged of the session's paths, that is its second parent. `verdict` is
-/// [`Verdict::Auto`] when no person wanted it.
+/// Saves a tip that is about to be abandoned, as a child of it that contains the uncommitted edits
+/// of tracked files and session paths, and returns its number. If something else is staged in the
+/// session's paths, it becomes the second parent. `verdict` is [`Verdict::Auto`] if no person asked
+/// for it.
 pub fn keep(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -33,7 +33,7 @@ pub fn keep(
     keep_before_rewind(recorder, tip, reason, verdict, None)
 }
 
-/// The same where the session goes back, and why.
+/// Like [`keep`], for a session that goes back, with the reason.
 pub fn keep_before_rewind(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -41,7 +41,7 @@ pub fn keep_before_rewind(
     verdict: Verdict,
     back: Option<&Back>,
 ) -> anyhow::Result<u32> {
-    // All that [`draft_refs::reset_files`] takes away, and the user's edits of tracked files.
+    // Everything that [`draft_refs::reset_files`] discards, and the user's edits of tracked files.
     let mut paths = recorder.changes()?;
     paths.extend(recorder.workspace.written().paths());
     let status = recorder.git.status()?.into_iter();
@@ -61,18 +61,18 @@ pub fn keep_before_rewind(
     create(recorder, tip, &tree, &behind, reason, verdict, back)
 }
 
-/// True when putting the session's paths back to `tip` would take something away.
+/// True if resetting the session's paths to `tip` would lose something.
 pub fn would_lose(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     Ok(recorder.differs_from(tip)? || staged(recorder, tip)?.is_some())
 }
 
-/// What is staged of all that [`draft_refs::reset_files`] takes away.
+/// The staged part of everything that [`draft_refs::reset_files`] discards.
 fn staged(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<Oid>> {
     git::snapshot::staged_tree(recorder.git, tip, &recorder.changes()?)
 }
 
-/// An attempt with this tree on top of the tip, with more that is kept behind it; answers with
-/// its number.
+/// Creates an attempt with this tree on top of the tip, and with `behind` as further parents;
+/// returns its number.
 pub(super) fn create(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -102,10 +102,10 @@ pub(super) fn create(
     Ok(number)
 }
 
-/// Makes sure that going back to `target` loses nothing of the user's.
+/// Makes sure that going back to `target` does not lose any work of the user.
 ///
 /// # Errors
-/// Exit 5 naming the files; nothing has moved.
+/// Exit 5 with the files; nothing has moved.
 pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
     recorder.expect_tip(tip)?;
     let ours = recorder.changes()?;
@@ -128,8 +128,8 @@ pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow:
     Err(error.hint("commit, stash or move these files, then run the command again").into())
 }
 
-/// Moves branch, index and working tree from `tip` back to `target`. The tip must have been
-/// kept as an attempt before; the session's uncommitted paths are put back on the way.
+/// Moves branch, index and working tree from `tip` back to `target`. The tip must already be saved
+/// as an attempt; the session's uncommitted paths are reset on the way.
 pub fn rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
     draft_refs::reset_files(recorder, tip)?;
     point("rewind.before-reset");

@@ -1,6 +1,6 @@
-//! Which paths a commit of ours may hold: the session's own files, what tools wrote and what
-//! commands changed. Everything else that is uncommitted is the user's (contract, sections 1 and
-//! 2).
+//! The paths that a commit of git-cowork may contain: the session's own files, files written by
+//! tools and files changed by commands. Everything else that is uncommitted is the user's
+//! (contract, sections 1 and 2).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,27 +11,27 @@ use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
-/// The folder in a session's own that its change requests are in.
+/// The folder in a session's folder that contains its change requests.
 const CHANGES: &str = "changes";
 
-/// How far a commit may reach.
+/// The paths that a commit may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The session's own documents and records: every stage but coding.
+    /// The session's own documents and records: every stage except coding.
     Documents,
     /// Those, and the code.
     Code,
 }
 
 impl Scope {
-    /// Whether a commit may hold this path, if it is ours.
+    /// True if a commit may contain this path, provided that the session wrote it.
     pub fn reaches(self, path: &str) -> bool {
         self == Self::Code || path.starts_with(".cowork/")
     }
 }
 
-/// The paths a commit would hold, relative to the top of the working tree and sorted, as they are at the
-/// present moment ([`Git::status`]). Without code of ours no look at the tree is needed.
+/// The paths a commit would contain, relative to the top of the working tree and sorted, at the
+/// current moment ([`Git::status`]). If the session wrote no code, `git status` is not needed.
 pub fn collect(
     git: &Git,
     workspace: &Workspace,
@@ -42,7 +42,7 @@ pub fn collect(
     let written: BTreeSet<String> = workspace.written().paths().into_iter().collect();
     let ours = |path: &String| {
         if path.starts_with(".cowork/") {
-            // A committed session file that is gone is listed here and nowhere else.
+            // A committed session file that was deleted is listed only here.
             in_session(path, &dirs)
         } else {
             scope.reaches(path)
@@ -55,29 +55,30 @@ pub fn collect(
     let mut paths: BTreeSet<String> = match gone {
         Some(gone) => gone,
         None => {
-            // Of all: commands are compared by the same look. A file that is marked to be skipped
-            // is in no commit, whoever wrote it.
+            // The status of all paths, which also finds the changes of commands. A file marked
+            // skip-worktree is not in any commit, whoever wrote it.
             let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
             takes.map(|entry| entry.path).filter(ours).collect()
         }
     };
-    // People may ignore `.cowork`; a session's own files are recorded all the same.
+    // Users may ignore `.cowork`; a session's own files are recorded all the same.
     for dir in &dirs {
         session_files(git.top(), dir, &mut paths)?;
     }
     Ok(paths.into_iter().collect())
 }
 
-/// Paths that differ from HEAD. A submodule or a nested repository is somebody else's history.
+/// Paths that differ from HEAD, except submodules and nested repositories, which have their own
+/// history.
 fn uncommitted(git: &Git) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
     let own = |entry: &StatusEntry| !entry.submodule && !entry.path.ends_with('/');
     Ok(git.status()?.into_iter().filter(own))
 }
 
-/// The committed files of these directories of a session that are there no longer. All others are
-/// found by their names ([`session_files`]), so no look at the tree is needed; `None` where it is: for a
-/// directory with other things in it than files of a session, and for marked files, of which a
-/// sparse checkout may have taken some away.
+/// The committed files in these directories of a session that no longer exist. All others are found
+/// by their names ([`session_files`]), so `git status` is not needed. `None` if it is: for a
+/// directory with other things in it than session files, and for marked files, some of which a
+/// sparse checkout may have removed.
 fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<String>>> {
     let mut gone = BTreeSet::new();
     let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
@@ -94,14 +95,14 @@ fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<
             }
         }
     }
-    // What is a folder in the commit is not a file of the session.
+    // A folder in the commit is not a file of the session.
     let paths: Vec<&String> = gone.iter().collect();
     let blobs = git::snapshot::blob_ids(git, &head, &paths)?;
     Ok(blobs.iter().all(Option::is_some).then_some(gone))
 }
 
-/// Whether a directory holds regular files that have a session's names, its change requests, and
-/// nothing else; or is not there.
+/// True if a directory contains regular files with a session's names, its change requests, and
+/// nothing else, or does not exist.
 fn is_plain_folder(top: &Path, dir: &str) -> bool {
     let mut above = dir.match_indices('/').map(|(at, _)| &dir[..at]).chain([dir]);
     let real =
@@ -117,7 +118,7 @@ fn is_plain_folder(top: &Path, dir: &str) -> bool {
     real && entries.into_iter().all(plain)
 }
 
-/// A repository, as the workspace asks for it.
+/// A repository, as needed by the workspace.
 pub struct Tracked(pub Git);
 
 impl Tracking for Tracked {
@@ -160,7 +161,7 @@ impl Tracking for Tracked {
 }
 
 /// True for the session's own documents and records in these directories; the records of a change
-/// request below them are another session's.
+/// request below them belong to another session.
 pub fn in_session(path: &str, dirs: &[String]) -> bool {
     dirs.iter().any(|dir| {
         path.strip_prefix(dir.as_str())
@@ -178,7 +179,7 @@ fn session_files(top: &Path, dir: &str, paths: &mut BTreeSet<String>) -> anyhow:
     for entry in entries {
         let entry = entry.with_context(|| format!("reading {}", full.display()))?;
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        // A name with a dot is the half-written file of a run that was killed.
+        // A name that begins with a dot is the half-written file of a killed run.
         if let (true, Ok(name)) = (is_file, entry.file_name().into_string())
             && !name.starts_with('.')
         {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_of_a_change_are_not_its_parents() {
+    fn files_of_a_change_request_do_not_belong_to_its_parent() {
         let dirs = [".cowork/sessions/todo".to_owned()];
         assert!(in_session(".cowork/sessions/todo/prd.md", &dirs));
         assert!(!in_session(".cowork/sessions/todo/changes/due/session.json", &dirs));

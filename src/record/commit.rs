@@ -1,4 +1,4 @@
-//! One commit on the session's branch: what is checked before it and after it.
+//! One commit on the session's branch: the checks before it and after it.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use crate::git::{self, CommitOptions, CommitOutcome, Oid};
 use crate::interrupt;
 use crate::session::Message;
 
-/// What came of an attempt to commit.
+/// The result of an attempt to commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// The commit exists.
     Done(Oid),
-    /// It may not be made; why is feedback for the actor.
+    /// It may not be made; the reason is feedback for the actor.
     Refused(Refused),
 }
 
-/// Why a commit was not made.
+/// The reason why a commit was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// A hook of the repository refused.
     Hook {
         /// Hook name.
         hook: String,
-        /// What it printed.
+        /// The hook's output.
         output: String,
     },
-    /// It would hold secrets.
+    /// It would contain secrets.
     Secrets(Vec<Leak>),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Refused {
                 write!(f, "the repository's {hook} hook refused the commit:\n{}", output.trim())
             }
             Self::Secrets(leaks) => {
-                f.write_str("the commit was refused, for secrets must not be recorded:")?;
+                f.write_str("the commit was refused because secrets must not be recorded:")?;
                 leaks.iter().try_for_each(|leak| write!(f, "\n{leak}"))
             }
         }
@@ -68,18 +68,19 @@ pub(super) fn commit(
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
-                // It may have failed at the index, which would undo this commit with the user's next.
+                // Git may have failed at the index: the user's next commit would then revert this
+                // one.
                 git::commit::index_as_committed(recorder.git, paths)?;
                 hook_additions::told(recorder)?;
                 return Ok(Recorded::Done(commit));
             }
-            // What git stumbled over is best said by what changed since we looked.
+            // If something has changed since the last check, that explains git's failure best.
             recorder.expect_tip(tip)?;
             return Err(error);
         }
     };
     if matches!(outcome, CommitOutcome::HookRefused { .. }) {
-        // A Ctrl-C ends a hook, too: that is no refusal.
+        // Ctrl-C ends a hook as well: that is not a refusal.
         interrupt::check()?;
     }
     match outcome {
@@ -99,9 +100,9 @@ pub(super) fn commit(
                 output.trim()
             ));
             error = error
-                .hint("give subjects the form it wants: git config cowork.project.subject 'chore({stage}): {summary}'")
-                .hint("if it wants a sign-off: git config cowork.project.signoff true")
-                .hint("nothing was lost; then run the command again");
+                .hint("to give subjects the form it expects: git config cowork.project.subject 'chore({stage}): {summary}'")
+                .hint("if it expects a sign-off: git config cowork.project.signoff true")
+                .hint("nothing was lost; afterwards run the command again");
             Err(error.into())
         }
         CommitOutcome::HookRefused { hook, output } => {
@@ -112,7 +113,7 @@ pub(super) fn commit(
     }
 }
 
-/// Whether a hook refuses messages, not contents.
+/// True if a hook refuses messages, not content.
 pub(super) fn is_message_hook(hook: &str) -> bool {
     matches!(hook, "commit-msg" | "prepare-commit-msg")
 }

@@ -1,6 +1,6 @@
-//! Which branch a commit of ours is on. Between the look at HEAD and `git commit` a hook or a person may
-//! switch, amend or commit: a commit on another branch is taken off again, so that nothing of ours
-//! ever stays on a branch we did not expect.
+//! Checks which branch a commit of git-cowork is on. Between the check of HEAD and `git commit`, a
+//! hook or a person may switch, amend or commit: a commit on another branch is undone, so that
+//! git-cowork never leaves a commit on an unexpected branch.
 
 use super::Recorder;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::session::{Message, Trailers, key};
 /// Makes sure that `commit`, just made, is on the session's branch and on `tip`.
 ///
 /// # Errors
-/// Exit 5 with the way to fix it: it was taken off again, and the files are where they were.
+/// Exit 5 with the fix: the commit was undone, and the files are where they were.
 pub(super) fn expect_on_tip(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -30,8 +30,8 @@ pub(super) fn expect_on_tip(
         return Ok(());
     }
     if on_tip && recorder.git.resolve(branch.as_str())?.as_ref() == Some(commit) {
-        return Err(Error::moved(format!("HEAD left {short} while it was committed to"))
-            .hint(format!("the commit exists; continue: {back}"))
+        return Err(Error::moved(format!("HEAD left {short} during the commit"))
+            .hint(format!("the commit exists; to continue: {back}"))
             .into());
     }
     let (Some(parent), true) = (parent, is_ours(recorder, commit)?) else {
@@ -41,32 +41,32 @@ pub(super) fn expect_on_tip(
         Head::Branch { name, oid } if oid == commit => {
             take_off(recorder, name, &parent, commit, paths)?;
             let error = if *name == branch {
-                Error::moved(format!("{short} moved while it was committed to"))
-                    .hint("your commits stay; ours was taken off again, its files lie there")
-                    .hint(format!("continue: git cowork resume {}", recorder.name))
+                Error::moved(format!("{short} moved during the commit"))
+                    .hint("your commits stay; git-cowork's was undone, its files stay")
+                    .hint(format!("to continue: git cowork resume {}", recorder.name))
             } else {
                 let elsewhere = name.short();
-                Error::moved(format!("HEAD went to {elsewhere} while we committed"))
+                Error::moved(format!("HEAD moved to {elsewhere} during the commit"))
                     .hint(format!(
-                        "{elsewhere} is as it was; ours was taken off again, its files lie there"
+                        "{elsewhere} is as it was; the commit was undone, its files stay"
                     ))
-                    .hint(format!("continue: {back}"))
+                    .hint(format!("to continue: {back}"))
             };
             Err(error.into())
         }
         _ => Err(Error::moved(format!(
-            "HEAD left {short} while we committed; the commit is {commit}"
+            "HEAD left {short} during the commit; the commit is {commit}"
         ))
         .hint(format!("look at git log, then: {back}"))
         .into()),
     }
 }
 
-/// Makes sure that `commit`, just made on `tip`, says what it stands for: history is all that
-/// is read afterwards, and a stage it does not name would be run again without end.
+/// Makes sure that `commit`, just made on `tip`, has its trailers: only history is read afterwards,
+/// and a stage that it does not name would be run again without end.
 ///
 /// # Errors
-/// Exit 5 when a hook took the trailers out of the message; it was taken off again.
+/// Exit 5 if a hook took the trailers out of the message; the commit was undone.
 pub(super) fn expect_readable(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -83,12 +83,12 @@ pub(super) fn expect_readable(
     }
     take_off(recorder, &recorder.refs.branch(recorder.name), tip, commit, paths)?;
     Err(Error::repository("a hook took the trailers out of the commit message")
-        .hint("they are what history is read from; look at the commit-msg and prepare-commit-msg hooks")
-        .hint("nothing was lost; then run the command again")
+        .hint("history is read from them: check the commit-msg and prepare-commit-msg hooks")
+        .hint("nothing was lost; afterwards run the command again")
         .into())
 }
 
-/// The commit `git` made before it was stopped, if it came so far.
+/// The commit that git made before it failed, if it got that far.
 pub(super) fn made_before_it_failed(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -101,7 +101,7 @@ pub(super) fn made_before_it_failed(
     Ok(ours.then_some(oid))
 }
 
-/// Moves a branch back to where it was; index entries follow, files stay.
+/// Moves a branch back to the parent of a commit; index entries follow, files stay.
 pub(super) fn take_off(
     recorder: &Recorder<'_>,
     branch: &RefName,
@@ -132,6 +132,6 @@ fn trailers(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Option<Trai
 }
 
 fn moved(short: &str) -> Error {
-    Error::moved(format!("{short} moved while we worked"))
+    Error::moved(format!("{short} moved while git-cowork was working"))
         .hint("nothing was lost; look at git log, then: git cowork resume")
 }

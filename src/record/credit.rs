@@ -1,4 +1,4 @@
-//! Who generated the content of a commit, and what that took.
+//! The models that generated the content of a commit, and their usage.
 
 use crate::config::Attribution;
 use crate::session::{Entry, Trailers, key, render_cost, render_usage};
@@ -9,7 +9,7 @@ use crate::spent::Spent;
 pub struct Credit {
     /// Model names, in order of appearance.
     pub models: Vec<String>,
-    /// What they took.
+    /// Their tokens and cost.
     pub spent: Spent,
 }
 
@@ -22,14 +22,14 @@ impl FromIterator<(String, Spent)> for Credit {
 }
 
 impl Credit {
-    /// What a commit's trailers say.
+    /// The credit in a commit's trailers.
     pub fn of(entry: &Entry) -> Self {
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
         let models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Self { models, spent: entry.spent() }
     }
 
-    /// Adds what a model used.
+    /// Adds the usage of a model.
     pub fn add(&mut self, model: &str, spent: Spent) {
         if !model.is_empty() && !self.models.iter().any(|name| name == model) {
             self.models.push(model.to_owned());
@@ -37,7 +37,7 @@ impl Credit {
         self.spent += spent;
     }
 
-    /// Adds what another piece of work used.
+    /// Adds the usage of another piece of work.
     pub fn merge(&mut self, other: Self) {
         for model in &other.models {
             self.add(model, Spent::default());
@@ -45,22 +45,22 @@ impl Credit {
         self.spent += other.spent;
     }
 
-    /// Of two counts of the same work the larger one.
+    /// Takes the larger of two counts of the same work.
     pub fn at_least(&mut self, other: Self) {
         let spent = self.spent.max(other.spent);
         self.merge(other);
         self.spent = spent;
     }
 
-    /// Adds the trailers of contract 2.
+    /// Adds the trailers of contract, section 2.
     pub fn push(&self, trailers: &mut Trailers, attribution: Attribution) {
         if self.models.is_empty() {
             return;
         }
         trailers.push(key::MODEL, self.models.join(", "));
-        // What a session takes over from another one took nothing here.
+        // Content taken over from another session cost nothing here.
         if self.spent != Spent::default() {
-            // A recording may hold no count, and nobody's count is not none.
+            // A recording may contain no count, and an unknown count is not zero.
             if self.spent.tokens() > 0 {
                 trailers.push(key::TOKENS, render_usage(self.spent.usage));
             }

@@ -1,5 +1,5 @@
-//! The words a delivered session goes out with: the report as the message of a merge and as the
-//! text of a pull request, each with the same trailers at its end.
+//! The text of a delivered session: the report as the message of a merge and as the text of a pull
+//! request, each with the same trailers at its end.
 
 use super::Credit;
 use crate::artifact::check::pr_title;
@@ -10,25 +10,25 @@ use crate::git::Git;
 use crate::secret::Secrets;
 use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key};
 
-/// Characters of a report that go into a pull request; forges take some 65000.
+/// Maximum number of characters of a report in a pull request; forges accept some 65000.
 const MAX_TEXT: usize = 60_000;
 
-/// See the module.
+/// The title, the report and the trailers of a delivered session.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// The report's first line.
     pub title: String,
-    /// The rest of it.
+    /// The rest of the report.
     pub report: String,
-    /// What stays readable to programs, also after a squash.
+    /// The part that stays readable to programs, even after a squash.
     pub trailers: Trailers,
 }
 
 impl Delivery {
-    /// What a completed session delivers.
+    /// The delivery of a completed session.
     ///
     /// # Errors
-    /// Exit 5 when the report is gone.
+    /// Exit 5 if the report is missing.
     pub fn of(
         git: &Git,
         session: &Session,
@@ -39,7 +39,10 @@ impl Delivery {
         let Some(report) = Store::new(&files).text(Artifact::DeliveryReport)? else {
             let file = Artifact::DeliveryReport.file_name();
             return Err(Error::repository(format!("'{}' has no {file} at its tip", session.name))
-                .hint(format!("bring it back: git cowork log {} says where it was", session.name))
+                .hint(format!(
+                    "to find the commits in which it was: git cowork log {}",
+                    session.name
+                ))
                 .into());
         };
         let title = pr_title(&report).unwrap_or_else(|| session.file.title.clone());
@@ -58,7 +61,7 @@ impl Delivery {
         let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
         session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));
         credit.push(&mut trailers, attribution);
-        // A person may have written into the report since it was recorded.
+        // A person may have edited the report since it was recorded.
         let (title, report) = (secrets.blanked(&title), secrets.blanked(rest.trim()));
         Ok(Self { title: title.into_owned(), report: report.into_owned(), trailers })
     }
@@ -69,8 +72,8 @@ impl Delivery {
         Message { subject, body, trailers: self.trailers.clone() }.render_document()
     }
 
-    /// The text of a pull request. A forge that squashes makes it a commit message, so no line of
-    /// it may look to git like the end of one.
+    /// The text of a pull request. A forge that squashes makes it a commit message, so none of its
+    /// lines may look to git like the end of one.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let mut fenced = false;
@@ -78,7 +81,7 @@ impl Delivery {
             let line: String = line.chars().filter(|c| *c == '\t' || !c.is_control()).collect();
             let line = line.trim_end();
             fenced ^= is_fence(line);
-            // One space more changes nothing in Markdown.
+            // One more space changes nothing in Markdown.
             if line.starts_with("---") || (line.starts_with('#') && line.contains(">8")) {
                 out.push(' ');
             }
@@ -100,7 +103,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// At most [`MAX_TEXT`] characters, whole lines.
+/// At most [`MAX_TEXT`] characters, in whole lines.
 fn cut(report: &str) -> String {
     if report.chars().count() <= MAX_TEXT {
         return report.to_owned();
@@ -124,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_end_both_whatever_the_report_holds() {
+    fn both_texts_end_with_the_trailers_whatever_the_report_contains() {
         for report in [
             "## Summary\n\nWell.\n\n---\n\nNote: this\nTODO: that",
             "```sh\nnever closed\n---\nCowork-Session-Id: other",

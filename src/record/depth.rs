@@ -1,12 +1,12 @@
-//! The commit from which on a session has another depth.
+//! The commit that changes a session's depth.
 
 use super::{Recorder, point};
 use crate::git::{self, Oid};
 use crate::session::{Message, key};
 use crate::stage::Depth;
 
-/// Makes that commit on top of one of the session's, with these files and their texts. Nothing moves:
-/// the branch goes there when what it leaves behind is kept.
+/// Makes that commit on top of one of the session's, with these files and their texts. Nothing
+/// moves: the branch moves to it once the abandoned work is saved.
 ///
 /// # Errors
 /// Git fails.
@@ -35,7 +35,7 @@ pub fn commit(
 /// Moves the branch from its tip to such a commit on top of it. A draft in the working tree stays.
 ///
 /// # Errors
-/// HEAD is elsewhere; a person's uncommitted edits would be lost.
+/// HEAD is elsewhere, or a person's uncommitted edits would be lost.
 pub fn take(recorder: &Recorder<'_>, tip: &Oid, commit: &Oid) -> anyhow::Result<()> {
     recorder.expect_tip(tip)?;
     point("depth.before-branch");

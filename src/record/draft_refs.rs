@@ -1,4 +1,4 @@
-//! Kept drafts: side refs that hold work in progress, saving it and restoring it.
+//! Saved drafts: side refs that contain work in progress; saving it and restoring it.
 
 use std::collections::BTreeSet;
 
@@ -8,61 +8,61 @@ use crate::git::{self, Oid, RefTransaction, Store};
 use crate::session::{Entry, Message, RefNames, Trailers, Verdict, artifact_path, key};
 use crate::stage::Stage;
 
-/// What came of restoring a draft.
+/// The result of restoring a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoredDraft {
-    /// The working tree already holds work of the session.
+    /// The working tree already contains work of the session.
     FilesInPlace,
-    /// The draft's files are there, but for these, which somebody committed since.
+    /// The draft's files are restored, except these, which somebody changed since.
     Restored {
         /// Paths left as they are.
         skipped: Vec<String>,
     },
 }
 
-/// What is written down with a kept draft.
+/// The data saved with a draft.
 #[derive(Clone, Debug, Default)]
 pub struct DraftNotes {
-    /// What the stage has used so far.
+    /// The usage of the stage so far.
     pub credit: Credit,
-    /// The person's pass, so that nobody is asked twice.
+    /// The person's approval, so that nobody is asked twice.
     pub approval: Option<Approval>,
-    /// What a person edited in it, in the pipeline's own form; empty for nothing.
+    /// A person's edits in it, in the pipeline's own form; empty if there are none.
     pub edited: String,
     /// The commit a person looked at last.
     pub seen: Option<Oid>,
     /// The commit the critic read last.
     pub read: Option<Oid>,
-    /// What the critic approved and its words, so that it is not asked twice either.
+    /// The content that the critic approved and its comment, so that it is not asked twice either.
     pub judged: Option<(ApprovedContent, String)>,
-    /// The same of the challenger.
+    /// The same for the challenger.
     pub challenged: Option<(ApprovedContent, String)>,
-    /// Who wants a person and what for, in the pipeline's own form.
+    /// Who asks for a person and why, in the pipeline's own form.
     pub asks: Option<String>,
-    /// What the actor said last of it, as one line.
+    /// The actor's last message about it, as one line.
     pub said: String,
-    /// How far the actor's self-review is, in the pipeline's own form.
+    /// The progress of the actor's self-review, in the pipeline's own form.
     pub self_review: String,
     /// How many calls a guard has refused in the stage.
     pub refusals: u32,
-    /// The model that a person has taken for the next drafts, in the pipeline's own form.
+    /// The model that a person has chosen for the next drafts, in the pipeline's own form.
     pub taken: String,
-    /// Why it cannot go on without a person, in the pipeline's own form.
+    /// Why it cannot continue without a person, in the pipeline's own form.
     pub stuck: Option<String>,
 }
 
-/// How a kept draft ended.
+/// How a saved draft ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DraftEnding {
     /// The actor finished it.
     Whole,
     /// The run stopped in the middle of it.
     Partial,
-    /// A person wants a fresh one.
+    /// A person wants a new one.
     Dropped,
 }
 
-/// Keeps the present draft in its side ref. Nothing a person sees moves.
+/// Saves the current draft in its side ref. Nothing that a person sees changes.
 pub fn keep(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -75,7 +75,7 @@ pub fn keep(
     keep_tree(recorder, tip, &tree, stage, iteration, ending, notes)
 }
 
-/// Keeps the present draft with what a person has asked about it and what the actor has answered.
+/// Saves the current draft with a person's question about it and the actor's answer.
 pub fn keep_answer(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -91,7 +91,7 @@ pub fn keep_answer(
     write(recorder, tip, &recorder.tree(tip)?, stage, message)
 }
 
-/// Keeps a document that was drafted before any run as the first draft of a stage.
+/// Saves a document that was drafted before any run as the first draft of a stage.
 pub fn begin(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -114,7 +114,7 @@ pub fn keep_again(recorder: &Recorder<'_>, draft: &Entry, stage: Stage) -> anyho
     write(recorder, tip, &tree, stage, message)
 }
 
-/// The same with a tree that is known.
+/// Like [`keep`], for a given tree.
 pub(super) fn keep_tree(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -128,7 +128,7 @@ pub(super) fn keep_tree(
     write(recorder, tip, tree, stage, message(stage, iteration, trailers))
 }
 
-/// What is noted with a draft.
+/// The trailers of a draft.
 fn trailers(
     recorder: &Recorder<'_>,
     stage: Stage,
@@ -205,7 +205,7 @@ fn write(
     Ok(commit)
 }
 
-/// Ends the kept draft of a stage, if there is one: it stays readable, but no run takes it up.
+/// Ends the saved draft of a stage, if there is one: it stays readable, but no run resumes it.
 pub fn end(recorder: &Recorder<'_>, tip: &Oid, stage: Stage) -> anyhow::Result<()> {
     if recorder.git.resolve(RefNames::draft(recorder.name, stage).as_str())?.is_some() {
         let notes = DraftNotes::default();
@@ -214,22 +214,22 @@ pub fn end(recorder: &Recorder<'_>, tip: &Oid, stage: Stage) -> anyhow::Result<(
     Ok(())
 }
 
-/// Puts what a commit would hold back to the tip: a stop leaves a clean tree. It must have
-/// been kept before.
+/// Resets the paths that a commit would contain to the tip: a stop leaves a clean tree. They must
+/// already be saved.
 pub fn reset_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     git::put_back::restore_paths(recorder.git, tip, &recorder.changes()?)?;
     point("put-back.after-files");
     recorder.workspace.written().clear()
 }
 
-/// True when a run was killed and what its tools wrote is still in the working tree. What was
-/// put back to the tip is not, though a run that died then had no time to forget it.
+/// True if a run was killed and the files written by its tools are still in the working tree. Files
+/// that were reset to the tip do not count, though a run that died then had no time to forget them.
 pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let feedback = Artifact::Feedback.file_name();
     let mut written = recorder.workspace.written().paths();
-    // Feedback is written between drafts, too.
+    // Feedback is also written between drafts.
     written.retain(|path| {
-        // In a stage that records documents only, code of ours is what commands left behind.
+        // In a stage that records documents only, code was left there by commands.
         recorder.scope.reaches(path)
             && !path.ends_with(feedback)
             && recorder.workspace.written().is_as_written(path)
@@ -241,9 +241,9 @@ pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
         != git::snapshot::blob_ids(recorder.git, tip, &written)?)
 }
 
-/// Restores the files of a kept draft in the working tree, where nobody has changed
-/// them since: neither in a commit nor on disk. Answers with the paths that were left alone.
-/// After a crash the files are where they were, and nothing is restored.
+/// Restores the files of a saved draft in the working tree, except those that somebody has changed
+/// since, in a commit or on disk. Returns the paths that were left alone. After a crash the files
+/// are where they were, and nothing is restored.
 pub fn restore(
     recorder: &Recorder<'_>,
     draft: &Oid,
@@ -260,11 +260,11 @@ pub fn restore(
     let (mut skipped, mut paths): (Vec<String>, Vec<String>) =
         paths.into_iter().partition(|path| touched.contains(path));
     if let Err(error) = git::paths::restore_worktree(recorder.git, draft, &paths) {
-        // Half of a draft would count as a person's edits; the whole of it is still in its ref.
+        // Half a draft would count as a person's edits; the whole draft is still in its ref.
         git::put_back::restore_paths(recorder.git, tip, &paths)?;
         return Err(error);
     }
-    // Already there, from a run that was killed in the middle of this.
+    // Already restored, by a run that was killed in the middle of this.
     let there = git::blobs::hash_files(recorder.git, &skipped, Store::No)?;
     let drafted = git::snapshot::blob_ids(recorder.git, draft, &skipped)?;
     let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(|(_, (a, b))| a == b);

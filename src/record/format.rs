@@ -1,4 +1,4 @@
-//! The commit that raises a session's format: `session.json` rewritten, and nothing else.
+//! The commit that raises a session's format: it rewrites `session.json` and nothing else.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::{Recorded, Recorder, commit, point};
 use crate::git::{self, Oid, Store};
 use crate::session::Message;
 
-/// Rewrites `session.json` as `text` in a commit of its own. `None` when a person has
-/// uncommitted edits there: nothing is written then.
+/// Rewrites `session.json` as `text` in a separate commit. `None` if a person has uncommitted edits
+/// there: nothing is written then.
 ///
 /// # Errors
-/// HEAD is elsewhere, the file cannot be written, git fails.
+/// HEAD is elsewhere, the file cannot be written, or git fails.
 pub fn raise(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -24,7 +24,7 @@ pub fn raise(
     let full = recorder.git.top().join(path);
     let paths = [path.to_owned()];
     let there = git::blobs::hash_files(recorder.git, &paths, Store::No)?;
-    // What a run that was killed here has written is not a person's.
+    // Content written here by a killed run is not a person's.
     let ours = std::fs::read(&full).is_ok_and(|bytes| bytes == text.as_bytes());
     if !ours
         && (there != git::snapshot::blob_ids(recorder.git, tip, &paths)?
@@ -36,8 +36,8 @@ pub fn raise(
     point("format.before-commit");
     let message = Message {
         subject: recorder.subject("session", &format!("format {from} -> {to}")),
-        body: format!("{path} as programs of format {to} read and write it."),
-        // It completes nothing, and is no event of the session either.
+        body: format!("{path} in the form that versions with format {to} read and write."),
+        // It completes nothing, and is not an event of the session either.
         trailers: recorder.base_trailers(),
     };
     let recorded = commit::commit(recorder, tip, &paths, &message);
@@ -48,7 +48,8 @@ pub fn raise(
     recorded.map(Some)
 }
 
-/// Whole or not at all, for a run may be killed. A name with a dot is nobody's document.
+/// Writes the whole file or nothing, because a run may be killed. A name that begins with a dot is
+/// not a document.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let new = path.with_file_name(".session.json.new");
     std::fs::write(&new, text).with_context(|| format!("writing {}", new.display()))?;

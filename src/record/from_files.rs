@@ -1,15 +1,15 @@
-//! The commit with which a person takes stages as done that only the files of a session show.
+//! The commit with which a person marks stages as done that only the files of a session show.
 
 use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;
 use crate::session::{FROM_FILES, Message, Verdict, key};
 use crate::stage::{Depth, Stage};
 
-/// Records that a person takes everything up to `stage` as done, with these bytes; without a
-/// stage the session begins.
+/// Records that a person accepts everything up to `stage` as done, with this content; without a
+/// stage, that the session starts again.
 ///
 /// # Errors
-/// Git fails, or something has moved.
+/// Git fails, or HEAD has moved.
 pub fn take_as_done(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -33,7 +33,7 @@ pub fn take_as_done(
         None => {
             trailers.push(key::EVENT, "start");
             trailers.push(key::DEPTH, depth.name());
-            recorder.subject("start", "begun again, whatever the files show")
+            recorder.subject("start", "started again, regardless of the files")
         }
     };
     let message = Message { subject, body: String::new(), trailers };

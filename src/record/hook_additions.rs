@@ -1,6 +1,6 @@
-//! What a hook puts into a commit beside what was asked for: `git add -A` in a `pre-commit` hook takes
-//! everything that lies there. What is somebody else's never stays in a commit of ours; anything else
-//! is told.
+//! Files that a hook adds to a commit beside the requested ones: `git add -A` in a `pre-commit`
+//! hook adds everything in the working tree. Somebody else's files never stay in a commit of
+//! git-cowork; any others are reported.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::error::Error;
 use crate::git::{self, Change, Oid, StatusKind};
 use crate::session::{Trailers, key};
 
-/// Name of the note in the state directory that says what hooks have added to the newest commit.
+/// Name of the record in the state directory of what hooks have added to the newest commit.
 const ADDED: &str = "hook-added.json";
 
-/// Name of the note in the state directory about the same, for the next commit's trailers.
+/// Name of the same record in the state directory, for the next commit's trailers.
 const TO_TELL: &str = "hook-to-tell.json";
 
-/// Paths an error names.
+/// Number of paths that an error lists.
 const NAMED: usize = 10;
 
-/// Paths that the next commit names.
+/// Number of paths that the next commit lists.
 const TOLD: usize = 50;
 
-/// What lay in the working tree before a commit whose hooks may add to it.
+/// The working tree before a commit whose hooks may add to it.
 pub(super) struct Before {
     hook: &'static str,
     uncommitted: BTreeSet<String>,
     staged: BTreeSet<String>,
 }
 
-/// A look before a commit; `None` where no hook can add anything.
+/// The state before a commit; `None` if no hook can add anything.
 pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
     let Some(hook) = git::hooks::before_commit(recorder.git) else { return Ok(None) };
     let (mut uncommitted, mut staged) = (BTreeSet::new(), BTreeSet::new());
@@ -45,7 +45,8 @@ pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
 /// Compares a commit, just made on `tip`, with the paths it was made of.
 ///
 /// # Errors
-/// Exit 5: it holds what is not the session's. It was taken off again, and nothing else has changed.
+/// Exit 5: the commit contains files that are not the session's. It was undone, and nothing else
+/// has changed.
 pub(super) fn compare(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -61,7 +62,7 @@ pub(super) fn compare(
     let foreign = foreign(recorder, tip, &added, before)?;
     if !foreign.is_empty() {
         let branch = recorder.refs.branch(recorder.name);
-        // What was staged before is staged as it was: git gives hooks another index.
+        // Paths that were staged before stay as they were staged: git gives hooks another index.
         let mut indexed: Vec<String> = paths.to_vec();
         indexed.extend(added.iter().filter(|path| !before.staged.contains(*path)).cloned());
         commit_location::take_off(recorder, &branch, tip, commit, &indexed)?;
@@ -71,18 +72,19 @@ pub(super) fn compare(
             named += &format!(" and {more} more");
         }
         return Err(Error::repository(format!(
-            "the {} hook put files into the commit that are not the session's: {named}",
+            "the {} hook added files to the commit that are not the session's: {named}",
             before.hook
         ))
-        .hint("the commit was taken back, and your files are as they were")
-        .hint("let the hook add only what it changed, not everything (git add -A), then run the command again")
+        .hint("the commit was undone, and your files are as they were")
+        .hint("make the hook add only the files it changed, not everything (git add -A), then run the command again")
         .into());
     }
     recorder.state.set_note(TO_TELL, Some(&(before.hook, &added)))?;
     recorder.state.set_note(ADDED, Some(&(before.hook, added)))
 }
 
-/// Gives a commit's trailers what a hook has added to the one before: that could not say it.
+/// Adds to a commit's trailers what a hook added to the commit before, whose message was already
+/// written.
 ///
 /// # Errors
 /// The state directory cannot be read.
@@ -93,7 +95,7 @@ pub(super) fn tell(recorder: &Recorder<'_>, trailers: &mut Trailers) -> anyhow::
     Ok(())
 }
 
-/// Notes that it was told.
+/// Records that the trailers were written.
 ///
 /// # Errors
 /// The state directory cannot be written.
@@ -104,7 +106,7 @@ pub(super) fn told(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     recorder.state.set_note::<()>(TO_TELL, None)
 }
 
-/// Takes the note of what a hook has added to the newest commit: the hook and the paths.
+/// Takes the record of what a hook has added to the newest commit: the hook and the paths.
 ///
 /// # Errors
 /// The state directory cannot be read or written.
@@ -116,8 +118,8 @@ pub fn take_note(recorder: &Recorder<'_>) -> anyhow::Result<Option<(String, Vec<
     Ok(note)
 }
 
-/// Those of the paths that are protected, ignored, or were there uncommitted and written by nobody in
-/// the session, each with why.
+/// The paths that are private, protected or ignored, or that were uncommitted before and not
+/// written by the session, each with the reason.
 fn foreign(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -128,7 +130,7 @@ fn foreign(
     let known = git::snapshot::blob_ids(recorder.git, tip, added)?;
     let new: Vec<&String> =
         added.iter().zip(&known).filter(|(_, blob)| blob.is_none()).map(|(path, _)| path).collect();
-    // The hook may have made them tracked.
+    // The hook may have added them to the index.
     let ignored = git::status::matched_by_ignore_rules(recorder.git, &new)?;
     let written = recorder.workspace.written().paths();
     let why = |path: &String| {

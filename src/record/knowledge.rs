@@ -1,5 +1,5 @@
-//! What a person decided about facts that sessions propose: one commit, with `.cowork/knowledge.md` where
-//! that changes.
+//! A person's decision about facts that sessions propose: one commit, with `.cowork/knowledge.md`
+//! if it changes.
 
 use std::fs;
 use std::path::Path;
@@ -12,23 +12,23 @@ use crate::artifact::knowledge::KNOWLEDGE;
 use crate::git::{self, Oid, Store};
 use crate::session::{DROPPED, KNOWLEDGE_EVENT, Message, TAKEN, key};
 
-/// What git does with files of ours.
+/// The attributes file for the files of git-cowork.
 pub const ATTRIBUTES: &str = ".cowork/.gitattributes";
-/// What it does from the first session on.
+/// Its content from the first session on.
 pub const ATTRIBUTES_TEXT: &str = "*.json linguist-generated\nknowledge.md merge=union\n";
 /// Facts that two sessions add are both kept.
 const MERGE: &str = "knowledge.md merge=union";
-/// The note in the session's room about files that are written and not committed.
+/// The record in the state directory of files that are written but not committed.
 const NOTE: &str = "knowledge.json";
 
-/// A decision.
+/// A person's decision about proposed facts.
 #[derive(Clone, Debug, Default)]
 pub struct KnowledgeDecision {
-    /// The file from now on, where it changes.
+    /// The new text of the file, if it changes.
     pub text: Option<String>,
-    /// Facts that were taken: added, or taken out.
+    /// Accepted facts: added or removed.
     pub taken: Vec<String>,
-    /// Facts that were not.
+    /// Rejected facts.
     pub dropped: Vec<String>,
 }
 
@@ -39,10 +39,10 @@ struct Unfinished {
     files: Vec<(String, String)>,
 }
 
-/// Records a decision.
+/// Commits a decision.
 ///
 /// # Errors
-/// HEAD is elsewhere, a file cannot be written, git fails. Nothing is left behind then.
+/// HEAD is elsewhere, a file cannot be written, or git fails. No file is left in these cases.
 pub fn decide(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -77,17 +77,17 @@ pub fn decide(
     recorded
 }
 
-/// Takes back what a decision has written that was not committed on this tip: it is asked for again.
+/// Undoes what a decision has written but not committed on this tip: it is asked for again.
 ///
 /// # Errors
 /// Git fails.
 pub fn take_back(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
-    // Half a note is none: the files are written after it.
+    // An incomplete record counts as none: the files are written after it.
     let note: Option<Unfinished> = recorder.state.note(NOTE).ok().flatten();
     let Some(note) = note else { return Ok(()) };
     if note.tip == tip.as_str() && recorder.expect_tip(tip).is_ok() {
         let top = recorder.git.top();
-        // Anything else that lies there is a person's.
+        // Any other content is a person's.
         let ours = |(path, text): &&(String, String)| {
             is_regular(&top.join(path))
                 && fs::read(top.join(path)).is_ok_and(|now| now == text.as_bytes())
@@ -98,7 +98,8 @@ pub fn take_back(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     recorder.state.set_note::<Unfinished>(NOTE, None)
 }
 
-/// Whether the working tree has of these files what the tip has, so that a decision may write them.
+/// True if these files are the same in the working tree and in the tip, so that a decision may
+/// write them.
 ///
 /// # Errors
 /// Git fails.
@@ -106,7 +107,7 @@ pub fn may_write(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let paths = [KNOWLEDGE, ATTRIBUTES];
     let top = recorder.git.top();
     let real = fs::symlink_metadata(top.join(".cowork")).is_ok_and(|folder| folder.is_dir());
-    // A pipe in its place would never end.
+    // Reading a pipe in its place would never end.
     let regular = |path: &&str| match fs::symlink_metadata(top.join(path)) {
         Ok(there) => there.is_file(),
         Err(_) => true,
@@ -118,7 +119,7 @@ pub fn may_write(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     Ok(there == git::snapshot::blob_ids(recorder.git, tip, &paths)?)
 }
 
-/// The attributes with ours, where the tip lacks it.
+/// The attributes file with git-cowork's line added, if the tip lacks it.
 fn attributes(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<String>> {
     let bytes = recorder.git.reader().blob(git::Object::At(tip, ATTRIBUTES))?;
     let Some(bytes) = bytes else { return Ok(Some(ATTRIBUTES_TEXT.to_owned())) };
@@ -136,7 +137,8 @@ fn write_all(recorder: &Recorder<'_>, note: &Unfinished) -> anyhow::Result<()> {
     for (path, text) in &note.files {
         let full = recorder.git.top().join(path);
         let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Whole or not at all, for a run may be killed. A name with a dot is nobody's document.
+        // The whole file or nothing, because a run may be killed. A name that begins with a dot is
+        // not a document.
         let new = full.with_file_name(format!(".{name}.new"));
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &full));
         written.with_context(|| format!("writing {}", full.display()))?;

@@ -1,7 +1,7 @@
-//! Secrets in what would be committed: the user's own keys and what looks like anybody's. Only what
-//! is new counts: what a file held before is a person's, and in history already.
+//! Secrets in the content to be committed: the user's own keys, and anything that looks like a key.
+//! Only new ones count: what a file contained before is a person's, and already in history.
 //!
-//! The cost follows what would be committed: each file is read once, and git is asked only where
+//! The cost depends on what would be committed: each file is read once, and git is asked only if
 //! something was found.
 
 use std::fmt;
@@ -13,20 +13,20 @@ use super::Recorder;
 use crate::git::{self, Object, Oid, Store};
 use crate::secret::Found;
 
-/// Findings of one commit; nobody fixes more at once.
+/// Maximum number of findings in one commit; nobody fixes more at once.
 const MOST: usize = 20;
 
-/// Bytes from which on it is cheaper to ask git whether a file has changed at all.
+/// Number of bytes from which it is cheaper to ask git whether a file has changed at all.
 const LARGE: u64 = 256 * 1024;
 
-/// A secret in what would be committed.
+/// A secret in the content to be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
     /// From the top of the working tree.
     pub path: String,
-    /// From 1; 0 where it is in the name.
+    /// From 1; 0 if the secret is in the name.
     pub line: usize,
-    /// What it is, with its article; the value is nowhere.
+    /// The kind of secret, with its article; the value is not stored.
     pub kind: &'static str,
 }
 
@@ -39,15 +39,15 @@ impl fmt::Display for Leak {
     }
 }
 
-/// The secrets a commit on `tip` would bring now.
+/// The secrets that a commit on `tip` would add now.
 ///
 /// # Errors
-/// A file cannot be read, git fails.
+/// A file cannot be read, or git fails.
 pub fn find(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Vec<Leak>> {
     find_in(recorder, tip, &recorder.changes()?)
 }
 
-/// The same, where the paths are known.
+/// Like [`find`], for given paths.
 pub(super) fn find_in(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -60,7 +60,7 @@ pub(super) fn find_in(
         for found in secrets_in(recorder, tip, path, MOST - leaks.len())? {
             let before = match &mut before {
                 Some(before) => before,
-                // Of all these paths, for a file may have been moved.
+                // In all these paths, because a file may have been moved.
                 none => none.insert(committed(recorder, tip, paths)?),
             };
             if !before.iter().any(|bytes| found.is_in(bytes)) {
@@ -94,7 +94,7 @@ fn secrets_in(
     let full = recorder.git.top().join(path);
     let secrets = recorder.workspace.secrets();
     let failed = || format!("reading {path}");
-    // What is gone, a directory or a device holds nothing that is committed.
+    // A missing file, a directory or a device has no content to be committed.
     let Ok(meta) = fs::symlink_metadata(&full) else { return Ok(Vec::new()) };
     if meta.is_symlink() {
         let target = fs::read_link(&full).with_context(failed)?;
@@ -111,13 +111,13 @@ fn secrets_in(
     secrets.find(file, most).with_context(failed)
 }
 
-/// A session's files are all looked at, also those that nobody has changed.
+/// True if a file is the same in the tip. All files of a session are listed, even unchanged ones.
 fn is_as_committed(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<bool> {
     let here = git::blobs::hash_files(recorder.git, &[path], Store::No)?;
     Ok(here == git::snapshot::blob_ids(recorder.git, tip, &[path])?)
 }
 
-/// What the tip has at these paths.
+/// The content of these paths in the tip.
 fn committed(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyhow::Result<Vec<Vec<u8>>> {
     let reader = recorder.git.reader();
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! The logs that `Cowork-Evidence` names, kept as notes: the note of a log's blob in
-//! `refs/notes/cowork` is that blob. `git gc` leaves it, `git notes --ref cowork show BLOB` prints
+//! The logs named by `Cowork-Evidence`, preserved as notes: the note of a log's blob in
+//! `refs/notes/cowork` is that blob. `git gc` keeps it, `git notes --ref cowork show BLOB` prints
 //! it, and notes of two clones merge without a conflict.
 
 use std::fs::File;
@@ -10,29 +10,29 @@ use super::Recorder;
 use crate::git::{self, Git, Oid, Push, PushOutcome, RefName};
 use crate::session::{RefNames, Session, key};
 
-/// The notes of all sessions of a repository, here and on a remote: `refs/notes/cowork`.
+/// The notes of all sessions of a repository, local and on a remote: `refs/notes/cowork`.
 pub const LOGS: &str = "cowork";
-/// A remote's notes while they are brought together with ours.
+/// A remote's notes while they are merged with the local ones.
 const FETCHED: &str = "cowork-fetched";
-/// For writing [`LOGS`]: `git notes` does not look whether the ref has moved since it read it. Held
-/// for moments, for each commit waits for it.
+/// The lock for writing [`LOGS`]: `git notes` does not check whether the ref has moved since it
+/// read it. Held only for moments, because each commit waits for it.
 const NOTES_LOCK: &str = "notes.lock";
-/// For [`FETCHED`], also while a remote is waited for.
+/// The lock for [`FETCHED`], held even while waiting for a remote.
 const FETCH_LOCK: &str = "notes-fetch.lock";
-/// How often publishing begins again because somebody else published in between.
+/// How often publishing is tried if somebody else publishes in between.
 const TRIES: usize = 3;
 
-/// What came of publishing logs.
+/// The result of publishing logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// The remote has them all; so many were new to it.
+    /// The remote has them all; this many were new to it.
     Done(usize),
-    /// The remote does not take them, in its words.
+    /// The remote rejects them, in its words.
     Refused(String),
 }
 
-/// Gives each log its note before the commit that names it: what a commit names can be read
-/// as long as the commit exists.
+/// Gives each log its note before the commit that names it: a log can be read as long as a commit
+/// that names it exists.
 pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Result<()> {
     if evidence.is_empty() {
         return Ok(());
@@ -43,9 +43,9 @@ pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Resu
     kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
 }
 
-/// Makes the logs that the session's commits name readable here: those of sessions older than
-/// the notes get one, those of another clone are fetched from `remote`. Answers with how many
-/// there are that no one has.
+/// Makes the logs that the session's commits name readable here: logs of sessions older than the
+/// notes get one, logs of another clone are fetched from `remote`. Returns the number of logs that
+/// are still missing.
 ///
 /// # Errors
 /// The remote does not answer, or the notes cannot be written.
@@ -83,8 +83,8 @@ pub fn fetch(
     Ok(missing.len())
 }
 
-/// Pushes the notes of the logs that the session's commits name, on top of those the remote
-/// has. Logs of other sessions stay here.
+/// Pushes the notes of the logs that the session's commits name, on top of the remote's notes. Logs
+/// of other sessions are not pushed.
 ///
 /// # Errors
 /// The remote does not answer, or the notes cannot be written here.
@@ -131,8 +131,8 @@ pub fn publish(
     Ok(published)
 }
 
-/// The logs that the session's commits name and that have no note here, as the commits abbreviate
-/// them.
+/// The logs that the session's commits name and that have no note here, as abbreviated in the
+/// commits.
 ///
 /// # Errors
 /// Git fails.
@@ -146,7 +146,7 @@ pub fn missing(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
     Ok(named.into_iter().filter(|log| !known(log)).map(str::to_owned).collect())
 }
 
-/// The logs that the session's commits name, each once, as the commits abbreviate them.
+/// The logs that the session's commits name, each once, as abbreviated in the commits.
 pub fn named(session: &Session) -> Vec<&str> {
     let evidence = session.history.iter().flat_map(|entry| entry.trailers.all(key::EVIDENCE));
     let mut logs: Vec<&str> = evidence.filter_map(log_of).collect();
@@ -159,20 +159,20 @@ fn names(logs: &[&str], blob: &Oid) -> bool {
     logs.iter().any(|log| blob.as_str().starts_with(log))
 }
 
-/// What a value of `Cowork-Evidence` says: `cargo test: exit 0, log BLOB, tree TREE`.
+/// A value of `Cowork-Evidence`: `cargo test: exit 0, log BLOB, tree TREE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evidence<'a> {
     /// The command and how it ended.
     pub said: &'a str,
-    /// The blob that holds its log, abbreviated.
+    /// The blob that contains its log, abbreviated.
     pub log: &'a str,
     /// The tree it ran on, abbreviated.
     pub tree: &'a str,
 }
 
 impl<'a> Evidence<'a> {
-    /// Reads it from the end, since a command may hold anything. A commit may have been written by
-    /// anybody, and what is no id must not become an argument.
+    /// Parses it from the end, since a command may contain anything. Anybody may have written the
+    /// commit, and a text that is not an id must not become an argument.
     pub(crate) fn parse(value: &'a str) -> Option<Self> {
         let (before, tree) = value.rsplit_once(", tree ")?;
         let (said, log) = before.rsplit_once(", log ")?;
@@ -185,7 +185,7 @@ fn log_of(evidence: &str) -> Option<&str> {
     Evidence::parse(evidence).map(|run| run.log)
 }
 
-/// One process of ours at a time has a lock of these; the others wait. Let go when dropped.
+/// Only one process of git-cowork at a time has this lock; the others wait. Released when dropped.
 fn lock(git: &Git, name: &str) -> anyhow::Result<File> {
     let path = git.state_dir().join(name);
     let file = File::options().create(true).append(true).open(&path);

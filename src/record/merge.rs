@@ -1,8 +1,8 @@
-//! A delivered session becomes part of another branch: merged, or as one commit without its
-//! artifacts. HEAD is on that branch.
+//! Brings a delivered session to another branch, on which HEAD is: as a merge, or as one commit
+//! without its artifacts.
 //!
-//! What git is about to do is noted in the state directory first, so that the next run can take back what one that
-//! was killed left half done.
+//! The merge is first recorded in the state directory, so that the next run can undo what a killed
+//! one left half done.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::git::{
 };
 use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
 
-/// Name of the note in the state directory about a merge in progress.
+/// Name of the record in the state directory of a merge in progress.
 const MERGING: &str = "merging.json";
 
 #[derive(Serialize, Deserialize)]
@@ -25,36 +25,36 @@ struct Merging {
     onto: String,
     /// The tip that is merged.
     theirs: String,
-    /// The tree that is to be committed, where it is no merge.
+    /// The tree to be committed, if it is not a merge.
     tree: Option<String>,
 }
 
-/// Why there is no merge; nothing has changed.
+/// The reason why there is no merge; nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// These paths need a person.
+    /// These paths have conflicts.
     Conflicts(Vec<String>),
     /// A hook of the repository refused.
     Hook {
         /// Its name.
         hook: String,
-        /// What it printed.
+        /// The hook's output.
         output: String,
     },
 }
 
 impl Obstacle {
-    /// For people, with the way on.
+    /// The error for the user, with hints.
     pub fn error(&self, branch: &str, into: &str, name: &SessionName) -> Error {
-        let again = format!("then again: git cowork merge {name}");
+        let again = format!("then run again: git cowork merge {name}");
         match self {
             Self::Conflicts(paths) => Error::repository(format!(
-                "{branch} does not merge into {into} by itself: conflicts in {}",
+                "{branch} cannot be merged into {into} automatically: conflicts in {}",
                 paths.join(", ")
             ))
             .hint("nothing has changed")
-            .hint(format!("solve them in the session: git switch {branch} && git merge {into}"))
-            .hint(format!("or replay it on {into}: git switch {branch} && git rebase {into}"))
+            .hint(format!("resolve them in the session: git switch {branch} && git merge {into}"))
+            .hint(format!("or rebase it on {into}: git switch {branch} && git rebase {into}"))
             .hint(again),
             Self::Hook { hook, output } => {
                 let error = Error::repository(format!(
@@ -75,7 +75,7 @@ impl Obstacle {
     }
 }
 
-/// Takes back what a merge of this session that was killed left in index and working tree.
+/// Undoes what a killed merge of this session left in index and working tree.
 pub fn end_unfinished(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     let Some(note) = recorder.state.note::<Merging>(MERGING)? else { return Ok(()) };
     let onto: Oid = note.onto.parse()?;
@@ -96,7 +96,7 @@ pub fn end_unfinished(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     recorder.state.set_note::<Merging>(MERGING, None)
 }
 
-/// Merges the session into the branch HEAD is on.
+/// Merges the session into HEAD's branch.
 pub fn merge(
     recorder: &Recorder<'_>,
     session: &Session,
@@ -108,7 +108,7 @@ pub fn merge(
     point("merge.before-merge");
     let outcome = git::merge::no_ff(recorder.git, &session.tip, message, recorder.signs_off()?);
     point("merge.after-merge");
-    // Also where git was interrupted in the middle of it.
+    // Also if git was interrupted in the middle of it.
     end_unfinished(recorder)?;
     let outcome = match outcome? {
         MergeOutcome::Conflicts(paths) => {
@@ -124,8 +124,8 @@ pub fn merge(
     })
 }
 
-/// Merges where nothing but files of sessions is in conflict, record by record; nothing where a
-/// person has to decide.
+/// Merges record by record if only files of sessions are in conflict; `None` if a person has to
+/// decide.
 fn merge_records(
     recorder: &Recorder<'_>,
     session: &Session,
@@ -156,9 +156,9 @@ fn merge_records(
     outcome
 }
 
-/// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in
-/// the folder of any session. The archive names the session first, so that its artifacts outlive its
-/// branch. `earlier` is the merge of this session the branch has already.
+/// Brings the session's code to HEAD's branch, as one commit that changes nothing in the folder of
+/// any session. The archive ref is set first, so that the session's artifacts outlive its branch.
+/// `earlier` is a merge of this session that the branch already has.
 pub fn merge_code(
     recorder: &Recorder<'_>,
     session: &Session,
@@ -179,23 +179,23 @@ pub fn merge_code(
     point("merge.before-commit");
     let outcome = git::merge::commit_staged(recorder.git, message, recorder.signs_off()?);
     point("merge.after-commit");
-    // Takes what is staged back where nothing was committed.
+    // Undoes what is staged if nothing was committed.
     end_unfinished(recorder)?;
     match outcome? {
         CommitOutcome::Committed(commit) if says_so(recorder, &commit)? => Ok(Ok(commit)),
         CommitOutcome::Committed(commit) => {
             take_merge_back(recorder, &commit, onto)?;
             Err(Error::repository("a hook took the trailers out of the message")
-                .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
-                .hint(format!("nothing has changed; then again: git cowork merge {}", recorder.name))
+                .hint("they record that the session is merged: check the commit-msg and prepare-commit-msg hooks")
+                .hint(format!("nothing has changed; then run again: git cowork merge {}", recorder.name))
                 .into())
         }
         CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),
     }
 }
 
-/// The commit that `cowork-pr/S` is to be: the session's code on what it shares with `base`.
-/// What was made before is taken again where it still says the same.
+/// The new commit for `cowork-pr/S`: the session's code on top of its merge base with `base`. A
+/// commit made before is reused if it is the same.
 pub fn code_branch(
     recorder: &Recorder<'_>,
     session: &Session,
@@ -218,7 +218,7 @@ pub fn code_branch(
     git::merge::signed_commit(recorder.git, &tree, std::slice::from_ref(&shared), message)
 }
 
-/// Lets `cowork-pr/S` be this commit, which was pushed.
+/// Makes `cowork-pr/S` point to this commit, which was pushed.
 pub fn keep_code_branch(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<()> {
     let name = RefNames::without_artifacts(recorder.name);
     let transaction = RefTransaction::new(format!("cowork: pr of {}", recorder.name));
@@ -249,8 +249,8 @@ fn note_merge(
 fn expect_base(recorder: &Recorder<'_>, onto: &Oid) -> anyhow::Result<()> {
     match recorder.git.head()? {
         Head::Branch { oid, .. } if oid == *onto => Ok(()),
-        _ => Err(Error::repository("HEAD moved while we worked")
-            .hint(format!("nothing was merged; then again: git cowork merge {}", recorder.name))
+        _ => Err(Error::repository("HEAD moved while git-cowork was working")
+            .hint(format!("nothing was merged; to try again: git cowork merge {}", recorder.name))
             .into()),
     }
 }
@@ -262,7 +262,7 @@ fn says(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Trailers> {
     Ok(found.map(|found| Trailers::parse(&found.message)).unwrap_or_default())
 }
 
-/// Whether a commit says that it is the merge of this session.
+/// True if a commit's trailers mark it as the merge of this session.
 fn says_so(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<bool> {
     let trailers = says(recorder, commit)?;
     let is = |key: &str, value: &str| trailers.get(key) == Some(value);
@@ -279,8 +279,8 @@ fn take_merge_back(recorder: &Recorder<'_>, commit: &Oid, onto: &Oid) -> anyhow:
     Ok(())
 }
 
-/// The tree of `onto` with the session's code merged in, as `git merge` would do it, and with the
-/// folders of all sessions as `onto` has them: a session may have taken in another one's.
+/// The tree of `onto` with the session's code merged in, like `git merge` does, and with the
+/// folders of all sessions from `onto`: a session may have merged another one.
 fn code_on(
     git: &Git,
     session: &Session,
@@ -297,7 +297,7 @@ fn code_on(
             &made(&code, std::slice::from_ref(&session.tip))?,
         );
     };
-    // History does not say that the branch has it up to that tip.
+    // History does not show that the branch contains the session up to that tip.
     let since = git::merge::tree_with_dir_of(git, merged, SESSIONS, onto)?;
     let since = made(&since, &[])?;
     let ours = git::snapshot::tree_of(git, onto.as_str())?.unwrap_or_else(|| onto.clone());

@@ -1,8 +1,8 @@
 //! The recorder: the only place that turns the working tree into commits and moves refs.
 //!
-//! The order makes every moment safe to be killed in: what would be left behind is kept in a side
-//! ref first, then comes the one update that counts (the commit on the session's branch, or the
-//! reset), then the tags that can be derived again ([`tags::add_missing`], run at every start).
+//! The order makes it safe to kill a run at any moment: first, a side ref saves what would be
+//! abandoned; then comes the one update that counts (the commit on the session's branch, or the
+//! reset); then the tags, which can be derived again ([`tags::add_missing`], run at every start).
 
 pub mod archive;
 pub mod attempt;

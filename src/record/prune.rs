@@ -1,4 +1,4 @@
-//! Dropping attempts and drafts.
+//! Deletes attempts and drafts.
 
 use super::point;
 use crate::git::{Git, RefTransaction};

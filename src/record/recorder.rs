@@ -1,4 +1,4 @@
-//! What every commit of a session needs.
+//! The data that every commit of a session needs.
 
 use super::{Scope, collect};
 use crate::config::Project;
@@ -17,18 +17,18 @@ pub struct Recorder<'a> {
     pub project: &'a Project,
     /// The state directory.
     pub state: &'a StateDir,
-    /// What tools wrote.
+    /// The files that tools wrote.
     pub workspace: &'a Workspace,
     /// Session.
     pub name: &'a SessionName,
     /// Session UUID.
     pub id: &'a str,
-    /// How far commits reach now.
+    /// The paths that commits may contain now.
     pub scope: Scope,
 }
 
 impl Recorder<'_> {
-    /// The paths a commit may hold now.
+    /// The paths that a commit may contain now.
     pub fn changes(&self) -> anyhow::Result<Vec<String>> {
         collect(self.git, self.workspace, self.name, self.scope)
     }
@@ -44,7 +44,7 @@ impl Recorder<'_> {
         self.project.subject.replace("{stage}", stage).replace("{summary}", summary)
     }
 
-    /// Makes sure that HEAD is on the session's branch and the branch where we left it, so that
+    /// Makes sure that HEAD is on the session's branch and that the branch has not moved, so that
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
         if let Some(operation) = git::state::operation_in_progress(self.git)? {
@@ -57,7 +57,7 @@ impl Recorder<'_> {
         match self.git.head()? {
             Head::Branch { name, oid } if name == branch && oid == *tip => Ok(()),
             Head::Branch { name, .. } if name == branch => Err(Error::moved(format!(
-                "{} moved while we worked",
+                "{} moved while git-cowork was working",
                 self.refs.short_branch(self.name)
             ))
             .hint("nothing was committed; look at git log, then: git cowork resume")
@@ -65,7 +65,7 @@ impl Recorder<'_> {
             _ if self.git.resolve(branch.as_str())?.is_none() => {
                 Err(Error::moved(format!("{} is gone", self.refs.short_branch(self.name)))
                     .hint(format!(
-                        "bring it back: git branch {} {tip} && git cowork resume {}",
+                        "to restore it: git branch {} {tip} && git cowork resume {}",
                         self.refs.short_branch(self.name),
                         self.name
                     ))
@@ -80,7 +80,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// The tree a commit would have now.
+    /// The tree that a commit would have now.
     pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
         git::snapshot::tree(self.git, tip, &self.changes()?)
     }
@@ -90,7 +90,7 @@ impl Recorder<'_> {
         Ok(git::snapshot::tree_of(self.git, tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
     }
 
-    /// A message without secrets, whoever's words it holds.
+    /// A message without secrets, whoever wrote it.
     pub(super) fn without_secrets(&self, message: &Message) -> Message {
         let secrets = self.workspace.secrets();
         Message {
@@ -100,13 +100,13 @@ impl Recorder<'_> {
         }
     }
 
-    /// Whether commits get a `Signed-off-by`.
+    /// True if commits get a `Signed-off-by`.
     pub(super) fn signs_off(&self) -> anyhow::Result<bool> {
         Ok(self.project.signoff || git::settings::signs_off(self.git)?)
     }
 }
 
-/// The command that gives an operation up.
+/// The command that aborts an operation.
 pub fn ending(operation: &str) -> String {
     if operation == "bisect" {
         "git bisect reset".to_owned()

@@ -1,12 +1,13 @@
-//! What `verify --fix` records: ids that collided in a merge get new numbers and files that could not be
-//! read are restored, each in a commit of its own; tags that point elsewhere and drafts nobody can take
-//! up are removed. What they pointed to is kept as an attempt first, in the same transaction.
+//! The changes of `verify --fix`: ids that collided in a merge get new numbers and unreadable files
+//! are restored, each in a separate commit; tags that point elsewhere and drafts that no run can
+//! resume are removed. The commits they pointed to are first saved as attempts, in the same
+//! transaction.
 
 use super::{Recorded, Recorder, Refused, attempt, point};
 use crate::git::{self, CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
 use crate::session::{Message, RefNames, key};
 
-/// Takes these refs of the session away; answers with the attempt that keeps each.
+/// Deletes these refs of the session; returns a line for each, with the attempt that replaces it.
 pub fn set_aside(recorder: &Recorder<'_>, refs: &[RefInfo]) -> anyhow::Result<Vec<String>> {
     let mut number = attempt::numbers(recorder)?.into_iter().max().unwrap_or(0);
     let mut transaction = RefTransaction::new("cowork: verify --fix");
@@ -25,8 +26,8 @@ pub fn set_aside(recorder: &Recorder<'_>, refs: &[RefInfo]) -> anyhow::Result<Ve
 }
 
 /// Commits what `verify --fix` renumbered, on the branch that is checked out: it need not be the
-/// session's own, for collisions come with merges. `moved`: a change, an id it gave, and the id
-/// that its record has now.
+/// session's own, because collisions come with merges. `moved`: a change request, an id that it
+/// assigned, and the new id of that record.
 pub fn commit_renumbered(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -52,8 +53,8 @@ pub fn commit_renumbered(
     Ok(recorded)
 }
 
-/// Commits JSON that was written again from the documents, on the branch that is checked out;
-/// `lines` say which.
+/// Commits JSON that was regenerated from the documents, on the branch that is checked out; `lines`
+/// name the files.
 pub fn commit_derived(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -72,8 +73,8 @@ pub fn commit_derived(
     Ok(recorded)
 }
 
-/// Commits files that `verify --fix` restored, on the branch that is checked out; `lines` say
-/// which, and from where.
+/// Commits files that `verify --fix` restored, on the branch that is checked out; `lines` name the
+/// files and their origin.
 pub fn commit_restored(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -85,7 +86,7 @@ pub fn commit_restored(
         all => format!("Restore {} files that could not be read", all.len()),
     };
     let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
-    // It completes nothing, and is no event of the session either.
+    // It completes nothing, and is not an event of the session either.
     let message = Message { subject, body: body.join("\n"), trailers: recorder.base_trailers() };
     point("restored.before-commit");
     let recorded = commit_here(recorder, tip, paths, &message);
@@ -93,7 +94,7 @@ pub fn commit_restored(
     recorded
 }
 
-/// A commit on the branch that is checked out, whichever it is.
+/// Makes a commit on the branch that is checked out, whichever it is.
 fn commit_here(
     recorder: &Recorder<'_>,
     tip: &Oid,
@@ -101,7 +102,9 @@ fn commit_here(
     message: &Message,
 ) -> anyhow::Result<Recorded> {
     if recorder.git.head()?.oid() != Some(tip) {
-        return Err(crate::error::Error::repository("HEAD moved while we worked").into());
+        return Err(
+            crate::error::Error::repository("HEAD moved while git-cowork was working").into()
+        );
     }
     let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
     Ok(match git::commit::only(recorder.git, paths, &message.render(), options)? {

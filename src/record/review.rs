@@ -1,11 +1,11 @@
-//! A draft that waits for a review as a commit, and a person's answer to it.
+//! A commit with a draft that waits for review, and a person's answer to it.
 
 use super::{ApprovedContent, Credit, Recorded, Recorder, commit, point};
 use crate::git::Oid;
 use crate::session::{Message, Verdict, key};
 use crate::stage::Stage;
 
-/// Leaves a draft on the branch, waiting for a review.
+/// Commits a draft to the branch, to wait for review.
 #[expect(clippy::too_many_arguments, reason = "what one commit says, each named once")]
 pub fn commit_draft(
     recorder: &Recorder<'_>,
@@ -32,20 +32,20 @@ pub fn commit_draft(
     Ok(recorded)
 }
 
-/// What a review commit says.
+/// The content of a review commit.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewRecord<'a> {
-    /// Of which stage.
+    /// The stage of the draft.
     pub stage: Stage,
     /// The answer.
     pub verdict: Verdict,
-    /// Of which draft.
+    /// The number of the draft.
     pub iteration: u32,
-    /// The bytes that pass.
+    /// The approved content.
     pub bytes: Option<&'a ApprovedContent>,
-    /// A digest of the session's code in them, where the stage is coding.
+    /// A digest of the session's code in it, if the stage is coding.
     pub code: Option<&'a str>,
-    /// What the person said.
+    /// The person's comment.
     pub words: &'a str,
 }
 
@@ -63,7 +63,7 @@ pub fn commit_answer(
     Ok(recorded)
 }
 
-/// Records that a person passes what a completed stage has become at the tip.
+/// Records that a person approves what a completed stage has become at the tip.
 pub fn commit_approval(
     recorder: &Recorder<'_>,
     tip: &Oid,

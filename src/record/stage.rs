@@ -1,4 +1,4 @@
-//! The commit of a completed stage, and taking it back where a hook changed what was approved.
+//! The commit of a completed stage, and undoing it if a hook changed what was approved.
 
 use super::{
     Approval, Credit, DraftEnding, DraftNotes, Recorded, Recorder, commit, draft_refs, logs, point,
@@ -7,18 +7,18 @@ use crate::git::{self, Oid, RefTransaction};
 use crate::session::{Entry, Message, Session, Verdict, key};
 use crate::stage::{Depth, Stage};
 
-/// Name of the note in the state directory about a stage commit that has to be compared with what was approved: the
-/// commit it is made on.
+/// Name of the record in the state directory of a stage commit that has yet to be compared with
+/// what was approved: the commit it is made on.
 const UNCOMPARED: &str = "uncompared.json";
 
-/// What a stage commit says.
+/// The content of a stage commit.
 #[derive(Clone, Debug)]
 pub struct StageRecord {
     /// Stage.
     pub stage: Stage,
     /// How much process the session gets.
     pub depth: Depth,
-    /// What came out of it.
+    /// The result of the stage.
     pub summary: String,
     /// A few lines.
     pub body: String,
@@ -26,19 +26,19 @@ pub struct StageRecord {
     pub iterations: u32,
     /// The approval of a gated stage.
     pub approval: Option<Approval>,
-    /// A digest of the session's code in the approved tree, where the stage is coding.
+    /// A digest of the session's code in the approved tree, if the stage is coding.
     pub code: Option<String>,
-    /// What the actor's self-review came to; empty where there was none.
+    /// The result of the actor's self-review; empty if there was none.
     pub self_review: &'static str,
-    /// Who generated it.
+    /// The models that generated it, and their usage.
     pub credit: Credit,
-    /// What the program ran on that tree.
+    /// The checks that git-cowork ran on that tree.
     pub checks: Option<String>,
-    /// Each of its commands with how it ended, its log and its tree.
+    /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,
-    /// Each test that a criterion names with what became of it.
+    /// Each test that a criterion names, with its result.
     pub tests: Vec<String>,
-    /// What it proposes to learn, each as history has it.
+    /// The facts that it proposes to learn, in the form recorded in history.
     pub knowledge: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub fn commit(
     let subject = recorder.subject(record.stage.name(), &record.summary);
     let message = Message { subject, body: record.body.clone(), trailers };
     logs::keep(recorder, &record.evidence)?;
-    // Until somebody has compared what is committed with what was approved.
+    // Until the commit has been compared with what was approved.
     recorder.state.set_note(UNCOMPARED, Some(&tip.to_string()))?;
     point("stage.before-commit");
     let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
@@ -80,8 +80,8 @@ pub fn commit(
     Ok(recorded)
 }
 
-/// The stage commit at the tip that nobody has compared with what was approved, because the run
-/// that made it died.
+/// The stage commit at the tip that was not compared with what was approved, because the run that
+/// made it died.
 pub fn uncompared<'s>(
     recorder: &Recorder<'_>,
     session: &'s Session,
@@ -92,13 +92,13 @@ pub fn uncompared<'s>(
     Ok(newest.filter(|entry| entry.commit == session.tip).filter(on))
 }
 
-/// Notes that the newest stage commit was compared.
+/// Records that the newest stage commit was compared.
 pub fn mark_compared(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     recorder.state.set_note::<String>(UNCOMPARED, None)
 }
 
-/// Takes back a commit of ours that a hook changed beyond what was approved. The draft ref
-/// keeps its tree first, as a draft nobody has passed; files stay as the hook left them.
+/// Undoes a commit of git-cowork that a hook changed beyond what was approved. The draft ref saves
+/// its tree first, as a draft that nobody has approved; files stay as the hook left them.
 pub fn take_back(
     recorder: &Recorder<'_>,
     commit: &Oid,
@@ -111,7 +111,7 @@ pub fn take_back(
         git::snapshot::tree_of(recorder.git, commit.as_str())?.unwrap_or_else(|| commit.clone());
     let draft =
         draft_refs::keep_tree(recorder, tip, &tree, stage, iteration, DraftEnding::Whole, notes)?;
-    // They are the draft now, also to a run that finds them here after a crash.
+    // The files are the draft now, also to a run that finds them here after a crash.
     recorder.workspace.written().adopt(&git::paths::changed(recorder.git, tip, commit)?)?;
     point("take-back.before-ref");
     RefTransaction::new("cowork: a hook changed approved bytes")

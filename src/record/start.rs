@@ -1,12 +1,13 @@
-//! The commit a session begins with.
+//! The first commit of a session.
 
 use super::{Credit, Recorded, Recorder, commit, point};
 use crate::artifact::SessionFile;
 use crate::git::Oid;
 use crate::session::{Inheritance, Message, key};
 
-/// The start commit: `session.json` and `.cowork/.gitattributes` are already written, and the
-/// artifacts it takes over from another session. `says_depth` unless that is left to a triage.
+/// Makes the start commit: `session.json`, `.cowork/.gitattributes` and the artifacts taken over
+/// from another session are already written. `says_depth` is false if a triage is to choose the
+/// depth.
 pub fn commit(
     recorder: &Recorder<'_>,
     tip: &Oid,

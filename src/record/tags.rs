@@ -1,4 +1,4 @@
-//! The stage tags: labels that follow from trailers and can be rebuilt at any time.
+//! The stage tags: labels derived from trailers, which can be rebuilt at any time.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::{Recorder, point};
 use crate::git::{self, RefTransaction};
 use crate::session::{Kind, RefNames, Session};
 
-/// Gives every stage commit its tag, rebuilding those that are missing. Tags never move.
-/// Answers with the tag of the newest stage commit.
+/// Gives every stage commit its tag, rebuilding those that are missing. Tags never move. Returns
+/// the tag of the newest stage commit.
 pub fn add_missing(recorder: &Recorder<'_>, session: &Session) -> anyhow::Result<Option<String>> {
     if !recorder.project.tags {
         return Ok(None);

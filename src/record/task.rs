@@ -5,7 +5,7 @@ use crate::git::Oid;
 use crate::session::{Message, key};
 use crate::stages;
 
-/// What a task commit says.
+/// The content of a task commit.
 #[derive(Clone, Debug)]
 pub struct TaskRecord {
     /// Task id.
@@ -14,15 +14,15 @@ pub struct TaskRecord {
     pub title: String,
     /// A few lines.
     pub body: String,
-    /// Ids of the features it and its sub-tasks work on, its own first.
+    /// Ids of the features that the task and its sub-tasks work on, its own first.
     pub features: Vec<String>,
-    /// Who generated it.
+    /// The models that generated it, and their usage.
     pub credit: Credit,
-    /// What the program ran on that tree.
+    /// The checks that git-cowork ran on that tree.
     pub checks: String,
-    /// Each of its commands with how it ended, its log and its tree.
+    /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,
-    /// What its actor proposes to learn, each as history has it.
+    /// The facts that its actor proposes to learn, in the form recorded in history.
     pub knowledge: Vec<String>,
     /// Paths that are left to the commits of other tasks.
     pub left: Vec<String>,

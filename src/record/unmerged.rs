@@ -1,5 +1,6 @@
-//! What a merge, rebase or cherry-pick of git has left undecided in the documents and records of
-//! sessions: they are merged record by record, the JSON is derived, and what is solved is staged.
+//! Conflicts that a merge, rebase or cherry-pick of git left in the documents and records of
+//! sessions: they are merged record by record, the JSON is derived, and the resolved files are
+//! staged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,18 @@ use crate::session::{
     CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key, renumberings,
 };
 
-/// What was solved of one session, and what is left to a person; a line each.
+/// What was resolved in one session, and what is left to a person; a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Solution {
-    /// What was done.
+    /// The resolved files and the new ids.
     pub told: Vec<String>,
-    /// What nobody but a person can decide: `prd.md: …`.
+    /// Conflicts that only a person can resolve: `prd.md: …`.
     pub left: Vec<String>,
-    /// What got another id, as a trailer says it: `todo REQ-004 REQ-005`.
+    /// The records with a new id, in the form of a trailer: `todo REQ-004 REQ-005`.
     pub renumbered: Vec<String>,
 }
 
-/// The versions that meet.
+/// The versions to be merged.
 struct Versions {
     base: Option<Oid>,
     ours: Oid,
@@ -38,7 +39,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// Those of the operation that is half done here.
+    /// The versions of the operation that is in progress here.
     fn of(git: &Git) -> anyhow::Result<Option<Self>> {
         let theirs = match git::state::operation_in_progress(git)? {
             Some("merge") => git.resolve("MERGE_HEAD")?,
@@ -64,8 +65,8 @@ impl Versions {
         Ok(Some(Self { base, ours, theirs, began: began.and_then(commit), to_come }))
     }
 
-    /// The ids that this operation has given so far, as side 1; what earlier ones gave is in the
-    /// commits that are applied.
+    /// The ids that this operation has assigned so far, as side 1; ids assigned by earlier ones are
+    /// in the commits that are applied.
     fn renumbered_before(&self, git: &Git, name: &SessionName) -> anyhow::Result<Vec<Renumbered>> {
         let Some(began) = &self.began else { return Ok(Vec::new()) };
         let ids = |tip: &Oid| -> anyhow::Result<Vec<Renumbered>> {
@@ -80,8 +81,8 @@ impl Versions {
     }
 }
 
-/// The sessions that have unmerged paths, with these; none where no merge, rebase or cherry-pick
-/// is unfinished.
+/// The sessions that have unmerged paths, with these; none if no merge, rebase or cherry-pick is in
+/// progress.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -100,10 +101,10 @@ pub fn sessions(git: &Git) -> anyhow::Result<BTreeMap<SessionName, Vec<String>>>
     Ok(found)
 }
 
-/// Merges what is unmerged of one session, and stages it.
+/// Merges the unmerged files of one session, and stages them.
 ///
 /// # Errors
-/// Git fails, a file cannot be read or written.
+/// Git fails, or a file cannot be read or written.
 pub fn solve(git: &Git, name: &SessionName, unmerged: &[String]) -> anyhow::Result<Solution> {
     let mut solution = Solution::default();
     let Some(versions) = Versions::of(git)? else { return Ok(solution) };
@@ -131,7 +132,7 @@ pub fn solve(git: &Git, name: &SessionName, unmerged: &[String]) -> anyhow::Resu
     Ok(solution)
 }
 
-/// The documents that hold records, and their JSON.
+/// Merges the documents that contain records, and their JSON.
 fn solve_records(
     git: &Git,
     name: &SessionName,
@@ -194,12 +195,12 @@ fn solve_records(
     solution.renumbered = renumbered.map(|one| format!("{name} {} {}", one.from, one.to)).collect();
     note_renumbered(git, &solution.renumbered)?;
     for Renumbered { from, to, .. } in &merged.renumbered {
-        solution.told.push(format!("{from} of the other side is {to} now"));
+        solution.told.push(format!("{from} of the other side is now {to}"));
     }
     Ok(())
 }
 
-/// The highest numbers that any side has used.
+/// The highest numbers that either side has used.
 fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     let mut floors = IdFloors::default();
     for commit in [&versions.ours, &versions.theirs].into_iter().chain(&versions.to_come) {
@@ -213,7 +214,7 @@ fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     floors
 }
 
-/// A change that only theirs has says what it means with the new ids.
+/// Puts the new ids into a change request that only their side has.
 fn follow_in_change(
     git: &Git,
     name: &SessionName,
@@ -241,7 +242,7 @@ fn follow_in_change(
     Ok(())
 }
 
-/// The commit that ends the operation says what got another id.
+/// Adds the new ids to the message of the commit that ends the operation.
 fn note_renumbered(git: &Git, values: &[String]) -> anyhow::Result<()> {
     if values.is_empty() {
         return Ok(());

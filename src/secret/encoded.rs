@@ -1,5 +1,5 @@
-//! Other ways to write a secret: base64 (logins of registries, keys in manifests), and two bytes a
-//! character (what PowerShell redirects).
+//! Other encodings of a secret: base64 (credentials of registries, keys in manifests), and two
+//! bytes per character (UTF-16, as written by PowerShell's redirection).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Fewer characters hold no key.
+/// Shorter runs cannot contain a key.
 const SHORTEST: usize = 24;
 
-/// Lines of base64 that go on in the next one have at least as many characters.
+/// Minimum length of base64 lines that continue on the next line.
 const LINE: usize = 60;
 
 const DECODER: GeneralPurpose = GeneralPurpose::new(
@@ -21,7 +21,8 @@ const DECODER: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What `found` says of the decoded text of each run of base64, with where the run is.
+/// Calls `found` with the decoded text of each run of base64; returns its results with the runs'
+/// ranges.
 pub(super) fn in_base64<T>(
     bytes: &[u8],
     mut found: impl FnMut(&[u8]) -> Option<T>,
@@ -52,7 +53,7 @@ pub(super) fn in_base64<T>(
     all
 }
 
-/// Where a run ends: it goes on after the break of a full line.
+/// Returns the end of a run: after a full line, the run continues on the next one.
 fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let line = |at: usize| bytes[at..].iter().position(|byte| !is_digit(*byte));
     let mut begin = start;
@@ -75,14 +76,15 @@ fn is_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Text of two bytes a character as one of one, where the bytes look like that.
+/// Returns text of two bytes per character with one byte per character; `None` if it is not such
+/// text.
 pub(super) fn narrowed(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
     let zeros = memchr::memchr_iter(0, bytes).count();
     let wide = zeros > 0 && zeros >= bytes.len() / 4;
     wide.then(|| bytes.iter().copied().filter(|byte| *byte != 0).collect())
 }
 
-/// Where a part of the narrowed text is in the text itself.
+/// Returns the range in `bytes` for a range of the narrowed text.
 pub(super) fn widened(bytes: &[u8], narrow: &Range<usize>) -> Range<usize> {
     let mut places = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0).map(|(at, _)| at);
     let start = places.nth(narrow.start).unwrap_or(bytes.len());
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_decoded_in_either_alphabet_and_over_lines() {
+    fn base64_is_decoded_in_both_alphabets_and_across_lines() {
         let [(range, text)] = &decoded("auth: aGVsbG8gd29ybGQsIGhlbGxvIQ==\n")[..] else {
             panic!("one run");
         };
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bytes_a_character_are_one() {
+    fn two_byte_characters_are_narrowed() {
         let wide: Vec<u8> = "say hello".bytes().flat_map(|byte| [byte, 0]).collect();
         assert_eq!(narrowed(&wide).as_deref(), Some(&b"say hello"[..]));
         assert_eq!(wide[widened(&wide, &(4..9))], wide[8..17]);

@@ -1,6 +1,6 @@
-//! Secrets: the user's own keys, which never reach a transcript, a log, a command or a commit, and
-//! what looks like a key of well-known make, which reaches neither a commit nor a model. Everybody
-//! may use it; it knows nobody.
+//! Secrets: the user's own keys, which must never reach a transcript, a log, a command or a commit,
+//! and text that looks like a well-known kind of key, which must reach neither a commit nor a
+//! model. Depends on no other module.
 
 mod encoded;
 mod patterns;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 pub use setting::{has_secret_word, of_git_config, of_setting};
 
-/// Variables that every program may see: who runs it, where, and in which language.
+/// Variables that every program may see: user, paths and language.
 pub const PLAIN_VARIABLES: [&str; 12] = [
     "PATH",
     "HOME",
@@ -30,13 +30,13 @@ pub const PLAIN_VARIABLES: [&str; 12] = [
     "SYSTEMROOT",
 ];
 
-/// What stands where a key of the user's was.
+/// Replacement for a key of the user's.
 pub const WITHHELD: &str = "[withheld key]";
 
-/// Fewer characters would be found in ordinary text.
+/// Shorter strings would match ordinary text.
 const SHORTEST: usize = 8;
 
-/// What people set where a local server wants any key at all.
+/// Placeholders that users configure if a local server requires some key.
 const PLACEHOLDERS: [&str; 8] = [
     "sk-no-key-required",
     "no-key-required",
@@ -48,48 +48,50 @@ const PLACEHOLDERS: [&str; 8] = [
     "your-api-key",
 ];
 
-/// How a key of the user's is called where one is found.
-const OWN: &str = "a key of your configuration";
+/// Description of a key of the user's in reports.
+const OWN: &str = "a key from your configuration";
 
-/// Where something is that must not be seen, and what it is.
+/// The range of a secret, and its kind.
 type Hit = (Range<usize>, &'static str);
 
 /// The user's own keys.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// The longest first, so that a key that begins with another is found whole.
+    /// Sorted by length, longest first, so that a key that starts with another one is matched as a
+    /// whole.
     keys: Rc<[String]>,
 }
 
-// Not derived: they must not end up in a log.
+// Not derived: keys must not end up in a log.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secrets({})", self.keys.len())
     }
 }
 
-/// Something that must not be committed.
+/// A secret that must not be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Bytes before it.
+    /// Byte offset.
     pub at: u64,
-    /// The line it begins in, from 1.
+    /// The line in which it begins, counted from 1.
     pub line: usize,
-    /// What it is, with its article; never the value.
+    /// Its kind, with an article; never the value.
     pub kind: &'static str,
-    /// The value, to be compared and never shown.
+    /// The value, for comparison; never shown.
     value: Vec<u8>,
 }
 
 impl Found {
-    /// Whether it stands in `bytes`, too.
+    /// True if `bytes` contain the same secret.
     pub fn is_in(&self, bytes: &[u8]) -> bool {
         contains(bytes, &self.value)
     }
 }
 
 impl Secrets {
-    /// These keys, less those that are no secret: empty, short, or a well-known placeholder.
+    /// Creates the set of these keys, without those that are not secret: empty, short, or a
+    /// well-known placeholder.
     pub fn new(keys: impl IntoIterator<Item = String>) -> Self {
         let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
         keys.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -97,17 +99,17 @@ impl Secrets {
         Self { keys: keys.into() }
     }
 
-    /// Bytes of the longest secret, but for a few of several lines.
+    /// Returns the length in bytes of the longest secret, except for some multi-line ones.
     pub fn longest(&self) -> usize {
         self.keys.first().map_or(0, String::len).max(patterns::USUAL)
     }
 
-    /// Whether a text holds one of the keys.
+    /// True if a text contains one of the keys.
     pub fn are_in(&self, text: &str) -> bool {
         self.keys.iter().any(|key| text.contains(key.as_str()))
     }
 
-    /// A text without the user's keys.
+    /// Returns the text without the user's keys.
     pub fn withheld<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for key in self.keys.iter() {
@@ -118,10 +120,10 @@ impl Secrets {
         text
     }
 
-    /// The same for JSON, where a key may be written with escapes.
+    /// Like [`Self::withheld`], for JSON, in which a key may be written with escapes.
     pub fn withheld_in_json(&self, json: &str) -> String {
         let plain = self.withheld(json);
-        // What is no JSON is taken as text.
+        // Invalid JSON is treated as text.
         if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&plain)
             && self.withhold(&mut value) > 0
         {
@@ -130,7 +132,7 @@ impl Secrets {
         plain.into_owned()
     }
 
-    /// Takes them out of a JSON value; out of how many texts.
+    /// Removes the keys from a JSON value; returns the number of changed strings.
     fn withhold(&self, value: &mut serde_json::Value) -> usize {
         match value {
             serde_json::Value::String(text) if self.are_in(text) => {
@@ -147,13 +149,14 @@ impl Secrets {
         }
     }
 
-    /// A text for a commit message or a record: without the user's keys, and without what looks
-    /// like anybody's.
+    /// Returns a text for a commit message or a record: without the user's keys and without text
+    /// that looks like a key.
     pub fn blanked<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.replaced(self.withheld(text), "[secret]")
     }
 
-    /// What a model may see of a text: neither the user's keys, nor what a commit would be refused for.
+    /// Returns a text for a model: without the user's keys and without secrets that must not be
+    /// committed.
     pub fn for_models<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.replaced(self.withheld(text), WITHHELD)
     }
@@ -175,11 +178,11 @@ impl Secrets {
         Cow::Owned(out)
     }
 
-    /// The secrets in a stream of bytes, at most `most` of them. Memory does not grow with its
-    /// length.
+    /// Returns the secrets in a stream of bytes, at most `most` of them. Memory use does not depend
+    /// on the stream's length.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// If the stream cannot be read.
     pub fn find(&self, stream: impl Read, most: usize) -> io::Result<Vec<Found>> {
         const PIECE: usize = 4 * 1024 * 1024;
         self.find_in_pieces(stream, most, PIECE)
@@ -191,7 +194,7 @@ impl Secrets {
         most: usize,
         piece: usize,
     ) -> io::Result<Vec<Found>> {
-        // What is kept of a piece for the next one: no secret is longer.
+        // The overlap with the next piece: no secret is longer.
         let overlap = patterns::LONGEST.max(self.longest());
         let (mut found, mut buffer) = (Vec::<Found>::new(), Vec::new());
         let (mut before, mut lines) = (0_u64, 1_usize);
@@ -202,7 +205,7 @@ impl Secrets {
             for (range, kind) in self.hits(&buffer) {
                 let at = before + range.start as u64;
                 let known = found.iter().any(|other| other.at == at && other.kind == kind);
-                // What touches the end may be longer: the next piece has all of it.
+                // A match that touches the end may be longer: the next piece contains all of it.
                 let whole = last || range.end < buffer.len();
                 if whole && !known && found.len() < most {
                     let line = lines + newlines(&buffer[..range.start]);
@@ -222,7 +225,7 @@ impl Secrets {
     fn hits(&self, bytes: &[u8]) -> Vec<Hit> {
         let mut hits = self.plain_hits(bytes);
         let first = |text: &[u8]| self.plain_hits(text).first().map(|(_, kind)| *kind);
-        // What is plain and base64 at once is named once.
+        // A match both as plain text and as base64 is reported once.
         let apart = |hits: &[Hit], range: &Range<usize>| {
             !hits.iter().any(|(own, _)| own.start < range.end && range.start < own.end)
         };
@@ -245,7 +248,7 @@ impl Secrets {
             let finder = memchr::memmem::find_iter(bytes, key.as_bytes());
             hits.extend(finder.map(|at| (at..at + key.len(), OWN)));
         }
-        // A key of the user's is often of well-known make; it is named once.
+        // A user's key is often also a well-known kind of key; it is reported once.
         let own = hits.clone();
         let others = patterns::find(bytes).into_iter().filter(|hit| {
             !own.iter().any(|(own, _)| own.start < hit.range.end && hit.range.start < own.end)
@@ -255,18 +258,19 @@ impl Secrets {
         hits
     }
 
-    /// For text that arrives in pieces.
+    /// Returns a filter for text that arrives in pieces.
     pub fn stream(&self) -> Stream<'_> {
         Stream { secrets: self, held: String::new() }
     }
 
-    /// A writer that lets no key through; each write is to be a whole line.
+    /// Returns a writer that removes keys; each write must be a whole line.
     pub fn guard<W>(&self, inner: W) -> Guarded<W> {
         Guarded { keys: self.keys.to_vec(), inner }
     }
 }
 
-/// Takes the user's keys out of text that arrives in pieces: what may become one is held back.
+/// Removes the user's keys from text that arrives in pieces: a possible beginning of a key is held
+/// back.
 #[derive(Debug)]
 pub struct Stream<'a> {
     secrets: &'a Secrets,
@@ -274,7 +278,7 @@ pub struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// What may be shown after the next piece.
+    /// Adds a piece; returns the text that may be shown.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let mut clean = self.secrets.withheld(&self.held).into_owned();
@@ -283,28 +287,28 @@ impl Stream<'_> {
         clean
     }
 
-    /// What is still held back, at the end of the text.
+    /// Returns the text still held back, at the end of the stream.
     pub fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
 
-/// How many bytes at the end of `text` a key begins with.
+/// Returns how many bytes at the end of `text` are the beginning of `key`.
 fn begun(text: &str, key: &str) -> usize {
     let starts = text.char_indices().map(|(at, _)| at).rev();
     let near = starts.take_while(|at| text.len() - at < key.len());
     near.filter(|at| key.starts_with(&text[*at..])).map(|at| text.len() - at).max().unwrap_or(0)
 }
 
-/// See [`Secrets::guard`].
+/// A writer that removes keys; see [`Secrets::guard`].
 pub struct Guarded<W> {
-    /// Its own copy, so that other threads may write, too.
+    /// A copy, so that it can be used in other threads.
     keys: Vec<String>,
     inner: W,
 }
 
 impl<W> Guarded<W> {
-    /// The same guard over another writer.
+    /// Returns the same guard for another writer.
     pub fn over<T>(&self, inner: T) -> Guarded<T> {
         Guarded { keys: self.keys.clone(), inner }
     }
@@ -354,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_and_other_text_stays() {
+    fn only_keys_are_removed_from_a_text() {
         let secrets = secrets();
         assert_eq!(secrets.withheld("lm-studio, ollama"), "lm-studio, ollama");
         assert_eq!(secrets.withheld(&format!("a{KEY}b")), "a[withheld key]b");
@@ -373,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_held_back_only_as_long_as_they_may_be_a_key() {
+    fn only_possible_beginnings_of_keys_are_held_back() {
         let secrets = secrets();
         let text = format!("sk-te no, {KEY} yes, sk-");
         for (at, _) in text.char_indices() {
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_wherever_pieces_end() {
+    fn secrets_across_pieces_are_found() {
         let secrets = secrets();
         for before in [0, 1, 4_000, 8_190, 8_200, 12_280, 20_000] {
             let token = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
@@ -401,14 +405,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_kind_is_left_in_a_message() {
+    fn secrets_are_removed_from_messages() {
         let text = format!("uses {KEY} and glpat-Zk3xW9qLm2vB7nT5rY8s, well");
         assert_eq!(secrets().blanked(&text), "uses [withheld key] and [secret], well");
         assert!(matches!(secrets().blanked("plain"), Cow::Borrowed("plain")));
     }
 
     #[test]
-    fn a_guarded_writer_lets_no_key_through() {
+    fn a_guarded_writer_removes_keys() {
         let mut out = Vec::new();
         let mut guarded = secrets().guard(&mut out);
         writeln!(guarded, "plain").unwrap();

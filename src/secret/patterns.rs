@@ -1,20 +1,21 @@
-//! What keys of well-known make look like, as their makers document it: prefix, alphabet, length.
+//! Patterns of well-known keys as documented by their issuers: prefix, alphabet, length.
 //!
-//! Examples pass: what says so (`AKIAIOSFODNN7EXAMPLE`) and what has too few different characters
-//! for a key (`ghp_xxxxxxxx…`). A pattern that is found in ordinary text has no place here.
+//! Examples are not reported: those that contain a word such as `EXAMPLE` (`AKIAIOSFODNN7EXAMPLE`),
+//! and those with too few distinct characters for a key (`ghp_xxxxxxxx…`). Do not add a pattern
+//! that matches ordinary text.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::{Regex, RegexSet};
 
-/// More bytes than a key of any make has.
+/// Upper limit of a key's length in bytes.
 pub(super) const LONGEST: usize = 16 * 1024;
 
-/// More bytes than nearly all have.
+/// Upper limit of nearly all keys' length in bytes.
 pub(super) const USUAL: usize = 256;
 
-/// Kind with its article, and what it looks like; the group `key` is the part that is random.
+/// Kind with its article, and the pattern; the group `key` is the random part.
 const PATTERNS: [(&str, &str); 46] = [
     (
         "a private key",
@@ -76,13 +77,13 @@ const PATTERNS: [(&str, &str); 46] = [
     ("a SendGrid key", r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
 ];
 
-/// Words that nobody has in a key by chance.
+/// Words that do not occur in a random key.
 const SAYS_SO: [&str; 5] = ["example", "placeholder", "xxxx", "redacted", "changeme"];
 
-/// Different characters a random text of that length has at the very least.
+/// Minimum number of distinct characters in a random key.
 const VARIETY: usize = 8;
 
-/// Something that looks like a key.
+/// A match that looks like a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) range: Range<usize>,
@@ -92,7 +93,7 @@ pub(super) struct Hit {
 static QUICK: LazyLock<Option<RegexSet>> =
     LazyLock::new(|| RegexSet::new(PATTERNS.map(|(_, pattern)| ascii(pattern))).ok());
 
-/// One by one, each made only where it is needed.
+/// The individual patterns, each compiled when first needed.
 static REGEXES: [OnceLock<Option<Regex>>; PATTERNS.len()] =
     [const { OnceLock::new() }; PATTERNS.len()];
 
@@ -104,7 +105,7 @@ fn ascii(pattern: &str) -> String {
     format!("(?-u){pattern}")
 }
 
-/// Everything that looks like a key, in order; none overlaps another.
+/// Returns all matches that look like a key, in order, without overlaps.
 pub(super) fn find(bytes: &[u8]) -> Vec<Hit> {
     let Some(quick) = QUICK.as_ref() else { return Vec::new() };
     let mut hits: Vec<Hit> = Vec::new();
@@ -140,7 +141,7 @@ fn is_example(key: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// In two parts, so that no scanner takes this file for a leak.
+    /// The key is split in two, so that secret scanners do not report this file.
     fn kinds(prefix: &str, rest: &str) -> Vec<&'static str> {
         let text = format!("let a = \"{prefix}{rest}\";\n");
         let hits = find(text.as_bytes());
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_well_known_make_are_found() {
+    fn well_known_keys_are_found() {
         const A: &str = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3v";
         for (prefix, rest, kind) in [
             ("AKIA", "2E0A8F3B5C7D9Q1Z", "an AWS access key id"),
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_is_found_in_its_forms_and_a_mention_of_one_is_not() {
+    fn private_keys_are_found_but_not_mentions_of_them() {
         let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
         for between in ["\n", "\\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n"] {
             for name in ["", "RSA ", "OPENSSH ", "EC "] {

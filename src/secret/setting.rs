@@ -1,8 +1,8 @@
-//! Keys in what a user configures under names of their own: headers, parameters, fields of a body.
+//! Keys in settings with user-chosen names: headers, parameters, fields of a request body.
 
 use super::patterns;
 
-/// Words in the name of something secret.
+/// Words in the names of secret settings.
 const WORDS: [&str; 15] = [
     "key",
     "apikey",
@@ -21,11 +21,11 @@ const WORDS: [&str; 15] = [
     "sig",
 ];
 
-/// Random characters in a row that nobody writes who means words.
+/// Minimum length of a run of random characters; ordinary words are shorter.
 const LONG: usize = 20;
 
-/// What of a named value is a key: all of it where its name says so, else the words that look like
-/// one. Schemes such as `Bearer` are none.
+/// Returns the keys in a named value: the whole value if its name is a secret's, otherwise the
+/// words that look like a key. Schemes such as `Bearer` are not keys.
 pub fn of_setting(name: &str, value: &str) -> Vec<String> {
     let named = is_secret_name(name);
     let words = value.split(|c: char| c.is_whitespace() || matches!(c, ';' | ',' | '='));
@@ -39,13 +39,13 @@ pub fn of_setting(name: &str, value: &str) -> Vec<String> {
     keys
 }
 
-/// What of a value of git's configuration is a key: the password of an address, a header, a value
-/// whose name says so. `name` is as git has it: `remote.origin.url`.
+/// Returns the keys in a git setting: the password in a URL, a header's value, or the value of a
+/// setting with a secret's name. `name` is the full name: `remote.origin.url`.
 pub fn of_git_config(name: &str, value: &str) -> Vec<String> {
     let last = name.rsplit('.').next().unwrap_or_default();
     let mut keys = Vec::new();
     if name.starts_with("cowork.") {
-        // Those that are keys are known already.
+        // The keys among git-cowork's own settings are already known.
         return keys;
     }
     for text in [name, value] {
@@ -53,7 +53,7 @@ pub fn of_git_config(name: &str, value: &str) -> Vec<String> {
         let login = login.map(|(login, _)| login).filter(|login| !login.contains('/'));
         keys.extend(login.map(|login| match login.split_once(':') {
             Some((_, password)) => password.to_owned(),
-            // A bare name is one, unless it is as long as tokens are.
+            // A login without a password is a user name, unless it is as long as a token.
             None if login.len() >= LONG => login.to_owned(),
             None => String::new(),
         }));
@@ -68,13 +68,13 @@ pub fn of_git_config(name: &str, value: &str) -> Vec<String> {
     keys
 }
 
-/// `prompt_cache_key` and the like are names.
+/// True for the name of a secret; `prompt_cache_key` and similar ones are not secrets.
 fn is_secret_name(name: &str) -> bool {
     let words = words(name);
     has_secret(&words) && !words.iter().any(|word| word == "cache")
 }
 
-/// Whether one of the words of a text, however they are joined, means something secret.
+/// True if one of the words in a text, however they are joined, names a secret.
 pub fn has_secret_word(text: &str) -> bool {
     has_secret(&words(text))
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_like_a_key_is_one() {
+    fn settings_named_like_keys_are_keys() {
         assert_eq!(of_setting("Authorization", "Bearer abc123def"), ["abc123def"]);
         assert_eq!(of_setting("api-key", "abc123def"), ["abc123def"]);
         for name in ["x-api-key", "cfAccessClientSecret", "helicone-auth", "X_TOKEN", "apiKey"] {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_settings_are_none() {
+    fn ordinary_settings_are_not_keys() {
         for (name, value) in [
             ("api-version", "2024-10-21"),
             ("anthropic-beta", "interleaved-thinking-2025-05-14,context-1m-2025-08-07"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_key_is_one_whatever_its_name() {
+    fn values_that_look_like_keys_are_keys_under_any_name() {
         let random = "9f86d081884c7d659a2feaa0c55ad015";
         assert_eq!(of_setting("x-team", random), [random]);
         let hosted = format!("sk-ant-{}", "api03-abcDEF_ghi-JKL456-mno789-pqr012-stu345");

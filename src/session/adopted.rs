@@ -1,9 +1,9 @@
-//! The commits that a session adopted, where they are now: a rebase makes others of them.
+//! Finds the commits that a session adopted; a rebase rewrites them.
 
 use super::Session;
 use crate::git::{Commit, Git, Oid};
 
-/// Who wrote a commit, when, and what it is called: a rebase leaves that as it is.
+/// Author, author date and subject of a commit, which a rebase does not change.
 type Made<'a> = (&'a str, i64, &'a str);
 
 fn made(commit: &Commit) -> Made<'_> {
@@ -23,7 +23,7 @@ pub(crate) fn adopted(git: &Git, session: &Session) -> anyhow::Result<Vec<(Strin
     let recorded: Vec<(&str, &str)> = session.file.adopted().collect();
     let mut originals = Vec::new();
     for (task, id) in &recorded {
-        // What a rebase has replaced may be gone from here.
+        // A commit replaced by a rebase may be gone.
         let is_there = below.iter().any(|commit| commit.id.as_str() == *id);
         let original = match id.parse::<Oid>() {
             Ok(id) if !is_there => reader.commit(&id).ok(),

@@ -1,4 +1,4 @@
-//! Attempts: the tips a session left behind, as their refs tell them.
+//! Attempts: tips that a session abandoned, read from their refs.
 
 use std::str::FromStr as _;
 
@@ -8,25 +8,25 @@ use crate::artifact::Origin;
 use crate::git::{self, Git, Oid, RefInfo};
 use crate::stage::Stage;
 
-/// How a draft was dropped: a stage is done again.
+/// A return to an earlier stage that discarded a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Back {
-    /// The stage that is done again.
+    /// The stage to repeat.
     pub to: Stage,
-    /// The commit it begins on.
+    /// The commit the stage starts from.
     pub target: Oid,
-    /// The stage that was worked on.
+    /// The stage in progress before.
     pub from: Stage,
-    /// Who wanted it; `None` where no draft was dropped, or the person aborted it and is told so.
+    /// Who requested it; `None` if no draft was discarded, or if the person aborted the draft.
     pub by: Option<Origin>,
-    /// The draft of that stage a role asked about; 0 where a person went back.
+    /// The draft of stage `from` it was about; 0 if a person went back.
     pub iteration: u32,
-    /// The reason they gave, on one line; possibly empty.
+    /// The reason, on one line; may be empty.
     pub reason: String,
 }
 
 impl Back {
-    /// Notes it with an attempt.
+    /// Records it in an attempt's trailers.
     pub fn push(&self, trailers: &mut Trailers) {
         let Self { to, target, from, by, iteration, reason } = self;
         let by = by.map(|by| format!(" {} {iteration}", by.name())).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Back {
         trailers.push(key::REASON, reason);
     }
 
-    /// Reads what [`Back::push`] noted.
+    /// Reads the trailers written by [`Back::push`].
     pub(super) fn parse(trailers: &Trailers) -> Option<Self> {
         let mut words = trailers.get(key::BACK)?.split(' ');
         Some(Self {
@@ -48,24 +48,23 @@ impl Back {
     }
 }
 
-/// A tip that was left behind.
+/// An abandoned tip.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Whose.
+    /// The session.
     pub session: SessionName,
     /// Its number, from 1.
     pub number: u32,
-    /// What the ref names: the tip itself, or a child of it with the edits that were not committed.
+    /// The commit of the ref: the tip itself, or a child of it with the uncommitted edits.
     pub commit: Oid,
-    /// The tip.
+    /// The abandoned tip.
     pub tip: Oid,
-    /// Why it was left behind.
+    /// Why it was abandoned.
     pub reason: String,
-    /// How a draft was dropped with it.
+    /// The return to an earlier stage, if it discarded a draft.
     pub back: Option<Back>,
-    /// [`Verdict::Passed`] for a copy that was made although nothing was left behind,
-    /// [`Verdict::Edited`] for a person's edit of a draft that they took back,
-    /// [`Verdict::Auto`] when no person wanted it.
+    /// [`Verdict::Passed`] for a copy although nothing was abandoned, [`Verdict::Edited`] for a
+    /// person's edit of a draft that was undone, [`Verdict::Auto`] if no person requested it.
     pub verdict: Option<Verdict>,
     /// Unix seconds.
     pub time: i64,
@@ -77,17 +76,17 @@ impl Attempt {
         RefNames::attempt(&self.session, self.number).to_string()
     }
 
-    /// True when something was left behind that `undo` can bring back.
+    /// True if `undo` can restore abandoned work from it.
     pub fn can_be_undone(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Aborted | Verdict::Auto))
     }
 
-    /// True when it holds a person's edit of a draft that they took back.
+    /// True if it contains a person's edit of a draft that was undone.
     pub fn holds_an_edit(&self) -> bool {
         self.verdict == Some(Verdict::Edited)
     }
 
-    /// True when it holds what is there now: a command was killed before it left anything behind.
+    /// True if it equals the present state: a command was killed before it abandoned anything.
     ///
     /// # Errors
     /// Git cannot read the repository.
@@ -101,7 +100,7 @@ impl Attempt {
     }
 }
 
-/// The attempts of one session, or of all, the newest last.
+/// The attempts of one session, or of all, oldest first.
 pub fn attempts(git: &Git, session: Option<&SessionName>) -> anyhow::Result<Vec<Attempt>> {
     let root = session.map_or_else(|| RefNames::ATTEMPTS.to_owned(), RefNames::attempts);
     let mut found = Vec::new();
@@ -129,7 +128,7 @@ fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
         commit: info.oid,
         reason: info.subject.strip_prefix(&prefix).unwrap_or(&info.subject).to_owned(),
         back: Back::parse(&trailers).filter(|_| child),
-        // Of a tip itself it would be the answer to its review.
+        // On a tip itself, the trailer is the answer to its review.
         verdict: trailers.get(key::REVIEW).filter(|_| child).and_then(Verdict::parse),
         time: info.committer_time,
     }))

@@ -1,26 +1,26 @@
-//! What a change request began with: its parent's records.
+//! The records of a change request's parent at its start.
 
 use super::{CommittedFiles, Session, changes_within};
 use crate::artifact::Store;
 use crate::artifact::check::Baseline;
 use crate::git::Git;
 
-/// What a change request began with; `None` for a session of its own.
+/// The records at a change request's start; `None` for a session that is not a change request.
 ///
 /// # Errors
 /// The start commit cannot be read.
 pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Baseline>> {
     let Some(before) = parents_files(git, session) else {
-        // Changes it has taken in were held to the limits by themselves.
+        // Merged change requests were checked against the limits separately.
         return with_merged(git, session, None);
     };
     let mut baseline = Baseline::of(&Store::new(&before))?;
     baseline.plans = session.scope.is_none_or(|scope| scope.plan);
-    // What it has taken in since is not its own either.
+    // Records merged since then do not count as its own.
     with_merged(git, session, Some(baseline))
 }
 
-/// The ids that the session it changes and its other change requests have brought in beside these.
+/// Adds the ids brought in by the parent and by other change requests that were merged.
 fn with_merged(
     git: &Git,
     session: &Session,
@@ -37,7 +37,7 @@ fn with_merged(
     Ok(baseline)
 }
 
-/// The artifacts as a change request found them.
+/// The artifacts at a change request's start.
 pub(crate) fn parents_files(git: &Git, session: &Session) -> Option<CommittedFiles> {
     let start = session.history.first().filter(|_| session.is_patch())?;
     Some(CommittedFiles::new(git, &session.name, &start.commit))

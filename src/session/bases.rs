@@ -1,5 +1,5 @@
-//! Where a session is to be merged: the branch it was started from, and where that is another
-//! session's, the branch that one was started from, and so on.
+//! The branch to merge a session into: the branch it was started from, or if that is another
+//! session's, the branch that session was started from, and so on.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use super::{RefNames, Session, SessionName, session_file};
 use crate::artifact::SessionFile;
 use crate::git::{self, Git, Oid, RefName};
 
-/// Sessions that stand on one another, at most.
+/// Maximum length of a chain of sessions based on each other.
 const MAX_GENERATIONS: usize = 16;
 
-/// The short name of the branch a session is to be merged into: its base, or where that is the
-/// branch of a session which is merged or gone, that one's base, and so on. `None` where a session
-/// was started on no branch.
+/// The short name of the branch to merge a session into: its base, or if the base is the branch of
+/// a session that is merged or gone, that session's base, and so on. `None` if the session was not
+/// started on a branch.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -36,8 +36,8 @@ pub fn base_branch(
     Ok(None)
 }
 
-/// The short name of the branch a pull request is for: the parent's while that is unmerged, else as
-/// [`base_branch`].
+/// The short name of the base branch for a pull request: the parent's branch while it is unmerged,
+/// else like [`base_branch`].
 ///
 /// # Errors
 /// Git cannot be read.
@@ -58,18 +58,18 @@ pub fn review_base(
 /// True while the session has a branch here that is not merged.
 fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
     let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
-    // What is no session any more is a branch like any other.
+    // A branch without a readable session counts as an ordinary branch.
     let Ok(session) = Session::load(git, name, &tip) else { return Ok(true) };
     Ok(!session.is_completed() || merged(git, refs, &session)?.is_none())
 }
 
-/// The branches a session may be merged into, by their short names: as far as these are looked up
-/// for many sessions, once.
+/// The branches a session may be merged into, by their short names. [`Lookup`] caches this for many
+/// sessions.
 pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<String>> {
     Lookup::new(git, refs).bases(session)
 }
 
-/// What was looked up of branches and of sessions that others stand on.
+/// Caches the branches and base sessions already looked up.
 pub(super) struct Lookup<'a> {
     git: &'a Git,
     refs: &'a RefNames,
@@ -82,7 +82,7 @@ impl<'a> Lookup<'a> {
         Self { git, refs, files: RefCell::default(), tips: RefCell::default() }
     }
 
-    /// As [`bases`].
+    /// Like [`bases`].
     pub(super) fn bases(&self, session: &Session) -> anyhow::Result<Vec<String>> {
         let reader = self.git.reader();
         let mut file = session.file.clone();
@@ -90,7 +90,7 @@ impl<'a> Lookup<'a> {
         for _ in 0..MAX_GENERATIONS {
             let base = std::mem::take(&mut file.base.branch);
             let parent = file.parent.take().and_then(|parent| parent.session.parse().ok());
-            // A change request carries its parent's records, wherever the parent's branch has gone.
+            // A change request contains its parent's records, even if the parent's branch is gone.
             let carried =
                 parent.and_then(|parent| session_file(reader.as_ref(), &parent, &session.tip).ok());
             let of_branch = self.refs.session_of(&RefNames::local(&base));
@@ -109,7 +109,7 @@ impl<'a> Lookup<'a> {
         Ok(found)
     }
 
-    /// What a branch of this short name is at, here and on remotes.
+    /// The tips of a branch with this short name, local and remote.
     pub(super) fn tips(&self, base: &str) -> anyhow::Result<Vec<Oid>> {
         if let Some(tips) = self.tips.borrow().get(base) {
             return Ok(tips.clone());
@@ -127,7 +127,7 @@ impl<'a> Lookup<'a> {
         Ok(tips)
     }
 
-    /// `session.json` of a session with a branch, here or on a remote, or in the archive.
+    /// `session.json` of a session with a branch (local or remote) or in the archive.
     fn file(&self, name: &SessionName) -> anyhow::Result<Option<SessionFile>> {
         if let Some(file) = self.files.borrow().get(name) {
             return Ok(file.clone());

@@ -1,7 +1,7 @@
-//! Where a change request begins: at the tip of the session it changes while that is unmerged, else
-//! at the branch it was merged into. Found from commits and trees, so that it does not matter how
-//! the merge was made (with a merge commit, squashed, without artifacts) or whether the session's
-//! branch still exists.
+//! The base of a change request: the tip of the session it changes while that is unmerged, else the
+//! branch the session was merged into. It is found from commits and trees, so it does not matter
+//! how the merge was made (with a merge commit, squashed, without artifacts) or whether the
+//! session's branch still exists.
 
 use std::collections::BTreeSet;
 
@@ -15,31 +15,31 @@ use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head, Object, Oid};
 
-/// What a change request starts from.
+/// The base of a change request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeBase {
     /// The session it changes, and that session's newest commit.
     pub parent: Parent,
-    /// The branch it starts from, and the commit.
+    /// The branch the change request starts from, and the commit.
     pub base: Base,
-    /// That commit.
+    /// The commit of `base`.
     pub start: Oid,
-    /// Where the artifacts are taken from, which session's tip: `start` has none after a merge
-    /// without them.
+    /// The session and tip to take the artifacts from, if `start` has none because the merge left
+    /// them out.
     pub artifacts: Option<(SessionName, Oid)>,
 }
 
-/// A branch a session is part of.
+/// A branch a session was merged into.
 struct MergedBranch {
     branch: String,
     tip: Oid,
     with_artifacts: bool,
 }
 
-/// What a change request on `name` starts from.
+/// Returns the base for a change request to `name`.
 ///
 /// # Errors
-/// Exit 5: there is no such session anywhere, or it is not completed.
+/// Exit 5: the session does not exist or is not completed.
 pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
     let Some((session, on_branch)) = known(git, refs, name)? else {
         return in_a_tree(git, refs, name);
@@ -49,7 +49,7 @@ pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Re
             "'{name}' is not completed, so there is nothing to change yet"
         ))
         .hint(format!("finish it: git cowork resume {name}"))
-        .hint("or say there what should be different: git cowork review --feedback TEXT")
+        .hint("or request changes to it: git cowork review --feedback TEXT")
         .into());
     }
     let parent = Parent { session: name.to_string(), commit: session.tip.to_string() };
@@ -66,8 +66,8 @@ pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Re
     Ok(ChangeBase { parent, base, start: session.tip, artifacts: None })
 }
 
-/// The sessions a change may be meant for, newest first: completed ones with a branch, and those in
-/// HEAD's tree. Change requests are not among them.
+/// The sessions that can be changed, newest first: completed ones with a branch, and delivered ones
+/// in HEAD's tree. Excludes change requests.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -91,8 +91,8 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     Ok(names)
 }
 
-/// The sessions that HEAD's tree holds as delivered, read as they are there: on a branch that is no
-/// session's.
+/// The delivered sessions in HEAD's tree, read at HEAD; for a HEAD that is not on a session's
+/// branch.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -108,8 +108,8 @@ pub fn delivered_here(git: &Git) -> anyhow::Result<Vec<Session>> {
     Ok(sessions)
 }
 
-/// The branch a completed session was merged into, and that branch's tip: its base, or what that
-/// was merged into in turn. `None` while it is not merged.
+/// The branch a completed session was merged into, and that branch's tip: its base branch, or the
+/// branch its base was merged into in turn. `None` if it is not merged.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -122,7 +122,7 @@ pub fn merged_into(
 }
 
 /// The sessions that were merged into a session since it started, each with its newest commit: its
-/// change requests, and for a change request also its parent, where that went on.
+/// change requests, and for a change request also its parent, if the parent has new commits.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -136,7 +136,7 @@ pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(Sessi
     Ok(found)
 }
 
-/// The tasks of sessions that were merged into this one since it started.
+/// The tasks of sessions that were merged into this session since it started.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -149,11 +149,11 @@ pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>>
     Ok(tasks.collect())
 }
 
-/// The top-level tasks of a plan that are the session's own: all of them, but in a change request,
-/// where those it started with and those that were merged since are others'.
+/// The session's own top-level tasks in a plan: all of them, except in a change request, in which
+/// the tasks that existed at its start or were merged since belong to other sessions.
 ///
 /// # Errors
-/// Git cannot be read, or the plan a change request started with is broken.
+/// Git cannot be read, or the plan at the change request's start is broken.
 pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec<Task>> {
     let mut others: BTreeSet<String> = BTreeSet::new();
     if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
@@ -167,7 +167,7 @@ pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec
     Ok(plan.tasks.into_iter().filter(own).collect())
 }
 
-/// The commits of sessions that were merged into this one since it started, the newest first.
+/// The commits of sessions that were merged into this session since it started, newest first.
 fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
     let start: Vec<Oid> = session.history.first().map(|e| e.commit.clone()).into_iter().collect();
     let commits = related_commits(git, &session.name, &session.tip, &start)?;
@@ -183,8 +183,8 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
     Ok(names.into_iter().zip(entries).collect())
 }
 
-/// The commits of a session and of the change requests on it that a commit stands on and `but` does
-/// not, the newest first.
+/// The commits of a session and its change requests that are reachable from `tip` and not from
+/// `but`, newest first.
 pub(crate) fn related_commits(
     git: &Git,
     name: &SessionName,
@@ -199,7 +199,7 @@ pub(crate) fn related_commits(
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
     let hide: Vec<Oid> = base.into_iter().chain(but.iter().cloned()).collect();
-    // Where the owner's base is missing (a shallow clone) its commits are, too.
+    // If the owner's base is missing (a shallow clone), its commits are missing as well.
     let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let named = commits.into_iter().filter_map(|commit| {
         let name =
@@ -209,7 +209,7 @@ pub(crate) fn related_commits(
     Ok(named.collect())
 }
 
-/// A session with a branch here or on a remote (true), or in the archive.
+/// Loads a session with a branch here or on a remote (true), or in the archive (false).
 pub(super) fn known(
     git: &Git,
     refs: &RefNames,
@@ -221,7 +221,7 @@ pub(super) fn known(
     }
 }
 
-/// The tip of that session.
+/// The tip of a session, and true if it has a branch here or on a remote.
 pub(crate) fn place_of(
     git: &Git,
     refs: &RefNames,
@@ -240,7 +240,7 @@ pub(crate) fn place_of(
     Ok(None)
 }
 
-/// Where a session was merged: the outermost branch of those its base stands in for.
+/// The outermost of the session's base branches that contains its delivery.
 fn merged_branch(
     git: &Git,
     refs: &RefNames,
@@ -262,8 +262,8 @@ fn merged_branch(
     Ok(found)
 }
 
-/// The one of a session, the session it changes and the changes to that, which was
-/// merged last into a branch: what it left is what the next change begins with.
+/// Of a session, its parent and the parent's change requests, the one that was merged last into a
+/// branch: the next change request starts from its artifacts.
 fn newest_merged(
     git: &Git,
     refs: &RefNames,
@@ -288,7 +288,7 @@ fn newest_merged(
     let mut newest = (session.name.clone(), session.tip.clone());
     let mut at = merged_in(git, session, onto)?.map(|merged| merged.commit);
     for name in names.into_iter().filter(|name| *name != session.name) {
-        // A branch of such a name that is no session is nobody's change.
+        // Ignore branches with a matching name that are not sessions.
         let Some((other, _)) = known(git, refs, &name).ok().flatten() else { continue };
         let Some(merged) = merged_in(git, &other, onto)?.filter(|merged| merged.whole) else {
             continue;
@@ -305,7 +305,7 @@ fn newest_merged(
     Ok(newest)
 }
 
-/// Whether a commit holds what the session delivered, and if so whether with its artifacts.
+/// Returns `Some` if a commit contains the session's delivery; true if with its artifacts.
 fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
     let report = artifact_path(&session.name, Artifact::DeliveryReport);
     let with_artifacts = git::snapshot::blob_id(git, tip, &report)?.is_some();
@@ -313,7 +313,7 @@ fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>
     Ok(merged.map(|_| with_artifacts))
 }
 
-/// `session.json` of a session that a tree holds as delivered.
+/// `session.json` of a session that is delivered in a tree.
 pub(super) fn delivered_in(
     git: &Git,
     name: &SessionName,
@@ -325,11 +325,12 @@ pub(super) fn delivered_in(
     if read(Artifact::DeliveryReport)?.is_none() {
         return Ok(None);
     }
-    // A file somebody broke names no session.
+    // Ignore a broken file.
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// A session whose branch is gone: it lives in the tree of what it was merged into.
+/// The base for a session without a branch, which exists only in the tree of the branch it was
+/// merged into.
 fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
     let head = git.head()?;
     let current = match &head {
@@ -345,7 +346,8 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<C
     });
     let mut holders = Vec::new();
     for (branch, tip) in current.into_iter().chain(listed) {
-        // A change request's branch holds its parent's artifacts, and they were not merged there.
+        // A change request's branch contains its parent's artifacts although they are not merged
+        // there.
         let is_session = refs.session_of(&RefNames::local(&branch)).is_some();
         if !is_session && let Some(file) = delivered_in(git, name, &tip)? {
             holders.push((branch, tip, file));

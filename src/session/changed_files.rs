@@ -1,25 +1,25 @@
-//! The files of the project that a commit changed, and by how many lines.
+//! The project's files that a commit changed, with line counts.
 
 use crate::git::{Git, Object, Oid, Reader, TreeChange};
 use crate::line_count::changed_lines;
 use crate::session::code;
 
-/// Bytes above which the lines of a file are not counted.
+/// Size in bytes above which a file's lines are not counted.
 const LARGEST: usize = 1 << 20;
 
 /// A file that a commit changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// From the top of the working tree.
+    /// Relative to the top of the working tree.
     pub path: String,
-    /// Lines that came.
+    /// Lines added.
     pub added: usize,
-    /// Lines that went.
+    /// Lines removed.
     pub removed: usize,
 }
 
-/// What differs outside `.cowork` between two commits. Files that are no text, or very large, count no
-/// lines.
+/// The files outside `.cowork` that differ between two commits. Binary and very large files have no
+/// line counts.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -37,7 +37,7 @@ fn is_counted(bytes: &[u8]) -> bool {
 
 fn counted(reader: &dyn Reader, change: &TreeChange) -> ChangedFile {
     let text = |id: &Option<Oid>| {
-        // The commit of a submodule is no blob.
+        // A submodule's commit is not a blob.
         let bytes = id.as_ref().and_then(|id| reader.blob(Object::Id(id)).ok().flatten());
         bytes.or_else(|| id.is_none().then(Vec::new)).filter(|bytes| is_counted(bytes))
     };
@@ -48,7 +48,7 @@ fn counted(reader: &dyn Reader, change: &TreeChange) -> ChangedFile {
     ChangedFile { path: change.path.clone(), added, removed }
 }
 
-/// `store.py +42`, `2 files +42 −3`; empty for no file.
+/// Returns `store.py +42` or `2 files +42 −3`; empty if there are no files.
 pub fn in_short(files: &[ChangedFile]) -> String {
     let what = match files {
         [] => return String::new(),

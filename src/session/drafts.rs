@@ -1,4 +1,4 @@
-//! Kept drafts, read: what a stage's side ref holds, and what lies beside the session's branch.
+//! Reads saved drafts: the draft ref of a stage, and the commits beside the session's branch.
 
 use super::message::key;
 use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict};
@@ -8,8 +8,8 @@ use crate::stage::Stage;
 use crate::stages::row;
 
 impl Session {
-    /// The session's commits that `newest` reaches and the tip does not, each before its parents:
-    /// a kept draft and those before it.
+    /// The session's commits reachable from `newest` and not from the tip, children first: a saved
+    /// draft and the drafts before it.
     pub(crate) fn beside_tip(&self, git: &Git, newest: &Oid) -> anyhow::Result<Vec<Entry>> {
         let (newest, tip) = (std::slice::from_ref(newest), std::slice::from_ref(&self.tip));
         let commits = git.reader().walk(newest, tip)?;
@@ -26,20 +26,20 @@ impl Session {
     }
 }
 
-/// A draft in its side ref.
+/// The draft in a stage's draft ref.
 #[derive(Clone, Debug)]
 pub(crate) enum KeptDraft {
-    /// It belongs to the present run of its stage: a run can take it up.
+    /// It belongs to the current run of its stage: `resume` can continue it.
     Live(Entry),
-    /// It was made on a tip that an amend or a rebase has replaced.
+    /// It is based on a tip that an amend or a rebase has replaced.
     Elsewhere(Entry),
-    /// A person aborted it, and nothing has happened since.
+    /// The reviewer aborted it, and the tip has not changed since.
     Aborted,
-    /// It became this commit of its stage, which plain git has taken off the branch since.
+    /// It became this stage commit, which plain git has removed from the branch since.
     LeftBehind(Oid),
 }
 
-/// The kept draft of the session's present stage, unless its stage was recorded or its run ended.
+/// The saved draft of a stage, unless the stage was committed or its run ended.
 pub(crate) fn kept_draft(
     git: &Git,
     session: &Session,
@@ -66,15 +66,15 @@ pub(crate) fn kept_draft(
     Ok(match place {
         _ if on == Some(&session.tip) => Some(KeptDraft::Live(entry)),
         Some(place) if place >= present => Some(KeptDraft::Live(entry)),
-        // A stage was completed since: the draft is about what was there before.
+        // A stage was completed since: the draft is outdated.
         Some(_) => None,
         None => Some(KeptDraft::Elsewhere(entry)),
     })
 }
 
-/// The stage commit that stands where this draft stood, and that a plain `git reset` left behind, as
-/// its tag shows. What lies below the draft was left behind before it was begun: drafts of a stage
-/// end on the tip that is left.
+/// The stage commit with the same parent as this draft that a plain `git reset` abandoned, found by
+/// its tag. A tagged commit below the draft does not count: it was abandoned before the draft
+/// began, because a stage's drafts are based on the abandoned tip.
 fn left_behind(
     git: &Git,
     session: &Session,
@@ -95,8 +95,8 @@ fn left_behind(
     Ok(None)
 }
 
-/// The newest drafts of those stages where a person's own bytes stand in a draft, this or an older
-/// one, and in no commit of the session.
+/// The newest draft of each stage that has a draft, this or an older one, with a person's edits
+/// that are in no commit of the session.
 pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let mut found = Vec::new();
     for stage in session.order() {
@@ -104,8 +104,8 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
             continue;
         };
         let mut drafts = session.beside_tip(git, &newest)?;
-        // An edit of the code is noted nowhere; a person who had a word in coding may have made one
-        // in any draft.
+        // Edits of code are not recorded; if a person gave feedback in coding, any draft may
+        // contain an edit.
         let any = row(stage).writes_code() && has_a_persons_word(git, session, stage)?;
         drafts.retain(|draft| {
             any || draft.trailers.get(key::EDITED).is_some()
@@ -121,12 +121,12 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
     Ok(found)
 }
 
-/// Whether a person gave feedback to the stage: to a draft that was recorded, or to the newest.
+/// True if a person gave feedback on the stage, in the newest draft or at the tip.
 fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<bool> {
     let newest = git.resolve(RefNames::draft(&session.name, stage).as_str())?;
     for commit in newest.iter().chain([&session.tip]) {
         let files = CommittedFiles::new(git, &session.name, commit);
-        // What somebody broke by hand may hold anything.
+        // A broken file may have contained feedback.
         let Ok(said) = Store::new(&files).feedback() else { return Ok(true) };
         if said.iter().any(|entry| entry.stage == stage && entry.from == Origin::Human) {
             return Ok(true);
@@ -135,11 +135,11 @@ fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Res
     Ok(false)
 }
 
-/// Whether a commit of the stage, or the tip, has every file as this draft has it.
+/// True if a commit of the stage, or the tip, contains every file as it is in this draft.
 fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> anyhow::Result<bool> {
     let Some(on) = draft.parents.first() else { return Ok(false) };
     let mut paths = git::paths::changed(git, on, &draft.commit)?;
-    // It only grows.
+    // The feedback file only grows.
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     let drafted = git::snapshot::blob_ids(git, &draft.commit, &paths)?;
     let stages = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));

@@ -1,4 +1,5 @@
-//! `session.json` at a session's tip: read, raised to our format, and what to do where it cannot be.
+//! `session.json` at a session's tip: read, converted to the current format, and restored if
+//! broken.
 
 use anyhow::Context as _;
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use crate::artifact::{Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read
 use crate::error::{Error, hints_of};
 use crate::git::{Git, Object, Oid, Reader};
 
-/// `session.json` at the tip, and the format it was raised from in memory.
+/// `session.json` at the tip, and the format version it was converted from.
 pub(super) fn session_file(
     reader: &dyn Reader,
     name: &SessionName,
@@ -33,7 +34,7 @@ pub(super) fn session_text(
     String::from_utf8(bytes).context("session.json is not UTF-8")
 }
 
-/// What that text says, and the format it was raised from.
+/// Parses the text; also returns the format version it was converted from.
 pub(super) fn parsed(
     name: &SessionName,
     text: &str,
@@ -43,11 +44,11 @@ pub(super) fn parsed(
     if written.is_some_and(|written| written.schema_version == SCHEMA_VERSION) {
         return Ok((checked(name, read_json(Artifact::Session, text)?)?, None));
     }
-    // A newer format need not have the fields of ours, so its number is looked at first.
+    // A newer format may lack our fields, so the version number is checked first.
     let mut raw: Map<String, Value> = read_json(Artifact::Session, text)?;
     let other = |written: String| {
         Error::repository(format!(
-            "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
+            "session '{name}' was written in format {written}; this git-cowork supports {SCHEMA_VERSION}"
         ))
     };
     let older = match raise(&mut raw) {
@@ -58,7 +59,7 @@ pub(super) fn parsed(
         }
         Format::TooOld(written) => {
             return Err(other(written)
-                .hint(format!("use the git-cowork that wrote it, or bring {path} to format {SCHEMA_VERSION} by hand and commit it"))
+                .hint(format!("use the git-cowork that wrote it, or convert {path} to format {SCHEMA_VERSION} by hand and commit it"))
                 .into());
         }
     };
@@ -66,19 +67,19 @@ pub(super) fn parsed(
     Ok((checked(name, file)?, older))
 }
 
-/// Where `session.json` is in a tree of the session.
+/// Path of `session.json` in the session's trees.
 fn record_path(name: &SessionName) -> String {
     format!("{}/{}", name.record_dir(), Artifact::Session.file_name())
 }
 
-/// The format that a `session.json` says it has.
+/// The format version in a `session.json`.
 #[derive(Deserialize)]
 struct Written {
     schema_version: String,
 }
 
-/// Says how to restore a `session.json` that an earlier commit has right. A newer program may have
-/// written it: that is said first.
+/// Adds hints for restoring `session.json` from an earlier commit. If a newer git-cowork may have
+/// written the file, that hint comes first.
 pub(super) fn restorable(
     git: &Git,
     name: &SessionName,
@@ -90,7 +91,7 @@ pub(super) fn restorable(
     let mut said = Error::repository(format!("{error:#}"));
     said.hints = hints_of(&error).to_vec();
     said.hints.retain(|hint| hint.starts_with("use "));
-    // Elsewhere it would be committed to another branch.
+    // On another branch, the restored file would be committed there.
     if git.head().is_ok_and(|head| head.oid() == Some(tip)) {
         let path = from_top(&path);
         said = said.hint(format!(
@@ -101,7 +102,7 @@ pub(super) fn restorable(
     said.hint(format!("or let git-cowork restore it: git cowork verify {name} --fix")).into()
 }
 
-/// Refuses values that would become paths, refs or arguments nobody meant.
+/// Rejects values that would become unintended paths, refs or arguments.
 fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile> {
     match file.problem() {
         None => Ok(file),

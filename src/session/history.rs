@@ -1,4 +1,4 @@
-//! What a session's commits say: each commit that carries the session's id becomes an [`Entry`].
+//! The history of a session: each commit that carries the session's id becomes an [`Entry`].
 
 use std::str::FromStr as _;
 
@@ -9,24 +9,24 @@ use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages::row;
 
-/// More drafts than anybody makes: whatever a foreign commit claims, sums stay numbers.
+/// Upper limit on the number of drafts a commit can claim, so that sums do not overflow.
 const MAX_ITERATIONS: u32 = 10_000;
 
 /// `Cowork-Event` of a start commit.
 const START: &str = "start";
 
-/// How a person or a policy answered a review (`Cowork-Review`).
+/// The reviewer's or the policy's verdict on a draft (`Cowork-Review`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Passed as it was.
+    /// Approved unchanged.
     Passed,
-    /// Passed after the person's own edit.
+    /// Approved after the reviewer edited it.
     Edited,
-    /// Nobody was asked.
+    /// Approved without a reviewer.
     Auto,
-    /// To be done again, with feedback.
+    /// Changes requested.
     Feedback,
-    /// To be begun from scratch.
+    /// Rejected: the stage starts again from scratch.
     Aborted,
 }
 
@@ -49,12 +49,12 @@ impl Verdict {
     }
 }
 
-/// What a commit of a session is.
+/// The type of a session's commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The session began, with nothing.
+    /// The session started, without a completed stage.
     Start,
-    /// A stage was completed; where the session began with it, by its start commit.
+    /// A stage was completed, or the session started with it completed.
     Stage(Stage),
     /// A top-level task was completed.
     Task(String),
@@ -62,7 +62,7 @@ pub enum Kind {
     Draft(Stage),
     /// A waiting draft was answered.
     Review(Stage, Verdict),
-    /// Everything else that carries the session's id: an attempt, a merge, a person's commit.
+    /// Any other commit with the session's id: an attempt, a merge, a person's commit.
     Other,
 }
 
@@ -71,28 +71,28 @@ pub enum Kind {
 pub struct Entry {
     /// Commit id.
     pub commit: Oid,
-    /// Its parents.
+    /// Parent ids.
     pub parents: Vec<Oid>,
     /// `Name <email>` of the author.
     pub author: String,
-    /// When it was written (Unix seconds).
+    /// Author date (Unix seconds).
     pub time: i64,
-    /// `Name <email>` of who committed it: a rebase or an amend keeps the author only.
+    /// `Name <email>` of the committer: a rebase or an amend keeps only the author.
     pub committer: String,
-    /// When it was committed (Unix seconds).
+    /// Committer date (Unix seconds).
     pub committed: i64,
     /// First line.
     pub subject: String,
-    /// What stands between that and the trailers.
+    /// The text between the subject and the trailers.
     pub body: String,
-    /// What it is.
+    /// Type of the commit.
     pub kind: Kind,
-    /// Its trailers.
+    /// Trailers.
     pub trailers: Trailers,
 }
 
 impl Entry {
-    /// True for a commit that code of the session came with: that of a task or of the stage itself.
+    /// True for a commit that adds code: a task commit, or the commit of a stage that writes code.
     pub fn brings_code(&self) -> bool {
         match self.kind {
             Kind::Task(_) => true,
@@ -121,28 +121,28 @@ impl Entry {
         })
     }
 
-    /// What its first line says came of it, without what it is: `3 requirements` of `prd: 3 requirements`.
+    /// The subject without its prefix: `3 requirements` of `prd: 3 requirements`.
     pub fn summary(&self) -> &str {
         self.subject.split_once(": ").map_or(&*self.subject, |(_, summary)| summary)
     }
 
-    /// True for the session's first commit, also where that completes a stage.
+    /// True for the session's first commit, even if it also completes a stage.
     pub fn is_start(&self) -> bool {
         self.trailers.get(key::EVENT) == Some(START)
     }
 
-    /// The stage of another session that the session began with: `todo@prd`.
+    /// The stage of another session that this session started from: `todo@prd`.
     pub fn from(&self) -> Option<&str> {
         self.trailers.get(key::FROM)?.split_whitespace().next()
     }
 
-    /// `Cowork-Iterations`, 1 where it is missing.
+    /// `Cowork-Iterations`, or 1 if it is missing.
     pub fn iterations(&self) -> u32 {
         let number = self.trailers.get(key::ITERATIONS).and_then(|n| n.parse().ok());
         number.unwrap_or(1).min(MAX_ITERATIONS)
     }
 
-    /// `Cowork-Review`, where it is known.
+    /// `Cowork-Review`, if its value is known.
     pub fn verdict(&self) -> Option<Verdict> {
         self.trailers.get(key::REVIEW).and_then(Verdict::parse)
     }
@@ -179,8 +179,9 @@ pub fn render_usage(usage: Usage) -> String {
     format!("in={} out={} cached={}", usage.input, usage.output, usage.cached)
 }
 
-/// `requests=12 ms=41235 usd=0.031200`, and where there were any `guessed=1` (requests whose tokens
-/// nobody counted), `uncounted=1` (whose tokens nobody knows) and `unpriced=2` (whose cost is not known). Empty for no request.
+/// Returns `requests=12 ms=41235 usd=0.031200`, followed if not zero by `guessed=1` (requests with
+/// estimated tokens), `uncounted=1` (requests with unknown tokens) and `unpriced=2` (requests with
+/// unknown cost). Empty if there were no requests.
 pub fn render_cost(spent: &Spent) -> String {
     if spent.requests == 0 {
         return String::new();
@@ -199,7 +200,7 @@ pub fn render_cost(spent: &Spent) -> String {
     out
 }
 
-/// The pairs `name=value` of a trailer.
+/// The `name=value` pairs of a trailer.
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split_whitespace().filter_map(|pair| pair.split_once('='))
 }
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_foreign_commit_claims_can_be_added() {
+    fn huge_numbers_in_a_foreign_commit_do_not_overflow() {
         let message = "s\n\nCowork-Session-Id: x\nCowork-Iterations: 4294967295\n\
                        Cowork-Tokens: in=18446744073709551615 out=18446744073709551615\n";
         let id: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_reads_back_and_says_what_is_not_known() {
+    fn cost_reads_back_with_counts_of_unknown_requests() {
         let usage = Usage::default();
         let spent =
             Spent { usage, requests: 12, millis: 41_235, micros: 31_200, ..Spent::default() };
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_stands_between_subject_and_trailers() {
+    fn the_body_is_between_subject_and_trailers() {
         assert_eq!(body("s\n\na\n\nb\n\nK: v\n"), "a\n\nb");
         assert_eq!(body("s\n\nK: v"), "");
         assert_eq!(body("s"), "");

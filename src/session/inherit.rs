@@ -1,4 +1,4 @@
-//! What a session begins with that starts from a completed stage of another one
+//! Data for a session that starts from a completed stage of another session
 //! (`git cowork new --from S@STAGE`).
 
 use std::str::FromStr;
@@ -13,15 +13,15 @@ use crate::git::{Git, Oid};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 
-/// Trailers that speak of who generated and who approved the bytes.
+/// Trailers about the approval of the stage that the start commit copies.
 const TAKEN_OVER: [&str; 3] = [key::REVIEW, key::APPROVED, key::REVIEWED_BY];
 
 /// A completed stage of a session: `todo@prd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageOf {
-    /// Whose.
+    /// The session.
     pub session: SessionName,
-    /// Which.
+    /// The stage.
     pub stage: Stage,
 }
 
@@ -41,32 +41,32 @@ impl FromStr for StageOf {
     }
 }
 
-/// What there is to begin with.
+/// What the new session inherits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inheritance {
-    /// The session's idea, as it was given.
+    /// The other session's idea, as its user entered it.
     pub idea: String,
-    /// The same in a line.
+    /// The title of the idea.
     pub title: String,
-    /// How much process it was made with.
+    /// The other session's depth.
     #[serde(default)]
     pub depth: Depth,
-    /// What the session was started from.
+    /// The base of the other session.
     pub base: Base,
     /// The commit that completed the stage.
     pub commit: Oid,
     /// Trailers of a start commit that completes the stage.
     pub trailers: Vec<(String, String)>,
-    /// The models that generated what is taken over.
+    /// The models that generated the inherited documents.
     pub models: Vec<String>,
 }
 
 impl Inheritance {
-    /// What a session that starts from this stage begins with.
+    /// Reads what a session that starts from this stage inherits.
     ///
     /// # Errors
-    /// Exit 5: there is no such session, it is a change request, or it has no commit of the stage
-    /// or of one up to the plan; the stages it has are named.
+    /// Exit 5: there is no such session, it is a change request, or it has no commit of the stage,
+    /// or the stage is not one before coding; the message lists the stages it has.
     pub fn of(git: &Git, refs: &RefNames, from: &StageOf) -> anyhow::Result<Self> {
         let StageOf { session: name, stage } = from;
         if let Some((parent, _)) = name.patch_parts() {
@@ -114,7 +114,7 @@ fn no_such_stage(from: &StageOf, has: &[&str]) -> Error {
     .hint(format!("git cowork new --from {session}@{newest}"))
 }
 
-/// What the start commit says of the stage.
+/// The trailers of the start commit.
 fn trailers(
     git: &Git,
     session: &Session,
@@ -128,13 +128,13 @@ fn trailers(
         let values = entry.trailers.all(name);
         trailers.extend(values.map(|value| (name.to_owned(), value.to_owned())));
     }
-    // Ids of records that were deleted before the stage was completed stay used.
+    // Ids of records deleted before the stage was completed remain used.
     let then = as_of(session, entry);
     trailers.push((key::IDS.to_owned(), KnownRecords::of(git, &then)?.floors.ids().join(" ")));
     Ok(trailers)
 }
 
-/// The models of a session's stages up to a commit.
+/// The models used in a session up to a commit.
 fn models(session: &Session, until: &Entry) -> Vec<String> {
     let mut models: Vec<String> = Vec::new();
     for entry in &session.history {

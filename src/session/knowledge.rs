@@ -1,5 +1,5 @@
-//! What is known of the project at a commit, and what sessions propose to change of it that nobody has
-//! decided about. Read from history: the trailers of delivery commits and of decisions.
+//! The recorded facts about the project at a commit, and the undecided proposals of sessions to
+//! change them. Read from history: the trailers of delivery commits and of decisions.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use crate::stages::row;
 
 /// `Cowork-Event` of a decision.
 pub const KNOWLEDGE_EVENT: &str = "knowledge";
-/// A fact that a person took, or that is no longer there because they did.
+/// The reviewer accepted the proposal: the fact was added, or an outdated one was removed.
 pub const TAKEN: &str = "taken";
-/// A fact that they did not want, or one that stays.
+/// The reviewer declined the proposal.
 pub const DROPPED: &str = "dropped";
-/// Delivered sessions that are asked about: the newest.
+/// Number of newest delivered sessions whose proposals are considered.
 const SESSIONS: usize = 20;
 
-/// What one session proposes.
+/// The proposals of one session.
 #[derive(Clone, Debug)]
 pub struct ProposedBy {
     /// The session.
     pub session: SessionName,
-    /// Its proposals, in their order.
+    /// Its proposals, in order.
     pub proposals: Vec<Proposal>,
 }
 
-/// The file in a commit; empty where there is none. Why it cannot be read, in words that follow its name,
-/// where it is not what it should be.
+/// The knowledge file in a commit; empty if there is none. The inner error is the reason why it
+/// cannot be read, worded to follow the file name.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -55,7 +55,7 @@ pub fn proposals_of(trailers: &Trailers) -> Vec<Proposal> {
     trailers.all(key::KNOWLEDGE).filter_map(Proposal::parse).collect()
 }
 
-/// The delivery among these entries that came last.
+/// The newest stage commit among these entries, if it is a delivery.
 fn delivery(history: &[Entry]) -> Option<&Entry> {
     history.iter().rev().find_map(|entry| match entry.kind {
         Kind::Stage(stage) => Some(row(stage).is_last().then_some(entry)),
@@ -63,8 +63,8 @@ fn delivery(history: &[Entry]) -> Option<&Entry> {
     })?
 }
 
-/// What this session and the other delivered ones here propose, that would change `file` and that nobody
-/// has decided about; each change once.
+/// The undecided proposals of this session and other delivered sessions that would change `file`;
+/// each change once.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -83,7 +83,7 @@ pub fn undecided_knowledge(
     let mut found: Vec<ProposedBy> = Vec::new();
     for (name, entry) in own.into_iter().chain(others).take(SESSIONS) {
         let mut open = proposals_of(&entry.trailers);
-        // What was taken shows in the file itself.
+        // Accepted proposals are already in the file.
         open.retain(|one| file.is_changed_by(one));
         open.retain(|one| !found.iter().any(|other| other.proposals.contains(one)));
         if open.is_empty() {
@@ -98,7 +98,7 @@ pub fn undecided_knowledge(
     Ok(found)
 }
 
-/// The facts that a person has decided about in these histories after a commit.
+/// The facts that were decided about in these histories after a commit.
 fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSet<String>> {
     let commits = git.reader().walk(tips, std::slice::from_ref(since))?;
     let mut decided = BTreeSet::new();
@@ -108,7 +108,7 @@ fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSe
     Ok(decided)
 }
 
-/// What a commit decides: whether each fact was taken, and the fact.
+/// The decisions in a commit: true if the proposal was accepted, and the fact.
 fn decisions_of(trailers: &Trailers) -> impl Iterator<Item = (bool, String)> {
     trailers.all(key::KNOWLEDGE).filter_map(|value| {
         let (how, fact) = value.split_once(' ')?;
@@ -116,7 +116,7 @@ fn decisions_of(trailers: &Trailers) -> impl Iterator<Item = (bool, String)> {
     })
 }
 
-/// The facts that a session has called outdated, and that a person has taken out for it.
+/// The facts that a session proposed as outdated and a person removed.
 pub fn knowledge_taken_out(session: &Session) -> Vec<Proposal> {
     let mut proposed = Vec::new();
     let mut out: Vec<Proposal> = Vec::new();

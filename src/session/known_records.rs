@@ -1,4 +1,4 @@
-//! What history knows of the records of a session: which ids were ever used, and what they meant.
+//! The records in a session's history: which ids were ever used, and their titles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,25 +9,25 @@ use super::{
 use crate::artifact::{Artifact, Files, History, IdFloors, Store, is_settled, named_records};
 use crate::git::{Git, Oid, Reader};
 
-/// The ids of all versions of a session's records in history, in that of its parent and of the
-/// change requests it has taken in.
+/// The ids of all versions of a session's records in its history, in that of its parent and of the
+/// change requests merged into it.
 pub struct KnownRecords {
-    /// The highest number of each kind, drafts included: no number is given twice.
+    /// The highest number of each kind, including drafts, so that no number is given twice.
     pub floors: IdFloors,
-    /// What each id is called, in the newest commit that has it. Drafts that wait for a review do not
-    /// count, for they may be dropped.
+    /// The title of each id in the newest commit that has it. Drafts waiting for review do not
+    /// count, because they may be discarded.
     pub titles: BTreeMap<String, String>,
     reader: Box<dyn Reader>,
     committed: CommittedFiles,
-    /// The commit that the session began with, where it is here.
+    /// The commit the session was started from, if it is in this repository.
     base: Option<Oid>,
 }
 
 impl KnownRecords {
-    /// Reads them from every commit.
+    /// Reads them from all commits.
     ///
     /// # Errors
-    /// Git fails. A version somebody broke by hand is left out: its ids are in its neighbours.
+    /// Git fails. A broken version is skipped: the commits around it have its ids.
     pub fn of(git: &Git, session: &Session) -> anyhow::Result<Self> {
         let mut known = Self {
             floors: IdFloors::default(),
@@ -58,7 +58,8 @@ impl KnownRecords {
         let documents = documents.each_ref().map(String::as_str);
         let (mut seen, mut read) = (BTreeSet::new(), BTreeSet::new());
         for (commit, says) in commits.iter().filter(|(commit, _)| seen.insert(commit.clone())) {
-            // Of a task nothing but its status is new, and that in no document.
+            // A task commit changes nothing in a record except its status, which is not in the
+            // documents.
             let entries = known.reader.entries(commit, &documents).unwrap_or_default();
             let blobs: Vec<_> = entries.into_iter().map(|entry| entry.map(|e| e.oid)).collect();
             if *says == Says::Code && read.contains(&blobs) && session.older.is_none() {
@@ -78,18 +79,18 @@ impl KnownRecords {
     }
 }
 
-/// What a commit says of records.
+/// How much of a commit's records to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// Which there are, and what they are called.
+    /// Ids and titles.
     Records,
-    /// Which ids were given: a draft may be dropped.
+    /// Only ids: a draft may be discarded.
     Ids,
-    /// As little as a task's commit does, unless a document is another one in it.
+    /// Nothing, unless a document differs from those already read.
     Code,
 }
 
-/// The newest commit that this program made.
+/// The newest commit that git-cowork made.
 fn newest_of_ours(session: &Session) -> &Oid {
     session.history.last().map_or(&session.tip, |entry| &entry.commit)
 }
@@ -110,14 +111,14 @@ impl History for KnownRecords {
     fn in_base(&self, path: &str) -> bool {
         let Some(base) = &self.base else { return false };
         let found = self.reader.entries(base, &[path]);
-        // A shallow clone may not have it.
+        // A shallow clone may lack the commit.
         found.is_ok_and(|entries| entries.iter().any(Option::is_some))
     }
 }
 
-/// The artifacts of a session as its newest completed stage left them, or its start: JSON and documents
-/// say the same there, unless they are those of an older session. A draft that an older release began
-/// is what counts for its documents: their records were never in them.
+/// The artifacts of a session at its newest completed stage, or at its start: JSON and documents
+/// have the same records there, except in older sessions. If an older release began a draft, that
+/// draft's documents count: the records were never in them.
 ///
 /// # Errors
 /// Git fails.
@@ -125,7 +126,8 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
     if session.older.is_some()
         && let Some(first) = drafts(git, session)?.last()
     {
-        // The format is raised before a stage begins, so that no draft of ours is the first.
+        // The format is updated before a stage begins, so the first draft is always an older
+        // release's.
         return Ok(CommittedFiles::new(git, &session.name, first));
     }
     let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
@@ -134,9 +136,9 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
     Ok(CommittedFiles::new(git, &session.name, commit))
 }
 
-/// The artifacts of a session as they were recorded last with documents that had been read: in a
-/// draft of the stage in progress, else by the newest completed stage. What a person has written since
-/// may be in newer drafts, and in commits of their own.
+/// The artifacts of a session as last recorded with documents that had been parsed: in a draft of
+/// the stage in progress, else at the newest completed stage. Newer drafts and a person's own
+/// commits may contain later edits.
 ///
 /// # Errors
 /// Git fails.
@@ -151,8 +153,8 @@ pub fn recorded_files(git: &Git, session: &Session) -> anyhow::Result<CommittedF
     Ok(completed)
 }
 
-/// What was recorded of the stage in progress, the newest first: drafts that were kept, and the
-/// commits since the last stage.
+/// The commits of the stage in progress, newest first: saved drafts, and the commits since the last
+/// stage.
 fn drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let mut drafts: Vec<Oid> = Vec::new();
     let stage = session.next_stage();
@@ -160,7 +162,7 @@ fn drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     };
-    // The second parent of a draft is the one before.
+    // The second parent of a draft is the draft before it.
     while let Some(entry) = next.filter(|entry| !drafts.contains(&entry.commit)) {
         next = match entry.parents.get(1) {
             Some(before) => session.entry_at(git, before)?,

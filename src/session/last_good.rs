@@ -1,11 +1,11 @@
-//! The last commit that holds an artifact as it can be read: what a broken one is restored from.
+//! The last commit with a readable version of an artifact, from which a broken one is restored.
 
 use crate::artifact::{Artifact, unreadable};
 use crate::git::{Git, Object, Oid};
 use crate::shell_quote::quoted;
 
-/// The newest commit below `tip` that left readable bytes of an artifact at `path`. What the branch
-/// itself went through comes first, then what was merged into it.
+/// The newest ancestor of `tip` that changed the artifact at `path` and left it readable. Commits
+/// on the branch itself come first, then commits merged into it.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -29,7 +29,7 @@ pub fn last_good(
     Ok(None)
 }
 
-/// A path from the top of the working tree, for a command that may be pasted in any folder of it.
+/// Quotes a path relative to the top of the working tree, so that it works in any subdirectory.
 pub fn from_top(path: &str) -> String {
     quoted(&format!(":/{path}"))
 }

@@ -1,4 +1,4 @@
-//! Attempts and drafts as `git cowork prune` sees them: which there are, and which must stay.
+//! Attempts and drafts for `git cowork prune`: which exist, and which must be kept.
 
 use std::collections::BTreeMap;
 
@@ -9,62 +9,63 @@ use super::{
 use crate::git::{self, Git, Oid, RefName};
 use crate::stage::Stage;
 
-/// How many attempts and how many drafts of a session stay, the newest, unless they are named.
+/// Number of newest attempts, and of newest drafts, kept in each session unless named.
 pub const NEWEST: usize = 5;
 
-/// A ref that keeps an attempt or a draft.
+/// An attempt or a draft.
 #[derive(Clone, Debug)]
 pub struct Leftover {
-    /// The ref.
+    /// Name of the ref.
     pub name: RefName,
-    /// What it names.
+    /// The commit the ref points to.
     pub commit: Oid,
-    /// Whose.
+    /// Its session.
     pub session: SessionName,
     /// `attempt` or `draft`.
     pub kind: &'static str,
-    /// When it was made, Unix seconds.
+    /// When it was made (Unix seconds).
     pub time: i64,
-    /// Why it was made, or what it is a draft of.
+    /// The reason of the attempt, or the draft's stage.
     pub about: String,
-    /// What forbids to drop it unasked.
+    /// Why it must be kept unless named.
     pub guard: Option<Guard>,
 }
 
-/// What forbids to drop a [`Leftover`] unless somebody names it.
+/// Why a [`Leftover`] is not deleted unless it is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// Its stage is in progress or waits for review: it stays also when it is named.
+    /// Its stage is in progress or waits for review: kept even if named.
     InProgress,
-    /// It holds, or may hold, edits of a person that are in no commit of the session's branch.
+    /// It contains, or may contain, a person's edits that are in no commit of the session's branch.
     Edits,
 }
 
-/// What `prune` does with a [`Leftover`].
+/// The decision of `prune` about a [`Leftover`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
-    /// It goes.
+    /// Deleted.
     Dropped,
-    /// It stays: see [`Guard`].
+    /// Kept: see [`Guard`].
     Guarded(Guard),
-    /// It stays: one of the newest of its kind in its session.
+    /// Kept: one of the newest of its kind in its session.
     Newest,
-    /// It stays: younger than what was asked for.
+    /// Kept: younger than the selected age.
     Younger,
 }
 
-/// What the user wants dropped.
+/// What the user wants to delete.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Exactly these; empty for all that may go.
+    /// Exactly these refs; if empty, all that are not protected.
     pub named: Vec<RefName>,
-    /// Only those made before this moment, Unix seconds.
+    /// Only those made before this time (Unix seconds).
     pub before: i64,
-    /// How many stay, of each kind in each session.
+    /// Number to keep, of each kind in each session.
     pub newest: usize,
 }
 
-/// The attempts and drafts of one session, or of all: by session, attempts first, the newest first.
+/// The attempts and drafts of one session, or of all, sorted by session, attempts first, newest
+/// first.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -96,7 +97,7 @@ pub fn leftovers(
     Ok(found)
 }
 
-/// What happens to each of them. What is named and not among them is left out.
+/// Decides what happens to each of them. Named refs that are not in `all` are ignored.
 pub fn retentions(all: &[Leftover], selection: &Selection) -> Vec<(Leftover, Retention)> {
     let mut seen: BTreeMap<(&SessionName, &str), usize> = BTreeMap::new();
     let mut retentions = Vec::new();
@@ -120,8 +121,8 @@ pub fn retentions(all: &[Leftover], selection: &Selection) -> Vec<(Leftover, Ret
     retentions
 }
 
-/// Whether an attempt holds more than the tip that was left: edits that were not committed, or what
-/// was staged or drafted, behind it. Whose they are cannot be told.
+/// True if an attempt contains more than the abandoned tip: uncommitted edits, or staged files or a
+/// draft as second parent. git-cowork cannot tell who made the edits.
 fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
     if attempt == tip {
         return Ok(false);
@@ -161,9 +162,9 @@ fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> anyhow::Res
     Ok(found)
 }
 
-/// Which drafts of a session must stay.
+/// The drafts of a session that must be kept.
 enum Guards {
-    /// The session cannot be read, so nobody can tell what its drafts hold.
+    /// The session cannot be read, so its drafts may contain anything.
     All,
     Some {
         in_progress: Option<Stage>,
@@ -176,7 +177,7 @@ impl Guards {
         let Ok(Some((session, _))) = known(git, refs, name) else { return Ok(Self::All) };
         let edited = drafts_of_a_person(git, &session)?;
         let in_progress = in_progress(git, &session)?;
-        // A session in the archive goes on with nothing until it is restored.
+        // An archived session has no stage in progress until it is restored.
         let on_branch = exists(git, refs, name)?;
         Ok(Self::Some { in_progress: in_progress.filter(|_| on_branch), edited })
     }
@@ -192,7 +193,7 @@ impl Guards {
     }
 }
 
-/// The stage whose draft waits, or would be taken up by the next run.
+/// The stage of the draft that waits, or that the next run would continue.
 fn in_progress(git: &Git, session: &Session) -> anyhow::Result<Option<Stage>> {
     if let Some(waiting) = session.waiting() {
         return Ok(Some(waiting.stage));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_goes_unless_its_stage_is_in_progress() {
+    fn named_refs_are_deleted_unless_their_stage_is_in_progress() {
         let all = [
             attempt("a", 3, 90, Some(Guard::InProgress)),
             attempt("a", 2, 80, Some(Guard::Edits)),

@@ -1,6 +1,6 @@
-//! The run that works on a session now: who it is, and which stage or gate it is at. The lock tells
-//! whether there is one; a note in J (`J/sessions/S/run.json`), written while it goes on, says the
-//! rest. The note of a dead run stays there and is not believed.
+//! The run that works on a session now: its process, stage and gate. The lock shows whether there
+//! is a run; a note in the state directory (`sessions/S/run.json`), updated during the run, has the
+//! rest. The note of a dead run remains there and is ignored.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{Holder, SessionLock, StateDir};
 use crate::stage::{Role, Stage};
 
-/// Name of the note in J.
+/// Name of the note in the state directory.
 const NOTE: &str = "run.json";
 
-/// What a run is doing.
+/// The activity of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doing {
@@ -24,20 +24,20 @@ pub enum Doing {
     Draft,
     /// A model reads the draft: the critic, or the actor itself.
     Review,
-    /// A person is waited for at the terminal.
+    /// Waiting for a person's answer at the terminal.
     Gate,
 }
 
-/// Where a run is.
+/// The position of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The stage.
     pub stage: Option<Stage>,
-    /// The number of its draft.
+    /// Number of the draft.
     pub iteration: Option<u32>,
-    /// The task that is worked on.
+    /// The current task.
     pub task: Option<String>,
-    /// What it is doing there.
+    /// The activity.
     pub at: Doing,
 }
 
@@ -54,16 +54,16 @@ impl fmt::Display for Position {
     }
 }
 
-/// A run that holds a session's lock now, as `--json` has it.
+/// The run that holds a session's lock, as in `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveRun {
-    /// Its process; none where the lock does not say (another version of this program took it).
+    /// Its process id; `None` if the lock file does not contain it (another version of git-cowork).
     pub pid: Option<u32>,
     /// The command: `git cowork resume`.
     pub command: Option<String>,
     /// When it took the lock, RFC 3339 in UTC.
     pub since: Option<String>,
-    /// Where it is.
+    /// Its position.
     #[serde(flatten)]
     pub position: Position,
 }
@@ -79,14 +79,14 @@ impl fmt::Display for LiveRun {
     }
 }
 
-/// What a run notes.
+/// The content of the note.
 #[derive(Serialize, Deserialize)]
 struct Note {
     holder: Holder,
     position: Position,
 }
 
-/// The run that holds the session's lock, if there is one: nobody else's word counts.
+/// The run that holds the session's lock, if there is one.
 pub fn live_run(state: &StateDir) -> Option<LiveRun> {
     let Some(holder) = SessionLock::held(&state.lock())? else {
         return Some(LiveRun {
@@ -96,7 +96,7 @@ pub fn live_run(state: &StateDir) -> Option<LiveRun> {
             position: Position::default(),
         });
     };
-    // A note that cannot be read, or that a dead run left, says nothing of this one.
+    // An unreadable note, or one of a dead run, is ignored.
     let note: Option<Note> = state.note(NOTE).ok().flatten();
     let position = note.filter(|note| note.holder == holder).map(|note| note.position);
     let Holder { pid, command, since } = holder;
@@ -108,7 +108,7 @@ pub fn live_run(state: &StateDir) -> Option<LiveRun> {
     })
 }
 
-/// Writes down where this run is.
+/// Records the position of this run.
 #[derive(Debug)]
 pub struct RunNotes {
     state: StateDir,
@@ -117,7 +117,7 @@ pub struct RunNotes {
 }
 
 impl RunNotes {
-    /// Notes of the run that holds this lock and takes up `stage`.
+    /// Notes of the run that holds this lock and starts at `stage`.
     pub fn new(state: &StateDir, lock: &SessionLock, stage: Option<Stage>) -> Self {
         let (state, holder) = (state.clone(), lock.holder().clone());
         let notes = Self { state, holder, position: RefCell::default() };
@@ -125,12 +125,12 @@ impl RunNotes {
         notes
     }
 
-    /// A stage began.
+    /// Records the start of a stage.
     pub fn stage(&self, stage: Stage) {
         self.set(|at| *at = Position { stage: Some(stage), ..Position::default() });
     }
 
-    /// A draft began, or its next task.
+    /// Records the start of a draft, or of its next task.
     pub fn draft(&self, stage: Stage, iteration: u32, task: Option<&str>) {
         self.set(|at| {
             let task = task.map(str::to_owned);
@@ -139,19 +139,19 @@ impl RunNotes {
         });
     }
 
-    /// A role is asked.
+    /// Records that a model is called in this role.
     pub fn speaks(&self, role: Role) {
         self.set(|at| {
             at.at = if role == Role::Actor { Doing::Draft } else { Doing::Review };
         });
     }
 
-    /// A person is asked at the terminal.
+    /// Records that a gate waits for a person.
     pub fn waits(&self) {
         self.set(|at| at.at = Doing::Gate);
     }
 
-    /// A person has answered.
+    /// Records that the person has answered.
     pub fn answered(&self) {
         self.set(|at| {
             if at.at == Doing::Gate {
@@ -168,7 +168,7 @@ impl RunNotes {
             return;
         }
         let note = Note { holder: self.holder.clone(), position: position.clone() };
-        // Who looks is told less: no reason to stop the work, on a full disk least of all.
+        // An error (a full disk) only leaves observers with an old note; the run continues.
         let _ = self.state.set_note(NOTE, Some(&note));
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     use crate::session::SessionName;
 
     #[test]
-    fn only_a_run_that_holds_the_lock_is_told_and_only_its_own_note_believed() {
+    fn only_the_lock_holder_is_reported_and_only_its_own_note_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let name: SessionName = "todo".parse().unwrap();
         assert_eq!(live_run(&StateDir::at(dir.path(), &name)), None);

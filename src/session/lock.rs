@@ -13,7 +13,7 @@ use super::SessionName;
 use crate::clock;
 use crate::error::Error;
 
-/// Who holds a session's lock, as the lock file has it.
+/// The holder of a session's lock, as in the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Process id.
@@ -30,22 +30,22 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Held for as long as it lives; the kernel lets go when the process dies, however it dies.
+/// A held lock, released when dropped; the kernel releases it when the process dies in any way.
 #[derive(Debug)]
 pub struct SessionLock {
     holder: Holder,
     _file: File,
 }
 
-/// How often the lock is tried before another process is believed to hold it, and the time between:
-/// whoever only asks for the holder has the lock for some microseconds.
+/// Number of attempts to take the lock before reporting another holder, and the time between them:
+/// a process that only reads the holder has the lock for some microseconds.
 const TRIES: (u32, Duration) = (5, Duration::from_millis(10));
 
 impl SessionLock {
     /// Takes the lock of a session.
     ///
     /// # Errors
-    /// Exit 5 naming the holder when another process has it.
+    /// Exit 5 with the holder, if another process has the lock.
     pub fn take(path: &Path, name: &SessionName, command: &str) -> anyhow::Result<Self> {
         let mut file = OpenOptions::new()
             .create(true)
@@ -81,23 +81,23 @@ impl SessionLock {
         Ok(Self { holder, _file: file })
     }
 
-    /// Who holds it: this process.
+    /// The holder: this process.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }
 
-    /// Whether a living process holds the lock of a session, and which. Takes nothing away from it.
+    /// Returns the live process that holds the lock of a session, if any. Does not take the lock.
     pub(super) fn held(path: &Path) -> Option<Option<Holder>> {
         let mut file = File::open(path).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => Some(read(&mut file)),
-            // Nobody has it; or the file system knows no locks, and then nobody can tell.
+            // The lock is free, or the file system does not support locks.
             _ => None,
         }
     }
 }
 
-/// The holder that the file names; none where another version of this program wrote it.
+/// The holder in the lock file; `None` if another version of git-cowork wrote it.
 fn read(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_taker_is_told_who_holds_it() {
+    fn a_second_process_gets_the_name_of_the_holder() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let name: SessionName = "todo".parse().unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_asks_is_told_and_takes_nothing() {
+    fn reading_the_holder_does_not_take_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let name: SessionName = "todo".parse().unwrap();
@@ -132,7 +132,7 @@ mod tests {
         let holder = SessionLock::held(&path);
         assert_eq!(holder, Some(Some(lock.holder().clone())));
         drop(lock);
-        // Its file still names it.
+        // The lock file still has the holder's name.
         assert_eq!(SessionLock::held(&path), None);
         SessionLock::take(&path, &name, "x").unwrap();
     }

@@ -1,5 +1,5 @@
-//! What happened to a session, step by step: from its history, its attempts, its kept drafts and
-//! its feedback. Nothing here is stored; a clone tells what its refs tell.
+//! What happened in a session, step by step, from its history, attempts, saved drafts and feedback.
+//! Nothing is stored for it; a clone shows what its refs contain.
 
 mod cost;
 mod entries;
@@ -32,7 +32,7 @@ use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages;
 
-/// Every step that is known here, in order.
+/// Returns all steps known in this repository, in order.
 pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
@@ -50,7 +50,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
     let below = order::below(git, session, &rows, &teller.seen)?;
-    // What was adopted is older than all of it.
+    // The adopted commits are older than all other steps.
     let mut steps = teller.adopted()?;
     steps.extend(order::merged(rows, &below));
     Ok(steps)
@@ -60,13 +60,13 @@ struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
     transcripts: Vec<PathBuf>,
-    /// Feedback that was told already, as it is written.
+    /// Feedback already reported, as JSON text.
     told: HashSet<String>,
-    /// Feedback that the branch tells.
+    /// Feedback recorded on the branch.
     on_branch: HashSet<String>,
-    /// The files of feedback that were read already: most commits leave it as it is.
+    /// Feedback files already read: most commits do not change the file.
     read: HashSet<Oid>,
-    /// Commits that a row has told of, or passed over, with their parents.
+    /// Commits that a row has reported or skipped, with their parents.
     seen: HashMap<Oid, Vec<Oid>>,
 }
 
@@ -83,7 +83,7 @@ impl Teller<'_> {
         Ok(found.map(step).collect())
     }
 
-    /// What was left behind, attempt by attempt.
+    /// The steps of each attempt.
     fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
         let root = RefNames::attempts(&self.session.name);
         let refs = git::refs::list(self.git, &[&root])?;
@@ -95,7 +95,7 @@ impl Teller<'_> {
         attempts.sort();
         let mut rows = Vec::new();
         let mut others = vec![self.session.tip.clone()];
-        // The newest first: what several hold was left behind by the last of them.
+        // Newest first: a commit in several attempts was abandoned by the newest of them.
         for (number, tip) in attempts.iter().rev() {
             let entries = self.new_entries(tip)?;
             let mut row = self.row(&entries, Some(*number))?;
@@ -110,7 +110,7 @@ impl Teller<'_> {
         Ok(rows)
     }
 
-    /// The kept drafts of every stage.
+    /// The saved drafts of every stage.
     fn drafts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
         let mut rows = Vec::new();
         for stage in self.session.order() {
@@ -118,7 +118,7 @@ impl Teller<'_> {
             let Some(tip) = self.git.resolve(name.as_str())? else { continue };
             let mut entries = self.new_entries(&tip)?;
             let left = self.ended_with(&entries)?;
-            // The note that ends a draft is not one.
+            // The commit that marks the end of a draft is not a draft.
             entries.retain(|entry| {
                 matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted)
             });
@@ -138,8 +138,8 @@ impl Teller<'_> {
         Ok(rows)
     }
 
-    /// The attempts that drafts were left behind with: the note that ends a draft stands on the tip
-    /// that was left.
+    /// Maps drafts to the attempts they were abandoned with: the commit that ends a draft is based
+    /// on the abandoned tip.
     fn ended_with(&self, drafts: &[Entry]) -> anyhow::Result<HashMap<String, u32>> {
         let attempts = attempts(self.git, Some(&self.session.name))?;
         let (mut left, mut number) = (HashMap::new(), None);
@@ -155,14 +155,14 @@ impl Teller<'_> {
         Ok(left)
     }
 
-    /// The steps of successive commits; what was said about a draft comes before the commit that
-    /// holds it.
+    /// The steps of successive commits; feedback on a draft comes before the commit that contains
+    /// the feedback.
     fn row(&mut self, entries: &[Entry], attempt: Option<u32>) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         for entry in entries {
             for said in self.new_feedback(&entry.commit, attempt.is_some())? {
-                // What a session takes over was said in another one.
+                // Feedback in a start commit was given in the session it started from.
                 if !entry.is_start() {
                     steps.push(self.feedback(&said, entry));
                 }
@@ -184,8 +184,8 @@ impl Teller<'_> {
         Ok(steps)
     }
 
-    /// What a commit's records say that no commit before did. Of what was left behind (`left`) only
-    /// what the branch does not say, too: there it is told where it happened.
+    /// The feedback in a commit that no earlier commit has. For abandoned work (`left`), only
+    /// feedback that is not on the branch: the branch reports it in its place.
     fn new_feedback(&mut self, commit: &Oid, left: bool) -> anyhow::Result<Vec<Feedback>> {
         let path = artifact_path(&self.session.name, Artifact::Feedback);
         let Some(blob) = git::snapshot::blob_id(self.git, commit, &path)? else {
@@ -198,7 +198,7 @@ impl Teller<'_> {
         for said in self.feedback_at(commit) {
             let text = serde_json::to_string(&said)?;
             if left && self.on_branch.contains(&text) {
-                // The branch may have the very same file.
+                // The branch may have the same file.
                 self.read.remove(&blob);
             } else if self.told.insert(text) {
                 new.push(said);
@@ -207,7 +207,7 @@ impl Teller<'_> {
         Ok(new)
     }
 
-    /// All that a commit's records say; a version somebody broke by hand tells nothing.
+    /// All feedback in a commit; a broken file counts as empty.
     fn feedback_at(&self, commit: &Oid) -> Vec<Feedback> {
         let files = CommittedFiles::new(self.git, &self.session.name, commit);
         Store::new(&files).feedback().unwrap_or_default()
@@ -225,7 +225,7 @@ impl Teller<'_> {
         }
     }
 
-    /// The step a commit is; none for a commit that changes nothing of the session's state.
+    /// The step of a commit; `None` if the commit does not change the session's state.
     fn step(&self, entry: &Entry) -> Option<Step> {
         let mut step = self.blank(entry.time, "", &entry.author);
         step.commit = Some(entry.commit.to_string());
@@ -234,7 +234,8 @@ impl Teller<'_> {
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
         step.models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();
         step.spent = entry.spent();
-        // A draft's count is part of its stage's: who sums up the lines counts it once.
+        // A draft's usage is part of its stage's; without this, a sum over the steps would count it
+        // twice.
         if matches!(entry.kind, Kind::Draft(_)) {
             step.spent = Spent::default();
         }
@@ -305,13 +306,14 @@ impl Teller<'_> {
             Kind::Other => match entry.trailers.get(key::EVENT) {
                 Some("attempt") => {
                     (step.event, step.decision) = match entry.verdict() {
-                        // Of what a tool was allowed to write over, or a document begun from scratch.
+                        // A copy of a file that a tool was allowed to overwrite, or of a document
+                        // restarted from scratch.
                         Some(Verdict::Passed) => ("copy_kept", None),
                         Some(Verdict::Edited) => ("copy_kept", Some("edited")),
                         Some(Verdict::Auto) => ("went_back", Some("auto")),
                         _ => ("went_back", Some("aborted")),
                     };
-                    // `attempt 1: back to prd`: the number has its own field.
+                    // The number in `attempt 1: back to prd` has its own field.
                     step.reason = std::mem::take(&mut step.summary);
                     rank = 5;
                 }
@@ -334,7 +336,7 @@ impl Teller<'_> {
             && let Some(back) = Back::parse(&entry.trailers)
             && let Some(by) = back.by.filter(|by| *by != Origin::Human)
         {
-            // Whose wish it was; where a person decided, they did it.
+            // The role that requested it; if a person decided, the person is the actor.
             step.stage = Some(back.from);
             step.iteration = Some(back.iteration);
             if step.decision == Some("auto") {

@@ -1,5 +1,5 @@
-//! Whether a session has been merged, whichever way: by a merge commit, by a squash on a forge or by
-//! hand, rebased, or without its artifacts. For many sessions their bases are walked once.
+//! Finds out if a session was merged: by a merge commit, by a squash on a forge or by hand, by a
+//! rebase, or without its artifacts. For many sessions, each base branch is walked once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,31 +11,32 @@ use crate::clock;
 use crate::git::{self, Gained, Git, Object, Oid, Reader};
 use crate::stages;
 
-/// How much older than its session a commit on another machine may seem, in seconds.
+/// Tolerance in seconds for the clock of another machine: a commit may seem that much older than
+/// its session.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
 
-/// The mark of branches that are no session's base, in a walk.
+/// The mark of branches that are not a base of a session, in a walk.
 const ELSEWHERE: u64 = 1 << 63;
 
-/// Branches that one walk tells apart.
+/// Number of branches that one walk can distinguish.
 const BRANCHES: usize = 63;
 
-/// Where the artifacts of sessions are.
+/// Folder of the sessions' artifacts.
 const SESSIONS: &str = super::SESSIONS;
 
-/// What a merge of a session looks like.
+/// The merge of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// The commit that brought it in; the session's own tip where that is all there is.
+    /// The commit that merged it; the session's own tip if there is no other.
     pub commit: Oid,
-    /// The tip that was merged, where that is known.
+    /// The merged tip, if known.
     pub tip: Option<Oid>,
-    /// All that is delivered now is in it; else it was merged before the session went on.
+    /// True if everything delivered was merged; false if the session has continued since.
     pub whole: bool,
 }
 
-/// Whether all a session delivered has been merged: into its base branch, here or as a remote has it, or by
-/// `git cowork merge` into any other.
+/// The merge of everything a session delivered: into its base branch, local or remote, or by
+/// `git cowork merge` into any other branch. `None` if not merged.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -43,7 +44,7 @@ pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<O
     Ok(merged_each(git, refs, &[session])?.pop().flatten())
 }
 
-/// [`merged`] of many sessions.
+/// Like [`merged`], for many sessions.
 pub(super) fn merged_each(
     git: &Git,
     refs: &RefNames,
@@ -81,8 +82,8 @@ pub(super) fn merged_each(
     answers.into_iter().collect()
 }
 
-/// What a commit holds of what a session delivered: by its ancestors, by its tree (a squash with
-/// the artifacts), or by the trailers of a commit it has.
+/// The merge of a session that is reachable from a commit, found by ancestry, by its tree (a squash
+/// with the artifacts), or by the trailers of a commit.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -91,22 +92,22 @@ pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<O
     Look::at(git, std::slice::from_ref(&question), &[])?.merged_in(git, session, branch)
 }
 
-/// Whether a session is part of one of these commits.
+/// A session, and the commits it may be merged into.
 struct Question<'a> {
     session: &'a Session,
-    /// Each with whether it is on the branch of another session, which few sessions ask about.
+    /// The commits; true for the tip of another session's branch, a base of only few sessions.
     tips: Vec<(Oid, bool)>,
 }
 
 impl Question<'_> {
-    /// Nothing that holds the session is older, in Unix seconds.
+    /// The earliest possible time of a merge of the session (Unix seconds).
     fn since(&self) -> i64 {
         let created = clock::parse_rfc3339(&self.session.file.created_at).unwrap_or(0);
         let first = self.session.history.first().map_or(created, |entry| entry.time);
         (created.min(first) - CLOCK_SKEW).max(0)
     }
 
-    /// The tips that have gained something since the session began.
+    /// The tips with new commits since the session began.
     fn walked(&self) -> impl Iterator<Item = &(Oid, bool)> {
         let session = self.session;
         self.tips
@@ -115,25 +116,25 @@ impl Question<'_> {
     }
 }
 
-/// What the branches have gained that sessions may be merged into.
+/// The new commits of the branches that sessions may be merged into.
 struct Look {
     walks: Vec<Gained>,
-    /// Which walk tells of a tip, and by which mark.
+    /// The walk that covers a tip, and the tip's mark in it.
     places: HashMap<Oid, (usize, u64)>,
-    /// The commits that speak for a session, by its id, newest first.
+    /// Commits that may be merges of a session, by its id, newest first.
     copies: HashMap<String, Vec<Copy>>,
-    /// The folders of artifacts that the tips have, by their names.
+    /// The artifact folders in each tip's tree, by name.
     folders: HashMap<Oid, HashMap<String, Oid>>,
 }
 
-/// A commit that may not be in a session's history and speaks for it.
+/// A commit that names a session and may not be in its history.
 #[derive(Clone)]
 struct Copy {
     commit: Oid,
     time: i64,
-    /// The tip that was merged, where it says so.
+    /// The merged tip, if the commit names it.
     tip: Option<Oid>,
-    /// It says itself that it is a merge.
+    /// True if its trailers mark it as a merge.
     is_merge: bool,
 }
 
@@ -143,7 +144,8 @@ impl Look {
         let copies = ids.map(|id| (id, Vec::new())).collect();
         let mut look =
             Self { walks: Vec::new(), places: HashMap::new(), copies, folders: HashMap::new() };
-        // Since when; branches of sessions apart, each with its own few.
+        // Start times; session branches are walked one by one, because few sessions are based on
+        // each.
         let (mut shared, mut single) = (BTreeMap::new(), BTreeMap::new());
         for question in asked {
             for (tip, is_session) in question.walked() {
@@ -197,7 +199,7 @@ impl Look {
         Ok(())
     }
 
-    /// As [`merged_in`], for one of the tips that were looked at.
+    /// Like [`merged_in`], for a tip that was walked.
     fn merged_in(&self, git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<Merged>> {
         let own = &session.tip;
         let reached = |commit: &Oid| {
@@ -221,7 +223,7 @@ impl Look {
         })
     }
 
-    /// A merge by `git cowork merge` into any branch that is no session's.
+    /// A merge by `git cowork merge` into any branch that is not a session's.
     fn elsewhere(&self, git: &Git, session: &Session) -> anyhow::Result<Option<Merged>> {
         let Some(walk) = self.walks.first() else { return Ok(None) };
         let whole = |copy: &Copy| {
@@ -231,7 +233,7 @@ impl Look {
         self.copy(git, session, whole)
     }
 
-    /// The newest commit outside the session's history that carries what it delivered.
+    /// The newest commit outside the session's history that contains its delivery.
     fn copy(
         &self,
         git: &Git,
@@ -257,8 +259,8 @@ impl Look {
     }
 }
 
-/// `session.json` of the session as a folder of artifacts has it, and the id of its delivery report;
-/// `None` where one of them is not there or cannot be read.
+/// Reads `session.json` and the id of the delivery report from a folder of artifacts; `None` if one
+/// is missing or unreadable.
 fn delivered(
     reader: &dyn Reader,
     session: &Session,
@@ -274,11 +276,11 @@ fn delivered(
     let Some(bytes) = reader.blob(Object::At(folder, &path(Artifact::Session)))? else {
         return Ok(None);
     };
-    // A file somebody broke names no session.
+    // Ignore a broken file.
     Ok(serde_json::from_slice(&bytes).ok().map(|file| (file, report.oid)))
 }
 
-/// The tips of all branches that are no session's, here and on remotes.
+/// The tips of all branches that are not a session's, local and remote.
 fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     let root = refs.branch_root();
     let prefix = root.trim_start_matches(RefNames::BRANCHES);
@@ -300,10 +302,10 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     Ok(tips)
 }
 
-/// The sessions whose delivery a commit carries, by their ids: as its trailers say, or because it quotes
-/// those of a delivery (`git merge --squash`).
+/// The sessions, by id, whose delivery a commit contains: its trailers say so, or it quotes the
+/// trailers of a delivery commit (`git merge --squash`).
 fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
-    // Most commits of sessions say neither.
+    // Most commits of sessions contain neither word.
     if !["merge", stages::last().name()].iter().any(|word| message.contains(word)) {
         return Vec::new();
     }
@@ -335,7 +337,7 @@ fn is_delivery(trailers: &Trailers) -> bool {
         && trailers.get(key::STAGE).is_some_and(|stage| stage == stages::last().name())
 }
 
-/// True for a message that quotes a delivery commit, as squashes do: indented, among others.
+/// True if a message quotes a delivery commit, indented and among others, as squashes do.
 fn quotes_delivery(message: &str, id: &str) -> bool {
     let has = |key: &str, value: &str| {
         let line = format!("{key}: {value}");

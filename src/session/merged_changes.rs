@@ -1,24 +1,24 @@
-//! The change requests that a session's tip has taken in, however they were merged.
+//! The change requests merged into a session, by whatever kind of merge.
 
 use super::change_requests::{known, related_commits};
 use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::git::{self, Git, Object, Oid};
 
-/// A change request that was merged.
+/// A merged change request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedChange {
     /// Its name.
     pub name: SessionName,
-    /// Its newest commit, as it was merged.
+    /// Its newest merged commit.
     pub tip: Oid,
-    /// Its start commit: the records as it found them.
+    /// Its start commit, with the records before the change.
     pub start: Option<Oid>,
 }
 
-/// The change requests on a session that its tip has taken in, the newest first: those whose
-/// commits it stands on, and those of a squash, as far as their own commits are still here. For a
-/// change request also what its parent did while it was in progress.
+/// The change requests merged into a session, newest first: those with commits reachable from its
+/// tip, and squashed ones whose own commits are still in this repository. For a change request,
+/// also the work of its parent while it was in progress.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -32,7 +32,8 @@ pub fn merged_changes(
     let mut found: Vec<MergedChange> = Vec::new();
     for (name, commit) in related_commits(git, &session.name, &session.tip, &own_start)? {
         let trailers = Trailers::parse(&commit.message);
-        // A merge stands for the tip it names; what it holds besides is not the change's.
+        // A merge commit names the merged tip; its other changes do not belong to the change
+        // request.
         if trailers.get(key::EVENT) == Some("merge") {
             continue;
         }
@@ -45,7 +46,7 @@ pub fn merged_changes(
         }
     }
     if session.is_patch() {
-        // What its parent, or a change it stands on, did since it began.
+        // Work of its parent, or of a change request it is based on, since it began.
         for change in &mut found {
             change.start = change.start.take().or_else(|| own_start.first().cloned());
         }
@@ -59,8 +60,8 @@ pub fn merged_changes(
     Ok(found)
 }
 
-/// Changes whose records the tip has, and whose branch, here or on a remote, or archive still says
-/// what they were.
+/// Squashed change requests: the tip has their records, and their commits are still on a branch
+/// (local or remote) or in the archive.
 fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<MergedChange>> {
     let reader = git.reader();
     let mut found = Vec::new();
@@ -71,7 +72,7 @@ fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec
         let path = artifact_path(&name, Artifact::Session);
         let file = reader.blob(Object::At(&session.tip, &path))?;
         let file: Option<SessionFile> = file.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        // A branch nobody can read says nothing.
+        // Ignore an unreadable branch.
         let there = known(git, refs, &name).ok().flatten().map(|(there, _)| there);
         if let (Some(file), Some(there)) = (file, there)
             && file.id == there.file.id

@@ -1,19 +1,19 @@
-//! Commit messages: built so that nothing a model wrote can become a trailer, and read back.
+//! Commit messages, built so that model output cannot become a trailer, and parsed.
 //!
-//! The shape is always subject, blank line, body, blank line, one paragraph of trailers. What git
-//! does with message text is not obvious: `interpret-trailers` stops at a line that begins with
+//! A message is a subject, a body and one paragraph of trailers, separated by blank lines. Git
+//! parses more than the last paragraph: `interpret-trailers` stops at a line that starts with
 //! `---`, skips comment lines at the end, and cuts at a scissors line (git's `trailer.c` and
-//! `wt-status.c`), so body lines that begin with anything unusual are indented.
+//! `wt-status.c`), so body lines that start with anything unusual are indented.
 
 use std::fmt::Write as _;
 
-/// What begins a comment, unless `core.commentChar` says something else.
+/// Git's default `core.commentChar`.
 const COMMENT: &str = "#";
 /// Longest subject, in characters.
 const MAX_SUBJECT: usize = 72;
-/// Longest body kept from a model's summary, in characters.
+/// Maximum length of a body taken from a model's summary, in characters.
 const MAX_BODY: usize = 2_000;
-/// Longest document kept as a body, in characters.
+/// Maximum length of a document as a body, in characters.
 const MAX_DOCUMENT: usize = 60_000;
 
 /// `Cowork-…` trailer keys (contract, section 2).
@@ -22,93 +22,92 @@ pub mod key {
     pub const SESSION: &str = "Cowork-Session";
     /// Session UUID.
     pub const SESSION_ID: &str = "Cowork-Session-Id";
-    /// What happened, on commits that complete nothing.
+    /// The event, on commits that do not complete a stage or task.
     pub const EVENT: &str = "Cowork-Event";
     /// Stage of a stage, draft or review commit.
     pub const STAGE: &str = "Cowork-Stage";
-    /// How much process the session gets from this commit on.
+    /// The session's depth from this commit on.
     pub const DEPTH: &str = "Cowork-Depth";
     /// Task id.
     pub const TASK: &str = "Cowork-Task";
     /// Feature id.
     pub const FEATURE: &str = "Cowork-Feature";
-    /// Actor drafts used.
+    /// Number of drafts by the actor.
     pub const ITERATIONS: &str = "Cowork-Iterations";
-    /// How it was reviewed.
+    /// The verdict of the review.
     pub const REVIEW: &str = "Cowork-Review";
-    /// The bytes approved.
+    /// The approved bytes.
     pub const APPROVED: &str = "Cowork-Approved";
-    /// Beside it, on the code's: a digest of the files the session has changed and of what is in them,
-    /// which a rebase onto other files leaves as it is.
+    /// With `Cowork-Approved` of code: digest of the files the session changed, to survive a
+    /// rebase.
     pub const CODE: &str = "Cowork-Code";
-    /// Who passed it.
+    /// The person who approved it.
     pub const REVIEWED_BY: &str = "Reviewed-by";
     /// Model names.
     pub const MODEL: &str = "Cowork-Model";
     /// Token counts.
     pub const TOKENS: &str = "Cowork-Tokens";
-    /// What those tokens took beside: requests, milliseconds, dollars where they are known.
+    /// With `Cowork-Tokens`: requests, milliseconds, and dollars if known.
     pub const COST: &str = "Cowork-Cost";
-    /// What the program itself ran.
+    /// The results of the checks that git-cowork ran.
     pub const CHECKS: &str = "Cowork-Checks";
-    /// Beside it, one a command: how it ended, the blob that holds its log, the tree it ran on.
+    /// With `Cowork-Checks`, one per command: exit code, blob of its log, tree it ran on.
     pub const EVIDENCE: &str = "Cowork-Evidence";
-    /// Beside it, one a test that a criterion names: what became of it, also on the base.
+    /// With `Cowork-Checks`, one per test that a criterion names: its result, also on the base.
     pub const TESTS: &str = "Cowork-Tests";
-    /// Beside `Cowork-Review: auto`: the command that decided.
+    /// With `Cowork-Review: auto`: the command that decided.
     pub const DECIDED_BY: &str = "Cowork-Decided-By";
-    /// What the session proposes to learn, one a fact: `learned Commands: TEXT` or `outdated …`; on a
-    /// decision what a person did with it: `taken Commands: TEXT` or `dropped …`.
+    /// A proposed fact, one each: `learned Commands: TEXT` or `outdated …`; on a decision:
+    /// `taken Commands: TEXT` or `dropped …`.
     pub const KNOWLEDGE: &str = "Cowork-Knowledge";
-    /// On a draft that waits: `approved` when the critic has approved these bytes (critic-first
-    /// order), `asks` when it wants a person's decision. On a kept draft: `approved` and the bytes,
-    /// or `asks` and what for.
+    /// On a waiting draft: `approved` if the critic has approved these bytes (critic-first order),
+    /// `asks` if it requests a person's decision. On a saved draft: `approved` and the bytes, or
+    /// `asks` and the question.
     pub const CRITIC: &str = "Cowork-Critic";
-    /// On a kept draft only: the critic's words when it approved.
+    /// On a saved draft: the critic's comment when it approved.
     pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
-    /// The same of the challenger; a person who passes what it refused has decided in its place.
+    /// Like `Cowork-Critic`, for the challenger; approving what it rejected overrules it.
     pub const CHALLENGER: &str = "Cowork-Challenger";
-    /// On a kept draft only: the challenger's words when it approved.
+    /// On a saved draft: the challenger's comment when it approved.
     pub const CHALLENGER_SAID: &str = "Cowork-Challenger-Said";
-    /// On a draft only: the actor's closing words, as one line.
+    /// On a draft: the actor's closing message, on one line.
     pub const ACTOR_SAID: &str = "Cowork-Actor-Said";
-    /// On a draft only: the model that a person has taken for the drafts that follow, as the configuration
-    /// names it, and where it is another one of that server, what that calls it.
+    /// On a draft: the model a person chose for the next drafts, by its name in the configuration,
+    /// and the server's name for it if it is another model of that server.
     pub const ACTOR_MODEL: &str = "Cowork-Actor-Model";
-    /// On a kept draft only: what a person has asked the actor about it; the body is the answer.
+    /// On a saved draft: a person's question to the actor about it; the body is the answer.
     pub const ASKED: &str = "Cowork-Asked";
-    /// On a kept draft only: how many calls a guard has refused in the stage.
+    /// On a saved draft: the number of calls that a guard refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
-    /// On a kept draft only: the run ended because it cannot go on without a person, and why.
+    /// On a saved draft: why the run ended and cannot continue without a person.
     pub const STUCK: &str = "Cowork-Stuck";
-    /// On a kept draft only: the actor had not finished it.
+    /// On a saved draft: the actor had not finished it.
     pub const PARTIAL: &str = "Cowork-Partial";
-    /// On a kept draft only: what a person edited in it by hand, and whether the rest follows.
+    /// On a saved draft: a person's edits, as `prd.md since=COMMIT` (the commit shown before).
     pub const EDITED: &str = "Cowork-Edited";
-    /// On a kept draft only: the commit a person looked at last.
+    /// On a saved draft: the commit last viewed by a person.
     pub const SEEN: &str = "Cowork-Seen";
-    /// On the commit after one that a hook added files to, one a file: the hook and the path.
+    /// On the commit after one that a hook added files to, one per file: the hook and the path.
     pub const HOOK: &str = "Cowork-Hook";
-    /// On a merge: the session's tip that was merged.
+    /// On a merge: the merged tip of the session.
     pub const TIP: &str = "Cowork-Tip";
-    /// On a commit of `verify --fix`: a change, the id it gave, and the one its record has now.
+    /// On a commit of `verify --fix`: a change request, the id it gave, and the record's new id.
     pub const RENUMBERED: &str = "Cowork-Renumbered";
-    /// On a start commit that completes a stage: the stage of another session it is a copy of, and
-    /// the commit that completed it there: `todo@prd 1a2b3c4d5e6f`.
+    /// On a start commit that completes a stage: the stage it copies from another session, and the
+    /// commit that completed it there: `todo@prd 1a2b3c4d5e6f`.
     pub const FROM: &str = "Cowork-From";
-    /// Beside it: the highest ids that session had used until then: `REQ-004 FEAT-002`.
+    /// With `Cowork-From`: the highest ids used in that session until then: `REQ-004 FEAT-002`.
     pub const IDS: &str = "Cowork-Ids";
-    /// On an attempt only, where a draft was dropped by going back: the stage that is done again, the
-    /// commit it begins on, the stage it was gone back from, who wanted it, and about which draft of that
-    /// stage: `design 1a2b… coding actor 1`.
+    /// On an attempt whose draft was discarded by going back: the stage to repeat, the commit it
+    /// starts from, the stage in progress before, the role that requested it, and the draft of that
+    /// stage it was about: `design 1a2b… coding actor 1`.
     pub const BACK: &str = "Cowork-Back";
-    /// Beside it: the reason, as it was given.
+    /// With `Cowork-Back`: the reason.
     pub const REASON: &str = "Cowork-Reason";
-    /// On a kept draft only: the commit the critic read last.
+    /// On a saved draft: the commit last read by the critic.
     pub const READ: &str = "Cowork-Read";
-    /// What the actor's self-review of the stage came to: `revised`, `passed` or `needs_revision`
-    /// (it changed nothing and could not fix what it found). On a kept draft also `begun` and the
-    /// commit it reads.
+    /// The outcome of the actor's self-review: `revised`, `passed` or `needs_revision` (it could
+    /// not fix its findings). On a saved draft also `begun` and the commit under review.
     pub const SELF_REVIEW: &str = "Cowork-Self-Review";
 }
 
@@ -117,7 +116,7 @@ pub mod key {
 pub struct Trailers(Vec<(String, String)>);
 
 impl Trailers {
-    /// Adds one. The value becomes one line; an empty one is left out.
+    /// Adds a trailer. The value is joined to one line; an empty value is left out.
     pub fn push(&mut self, key: &str, value: impl AsRef<str>) {
         let value = one_line(value.as_ref());
         if !value.is_empty() {
@@ -125,12 +124,12 @@ impl Trailers {
         }
     }
 
-    /// Adds those of another.
+    /// Adds the trailers of another list.
     pub fn extend(&mut self, others: &Self) {
         self.0.extend_from_slice(&others.0);
     }
 
-    /// The last value of a key; keys compare without case, as git's do.
+    /// The last value of a key; keys are case-insensitive, as in git.
     pub fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(k, _)| k.eq_ignore_ascii_case(key));
         found.map(|(_, value)| value.as_str())
@@ -142,25 +141,24 @@ impl Trailers {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The same trailers, each value changed.
+    /// Returns a copy with each value changed by `change`.
     #[must_use]
     pub fn map_values(&self, change: impl Fn(&str) -> String) -> Self {
         Self(self.0.iter().map(|(key, value)| (key.clone(), change(value))).collect())
     }
 
-    /// One a line: the last paragraph of a message.
+    /// Renders one trailer a line, as the last paragraph of a message.
     pub fn render(&self) -> String {
         self.0.iter().map(|(key, value)| format!("{key}: {value}\n")).collect()
     }
 
-    /// True when these go on from `others`: git and hooks add their own at the end.
+    /// True if these trailers start with `others`: git and hooks add trailers at the end.
     pub fn begin_with(&self, others: &Self) -> bool {
         self.0.starts_with(&others.0)
     }
 
-    /// The trailers of a message: its last paragraph, if every line of it is one. Where that is
-    /// not ours, the last paragraph that names a session: hooks and forges add paragraphs of their
-    /// own (a ticket, a `Change-Id`, the co-authors of a squash).
+    /// Parses the last paragraph that names a session, else the last one, if each of its lines is a
+    /// trailer: hooks and forges add paragraphs below (a ticket, a `Change-Id`, co-authors).
     pub fn parse(message: &str) -> Self {
         let lines: Vec<&str> = message.lines().collect();
         let lines = &lines[..end_of_text(&lines)];
@@ -187,7 +185,7 @@ impl Trailers {
                 Some((key, value)) if is_key(key) => {
                     trailers.0.push((key.to_owned(), value.trim().to_owned()));
                 }
-                // People's tools add "(cherry picked from commit …)"; git skips such lines, too.
+                // Git skips lines like "(cherry picked from commit …)" as well.
                 _ if line.starts_with('(') || line.starts_with(COMMENT) => {}
                 _ => return Self::default(),
             }
@@ -196,12 +194,12 @@ impl Trailers {
     }
 }
 
-/// Where a message ends for git (`ignored_log_message_bytes` in `trailer.c`): before the comments at its
-/// end, among them the paths that a merge conflicted in, which git keeps where no editor was opened.
+/// The end of a message for git (`ignored_log_message_bytes` in `trailer.c`): before the comments
+/// at its end, such as the list of conflicted paths, which git leaves if no editor was opened.
 fn end_of_text(lines: &[&str]) -> usize {
     let scissors = |line: &&str| line.strip_prefix(COMMENT).is_some_and(is_scissors);
     let cutoff = lines.iter().position(scissors).unwrap_or(lines.len());
-    // What `core.commentChar` is shows in what stands before that word.
+    // Guesses `core.commentChar` from the characters before that word.
     let conflicts = |line: &&str| line.strip_suffix(" Conflicts:").map(str::to_owned);
     let comment = lines[..cutoff].iter().rev().find_map(conflicts);
     let comment = comment.filter(|it| !it.is_empty() && !it.contains(char::is_alphanumeric));
@@ -238,12 +236,12 @@ fn one_line(text: &str) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A message to be committed.
+/// A commit message to write.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     /// One line; cut at 72 characters.
     pub subject: String,
-    /// A few lines, possibly none; a model's words are welcome here.
+    /// A few lines, possibly none; may contain model output.
     pub body: String,
     /// The last paragraph.
     pub trailers: Trailers,
@@ -255,8 +253,8 @@ impl Message {
         self.rendered(&tame_body(&self.body))
     }
 
-    /// The same with a whole Markdown document for a body: nothing of it is cut short, and no line
-    /// is broken, which tables and graphs would not bear.
+    /// Like [`Self::render`], for a Markdown document: not wrapped, which would break tables and
+    /// graphs, and cut only at 60,000 characters.
     pub fn render_document(&self) -> String {
         self.rendered(&tame_document(&self.body))
     }
@@ -273,7 +271,7 @@ impl Message {
     }
 }
 
-/// One line of at most 72 characters, cut at a word's end, without Markdown's heading marks.
+/// Returns one line of at most 72 characters, cut at a word, without Markdown heading marks.
 pub fn subject_line(text: &str) -> String {
     let line = one_line(text);
     let line = line.trim_start_matches(['#', ' ']);
@@ -291,7 +289,7 @@ pub fn subject_line(text: &str) -> String {
 }
 
 fn tame_body(body: &str) -> String {
-    // A scissors line counts wherever it stands after the comment character.
+    // A scissors line may start with any comment character: only these beginnings are safe.
     let plain = |line: &str| {
         let word = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
         word && !line.starts_with("diff --git")
@@ -304,13 +302,13 @@ fn tame_document(body: &str) -> String {
     if text.len() < body.len() {
         text.push_str("\n\n[cut here]");
     }
-    // An editor's clean-up takes comments away; git's own tools cut at rules, diffs and scissors.
+    // An editor's cleanup removes comments; git's own tools cut at `---`, diffs and scissors lines.
     let cuts = ["#", "--", "***", "Index: ", "diff -"];
     let plain = |line: &str| !cuts.iter().any(|cut| line.starts_with(cut)) && !line.contains(">8");
     tame(&text, plain, String::push_str)
 }
 
-/// What is not plain is indented.
+/// Indents lines that are not plain.
 fn tame(body: &str, plain: impl Fn(&str) -> bool, add: impl Fn(&mut String, &str)) -> String {
     let mut out = String::new();
     let mut blank = 0;
@@ -331,8 +329,7 @@ fn tame(body: &str, plain: impl Fn(&str) -> bool, add: impl Fn(&mut String, &str
     out
 }
 
-/// Adds a line, broken at spaces where it is too long; what follows is indented, so that no
-/// broken-off piece can look like anything but text.
+/// Adds a line, wrapped at spaces; continuation lines are indented, so that none can be a trailer.
 fn wrap(out: &mut String, line: &str) {
     let mut width = 0;
     for (at, word) in line.split(' ').enumerate() {
@@ -412,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_additions_do_not_hide_ours() {
+    fn a_persons_additions_do_not_hide_our_trailers() {
         let text =
             message("b").render() + "Signed-off-by: Ana <a@b>\n(cherry picked from commit 1)\n";
         assert_eq!(Trailers::parse(&text).get(key::EVENT), Some("start"));
@@ -421,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hook_adds_below_does_not_hide_ours() {
+    fn paragraphs_added_by_hooks_do_not_hide_our_trailers() {
         let mut ours = message("Cowork-Session-Id: of-a-model");
         ours.trailers.push(key::SESSION_ID, "1");
         for below in ["Change-Id: I1", "[JIRA-17]", "---------\n\nCo-authored-by: B <b@x>"] {
@@ -446,7 +443,7 @@ mod tests {
             assert_eq!(Trailers::parse(&text), message.trailers, "{text}");
             assert_eq!(git_parses(&text), message.trailers.render(), "{text}");
         }
-        // Git knows this from `core.commentChar`.
+        // Git reads the comment character from `core.commentChar`.
         let text = format!("{}\n; Conflicts:\n;\tprd.md\n", message.render());
         assert_eq!(Trailers::parse(&text), message.trailers);
         for text in ["s\n\nA: 1\n\n# c\nB: 2\n", "s\n\nA: 1\n\nConflicts:\n\tx\nmore\n"] {

@@ -1,4 +1,4 @@
-//! Messages and trailers changed at random: what stands above cannot be taken for the trailers below.
+//! Random changes to messages and trailers: text above the trailers must not be parsed as trailers.
 
 use super::message::{Message, Trailers, key};
 use crate::random_cases::{cases, changed, corpus, piece};
@@ -23,7 +23,7 @@ fn any_message_is_read_and_no_body_or_value_forges_a_trailer() {
         let message = Message { subject, body: text.clone(), trailers: ours.clone() };
         let written = message.render();
         assert_eq!(Trailers::parse(&written), ours, "{written}");
-        // A person's trailer below is one more.
+        // A person may add a trailer below.
         let more = format!("{written}Signed-off-by: Ana <ana@example.org>\n");
         assert!(Trailers::parse(&more).begin_with(&ours), "{more}");
     });

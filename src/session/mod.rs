@@ -1,5 +1,5 @@
-//! Sessions as a function of history: [`Session::load`] reads the commits that carry the
-//! session's id and says what is done. There is no status file that could disagree.
+//! Sessions, read from git history: [`Session::load`] reads the commits that carry the session's id
+//! and derives which stages are done. No status file exists that could disagree with history.
 
 mod adopted;
 mod attempts;
@@ -93,26 +93,26 @@ use crate::git::{self, Commit, Git, Object, Oid, Part, Reader};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, StageSpec, row};
 
-/// A draft that waits for a person, or was answered and waits for `resume`.
+/// A draft that waits for review, or that was answered and waits for `resume`.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     /// Stage.
     pub stage: Stage,
     /// The draft commit.
     pub draft: Entry,
-    /// The newest answer on top of it.
+    /// The newest answer to the draft.
     pub answer: Option<Entry>,
 }
 
 impl Waiting {
-    /// What a model asks of the person, on one line, where it is more than a review.
+    /// The model's question to the reviewer, on one line; `None` if it only asks for a review.
     pub fn reason(&self) -> Option<String> {
         let words: Vec<&str> = self.draft.body.split_whitespace().collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 }
 
-/// A session as its history tells it.
+/// A session, read from its history.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Name.
@@ -121,14 +121,14 @@ pub struct Session {
     pub tip: Oid,
     /// `session.json` at the tip.
     pub file: SessionFile,
-    /// The format it has there, where that is an older one: `file` is as ours has it.
+    /// The older format version of `session.json`, if `file` was converted from one.
     pub older: Option<String>,
     /// Its commits, oldest first.
     pub history: Vec<Entry>,
-    /// Which stages a change request needs, as its triage at the tip says; `None` before that, and
-    /// in a session of its own.
+    /// The stages a change request needs, from its triage at the tip; `None` before triage and in a
+    /// session that is not a change request.
     pub scope: Option<Scope>,
-    /// Whether a change request has a `prd.md` at its tip; `None` where its depth tells.
+    /// True if a change request has a `prd.md` at its tip; `None` in a session of another kind.
     has_prd: Option<bool>,
 }
 
@@ -136,7 +136,7 @@ impl Session {
     /// Reads a session from its tip.
     ///
     /// # Errors
-    /// When the tip has no readable `session.json` for this name, or history cannot be walked.
+    /// The tip has no readable `session.json` for this name, or history cannot be walked.
     pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let reader = git.reader();
         let (file, older) = session_file(reader.as_ref(), name, tip)
@@ -144,8 +144,8 @@ impl Session {
         Self::with_file(reader.as_ref(), name, tip, file, older)
     }
 
-    /// Reads a session whose tip has no readable `session.json`, with that of the last commit that
-    /// has one. `None` where the tip is as it should be, or no commit is.
+    /// Reads a session whose tip has no readable `session.json`, using the last commit that has
+    /// one. Returns `None` if the tip is readable or no such commit exists.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -181,7 +181,7 @@ impl Session {
     /// Reads a session by name.
     ///
     /// # Errors
-    /// Unknown session: exit 5, with what there is.
+    /// Unknown or archived session: exit 5, with a hint.
     pub fn find(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Self> {
         match git.resolve(refs.branch(name).as_str())? {
             Some(tip) => Self::load(git, name, &tip),
@@ -196,14 +196,14 @@ impl Session {
         }
     }
 
-    /// How much process it gets: the newest commit that says so counts.
+    /// The session's depth; the newest commit with a depth trailer counts.
     pub fn depth(&self) -> Depth {
         let said = |entry: &Entry| entry.trailers.get(key::DEPTH)?.parse().ok();
         self.history.iter().rev().find_map(said).unwrap_or(self.file.depth)
     }
 
-    /// The stages this session passes, in order. A change request passes those its scope names,
-    /// and those it has passed already whatever its scope says now.
+    /// The stages of this session, in order. A change request has the stages in its scope, and
+    /// stages it has already completed even if its scope no longer names them.
     pub fn order(&self) -> Vec<Stage> {
         let depth = self.depth();
         let named: Vec<Stage> = stages::order(depth, self.is_patch(), self.scope).collect();
@@ -212,7 +212,7 @@ impl Session {
         all.filter(passes).collect()
     }
 
-    /// Whether a commit says how much process it gets.
+    /// True if a commit of the session has a depth trailer.
     pub fn says_depth(&self) -> bool {
         self.history.iter().any(|entry| entry.trailers.get(key::DEPTH).is_some())
     }
@@ -222,12 +222,12 @@ impl Session {
         self.has_prd == Some(false)
     }
 
-    /// The row of a stage as this session has it.
+    /// The specification of a stage, as it applies to this session.
     pub fn row(&self, stage: Stage) -> &'static StageSpec {
         stages::row_of(stage, self.depth(), &self.order(), self.has_prd)
     }
 
-    /// The stage of another session that this one began with, and the start commit that says so.
+    /// The last stage inherited from another session, and the start commit that records it.
     pub fn inherited(&self) -> Option<(Stage, &Entry)> {
         let start = self.history.first().filter(|entry| entry.is_start())?;
         match start.kind {
@@ -236,14 +236,14 @@ impl Session {
         }
     }
 
-    /// The stages that can be gone back to from `stage`: earlier ones of its own.
+    /// The session's own stages before `stage`, to which it can be rewound.
     pub fn earlier(&self, stage: Stage) -> Vec<Stage> {
         let inherited = self.inherited().map(|(stage, _)| stage);
         let own = |other: &Stage| *other < stage && inherited.is_none_or(|last| *other > last);
         self.order().into_iter().filter(own).collect()
     }
 
-    /// True for a change request.
+    /// True for a change request (a patch session).
     pub fn is_patch(&self) -> bool {
         self.file.kind == SessionKind::Patch
     }
@@ -264,8 +264,8 @@ impl Session {
         self.order().into_iter().take_while(done).collect()
     }
 
-    /// The history since reviewers' comments opened the delivered session last; all of it, if they
-    /// never did.
+    /// The history since a reviewer's comments last reopened the delivered session; all of it if
+    /// they never did.
     pub fn newest_round(&self) -> &[Entry] {
         let mut delivered = false;
         let mut from = 0;
@@ -281,7 +281,7 @@ impl Session {
         &self.history[from..]
     }
 
-    /// The stage that reviewers' comments on the delivered session have opened again.
+    /// The stage that a reviewer's comments on the delivered session have reopened.
     pub fn reopened(&self) -> Option<Stage> {
         if self.last_stage().is_none_or(|(last, _)| !row(last).is_last()) {
             return None;
@@ -293,8 +293,8 @@ impl Session {
         })
     }
 
-    /// The stage that is worked on or comes next, `None` when the delivery commit exists. A draft
-    /// that waits, or was answered, counts first: coding may be in progress again after its commit.
+    /// The stage in progress or next; `None` if the delivery commit exists. A draft that waits or
+    /// was answered comes first: coding can be in progress again after its stage commit.
     pub fn next_stage(&self) -> Option<Stage> {
         if let Some(waiting) = self.waiting() {
             return Some(waiting.stage);
@@ -303,7 +303,7 @@ impl Session {
         self.order().into_iter().find(|stage| !done.contains(stage))
     }
 
-    /// True when a delivery commit is in its history.
+    /// True if the session's last stage is done.
     pub fn is_completed(&self) -> bool {
         self.done().last() == self.order().last()
     }
@@ -323,7 +323,7 @@ impl Session {
         adopted.chain(tasks).collect()
     }
 
-    /// What came after the newest stage commit (or the start).
+    /// The entries after the newest stage commit (or the start).
     pub fn since_last_stage(&self) -> &[Entry] {
         let from = self
             .history
@@ -333,7 +333,7 @@ impl Session {
         &self.history[from..]
     }
 
-    /// The draft that waits, with its answer if it was given.
+    /// The draft waiting for review, with its answer if it has one.
     pub fn waiting(&self) -> Option<Waiting> {
         let recent = self.since_last_stage();
         let (at, stage) =
@@ -348,7 +348,8 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
-    /// Whether a commit is in the history of the session's tip. It came after the session began.
+    /// True if `commit` is reachable from the session's tip. Only commits since the session's base
+    /// count.
     fn stands_on(&self, git: &Git, commit: &Oid) -> anyhow::Result<bool> {
         let reader = git.reader();
         let base = self.file.base.commit.parse::<Oid>().ok();
@@ -361,14 +362,14 @@ impl Session {
         }
     }
 
-    /// The commit with the newest records: the draft that waits or is kept, else the tip.
+    /// The commit with the newest records: the waiting or saved draft, else the tip.
     pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
         Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
     }
 }
 
-/// What the change request at the tip says it touches; a file nobody can read says nothing, and
-/// `verify` says why.
+/// The scope in the change request at the tip. An unreadable file gives `None`; `verify` reports
+/// it.
 fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Option<Scope>> {
     let path = artifact_path(name, Artifact::ChangeRequest);
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else { return Ok(None) };
@@ -376,7 +377,7 @@ fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<O
     Ok(change.map(|change| change.scope))
 }
 
-/// Whether there is such a commit.
+/// True if the commit exists in this repository.
 fn is_there(reader: &dyn Reader, commit: &Oid) -> bool {
     reader.part(commit, Part::Commit).is_ok_and(|found| found.as_ref() == Some(commit))
 }
@@ -388,8 +389,8 @@ fn entries(
     file: &SessionFile,
     tip: &Oid,
 ) -> anyhow::Result<Vec<Entry>> {
-    // The recorded base only bounds the walk: after a rebase it still is an ancestor, and where it
-    // is missing (a shallow clone) the walk is longer, never wrong.
+    // The recorded base only limits the walk: after a rebase it is still an ancestor, and if it is
+    // missing (a shallow clone) the walk is longer but never wrong.
     let base = file.base.commit.parse::<Oid>().ok();
     let hide: Vec<Oid> = base.filter(|base| is_there(reader, base)).into_iter().collect();
     let commits = reader.walk(std::slice::from_ref(tip), &hide)?;
@@ -404,10 +405,9 @@ fn entries(
     Ok(found)
 }
 
-/// Whether one of these commits is another one, or stands on it.
+/// True if `from` is `to` or one of its descendants. `commits` is sorted children first.
 fn stands_on(commits: &[Commit], from: &Oid, to: &Oid) -> bool {
     let mut reached: BTreeSet<&Oid> = BTreeSet::from([from]);
-    // Each stands before its parents.
     for commit in commits.iter().take_while(|commit| commit.id != *to) {
         if reached.contains(&commit.id) {
             reached.extend(&commit.parents);
@@ -416,7 +416,7 @@ fn stands_on(commits: &[Commit], from: &Oid, to: &Oid) -> bool {
     reached.contains(to)
 }
 
-/// The artifacts of a session at a commit, read-only.
+/// Reads the artifacts of a session at a commit; writing fails.
 pub struct CommittedFiles {
     reader: Box<dyn Reader>,
     commit: Oid,
@@ -444,7 +444,7 @@ impl Files for CommittedFiles {
     }
 }
 
-/// Where an artifact of a session lies, relative to the top of the working tree.
+/// Path of a session's artifact, relative to the top of the working tree.
 pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
     artifact.path_in(&name.artifact_dir(), &name.record_dir())
 }

@@ -1,18 +1,18 @@
-//! Session names and the refs they stand for (contract, sections 1 and 4).
+//! Session names (contract, sections 1 and 4).
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
 
-/// Where the folders of all sessions lie, relative to the top of the working tree.
+/// Folder of all sessions, relative to the top of the working tree.
 pub const SESSIONS: &str = ".cowork/sessions";
 
 /// Longest session name, in characters.
 const MAX_NAME: usize = 64;
 /// Longest slug made from an idea, in characters.
 const MAX_SLUG: usize = 40;
-/// What is called after words that have nothing a name may hold.
+/// The slug of an idea that contains no usable characters.
 const NAMELESS: &str = "session";
 
 /// A valid session name: `todo-cli`, or `todo-cli--due-dates` for a change request.
@@ -20,7 +20,7 @@ const NAMELESS: &str = "session";
 pub struct SessionName(String);
 
 impl SessionName {
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -30,14 +30,14 @@ impl SessionName {
         self.0.split_once("--")
     }
 
-    /// Where the documents lie, relative to the top of the working tree. A change request works
-    /// on its parent's.
+    /// Folder of the session's documents, relative to the top of the working tree. A change request
+    /// works on its parent's documents.
     pub fn artifact_dir(&self) -> String {
         let owner = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
         format!("{SESSIONS}/{owner}")
     }
 
-    /// Where the session's own records lie (contract, section 3).
+    /// Folder of the session's own records (contract, section 3).
     pub fn record_dir(&self) -> String {
         match self.patch_parts() {
             Some((parent, change)) => format!("{SESSIONS}/{parent}/changes/{change}"),
@@ -45,24 +45,25 @@ impl SessionName {
         }
     }
 
-    /// The name of a change to this session: a change to a change request is its sibling.
+    /// The name of a change request to this session. A change to a change request becomes its
+    /// sibling.
     ///
     /// # Errors
-    /// Exit 2: the two together are too long, or `change` has a double dash.
+    /// Exit 2: the combined name is too long, or `change` has a double dash.
     pub fn change(&self, change: &Self) -> Result<Self, Error> {
         let parent = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
         let change = match change.patch_parts() {
-            // Given whole, as the branch is called.
+            // The full name of the change request was given.
             Some((same, change)) if same == parent => change,
             _ => change.as_str(),
         };
         format!("{parent}--{change}").parse()
     }
 
-    /// As [`Self::change`], from a change in words, cut at a word's end where it is too long.
+    /// Like [`Self::change`], from a description that is cut at a word boundary if it is too long.
     ///
     /// # Errors
-    /// Exit 2: the session's own name leaves no room for one.
+    /// Exit 2: the session's name is too long for a change request to have a name.
     pub fn change_named_after(&self, words: &str) -> Result<Self, Error> {
         let parent = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
         let room = MAX_NAME.saturating_sub(parent.len() + "--".len());
@@ -74,12 +75,12 @@ impl SessionName {
             }
         }
         self.change(&Self(change)).map_err(|_| {
-            Error::usage(format!("'{parent}' is too long a name for a change to it to have one"))
+            Error::usage(format!("the name '{parent}' is too long to append the name of a change"))
                 .hint("make it a session of its own: git cowork new")
         })
     }
 
-    /// The same name with `-2`, `-3`, … where it is taken.
+    /// The same name with the suffix `-2`, `-3`, …
     pub fn numbered(&self, number: u32) -> Self {
         if number < 2 {
             return self.clone();
@@ -121,12 +122,12 @@ impl FromStr for SessionName {
     }
 }
 
-/// Whether a name can be made from words, and not only one that says nothing.
+/// True if [`slug`] finds usable characters in these words.
 pub fn makes_a_name(words: &str) -> bool {
     slug(words).as_str() != NAMELESS
 }
 
-/// A name for an idea: ASCII-folded, lower-case, everything else a dash, cut at a word's end.
+/// A session name for an idea: ASCII-folded, lower case, everything else a dash, cut at a word.
 pub fn slug(idea: &str) -> SessionName {
     let mut out = String::new();
     for c in idea.chars() {
@@ -139,7 +140,7 @@ pub fn slug(idea: &str) -> SessionName {
                 }
             }
         }
-        // Enough to see where the word at the limit ends.
+        // Long enough to contain the end of the word at the limit.
         if out.len() > 4 * MAX_SLUG {
             break;
         }
@@ -157,7 +158,7 @@ pub fn slug(idea: &str) -> SessionName {
     SessionName(if cut.is_empty() { NAMELESS.to_owned() } else { cut.to_owned() })
 }
 
-/// The ASCII spelling of the commonest Latin letters with marks; others become dashes.
+/// ASCII spelling of the most common accented Latin letters; other characters become dashes.
 fn fold(c: char) -> Option<&'static str> {
     Some(match c {
         'à' | 'á' | 'â' | 'ã' | 'ä' | 'Ä' | 'å' | 'ā' | 'ą' | 'ă' | 'À' | 'Á' | 'Â' | 'Ã' | 'Å'

@@ -1,6 +1,6 @@
-//! A gate that is open at a run's terminal and may be answered from another one. Notes in J tell which
-//! bytes it is about; the first answer is the one whose file is there first, whoever wrote it. An answer
-//! names the bytes it is about, and a run believes none about others.
+//! A gate that is open at a run's terminal and can be answered from another process. A note in the
+//! state directory names the tree under review; the first answer file created counts, whoever wrote
+//! it. An answer names the tree it is about, and a run ignores answers about another tree.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -14,55 +14,55 @@ use crate::choice::{Choice, Chosen};
 use crate::git::Oid;
 use crate::stage::Stage;
 
-/// Name of the note in J.
+/// Name of the note in the state directory.
 const NOTE: &str = "gate.json";
-/// Folder of answers in J, one file a gate.
+/// Folder of answers in the state directory, one file for each gate.
 const ANSWERS: &str = "gates";
 
-/// A gate, as another process sees it.
+/// An open gate, as another process reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenGate {
-    /// No other gate has it.
+    /// A unique id.
     pub id: String,
-    /// The run.
+    /// The process that runs the session.
     pub holder: Holder,
     /// Stage under review.
     pub stage: Stage,
     /// Draft number, from 1.
     pub iteration: u32,
-    /// The tree that holds what is shown.
+    /// The tree under review.
     pub tree: Oid,
-    /// The commit it is compared with.
+    /// The commit the tree is compared with.
     pub from: Oid,
-    /// What of it is shown.
+    /// The paths to show.
     pub paths: Vec<String>,
-    /// Whether that is the difference, and not the documents.
+    /// True if the gate shows a diff, false if it shows documents.
     pub is_code: bool,
-    /// Checks that do not hold, and what else is to be known, a line each.
+    /// Failed checks and other remarks, one a line.
     pub remarks: Vec<String>,
-    /// What is to be decided.
+    /// The decision to make.
     #[serde(default)]
     pub asks: Asks,
 }
 
-/// What is to be decided at a gate.
+/// The decision to make at a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asks {
-    /// Whether the draft passes.
+    /// Whether to approve the draft.
     #[default]
     Draft,
-    /// Which key of a menu.
+    /// Which entry of a menu to choose.
     Menu {
-        /// What it is about, a few words.
+        /// The subject of the menu, in a few words.
         title: String,
-        /// Its keys.
+        /// The keys of the menu.
         keys: Vec<Choice>,
     },
 }
 
 impl OpenGate {
-    /// Whether it is an answer to what is asked here.
+    /// True if `said` answers the question of this gate.
     fn takes(&self, said: &Said) -> bool {
         match (&self.asks, said) {
             (_, Said::There) => true,
@@ -75,51 +75,51 @@ impl OpenGate {
     }
 }
 
-/// What was decided.
+/// The decision at a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// The bytes of the tree pass.
+    /// The tree is approved.
     Pass,
-    /// The actor is to change something.
+    /// Changes are requested from the actor.
     Feedback(String),
-    /// A key of the menu.
+    /// A menu entry was chosen.
     Chose(Chosen),
-    /// Something, at the run's own terminal.
+    /// The gate was answered at the run's own terminal.
     There,
 }
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateAnswer {
-    /// What it is about.
+    /// The tree it is about.
     pub tree: Oid,
-    /// What was decided.
+    /// The decision.
     pub said: Said,
-    /// The process it comes from.
+    /// Id of the process that gave the answer.
     pub pid: u32,
 }
 
-/// The gate that was closed last.
+/// The gate that closed last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedGate {
-    /// Which.
+    /// Id of the gate.
     pub id: String,
-    /// Why its answer did not count.
+    /// Why its answer was refused, if it was.
     pub refused: Option<String>,
 }
 
-/// What a run notes of its gates.
+/// The gates of a run, as written to the state directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateNote {
-    /// The one that is open.
+    /// The open gate.
     pub open: Option<OpenGate>,
-    /// The one before.
+    /// The gate before it.
     pub closed: Option<ClosedGate>,
 }
 
-/// The gate that a living run has open now, and the one before.
+/// Returns the open gate of a live run, and the gate before it.
 pub fn gates(state: &StateDir) -> GateNote {
     let note: GateNote = state.note(NOTE).ok().flatten().unwrap_or_default();
     let alive =
@@ -127,7 +127,7 @@ pub fn gates(state: &StateDir) -> GateNote {
     GateNote { open: note.open.filter(alive), ..note }
 }
 
-/// Answers a gate; false where somebody has answered it already.
+/// Answers a gate. Returns false if the gate was already answered.
 ///
 /// # Errors
 /// The state directory cannot be written.
@@ -154,7 +154,7 @@ fn answer_path(state: &StateDir, id: &str) -> PathBuf {
     state.path().join(ANSWERS).join(format!("{id}.json"))
 }
 
-/// A run's own gates.
+/// The gates of this run.
 #[derive(Debug)]
 pub struct RunGates {
     state: StateDir,
@@ -163,25 +163,25 @@ pub struct RunGates {
 }
 
 impl RunGates {
-    /// Those of the run that holds this lock. What an earlier one left goes.
+    /// The gates of the run that holds `lock`. Removes the answers of earlier runs.
     pub fn new(state: &StateDir, lock: &SessionLock) -> Self {
         let _ = std::fs::remove_dir_all(state.path().join(ANSWERS));
         let (state, holder) = (state.clone(), lock.holder().clone());
         Self { state, holder, note: RefCell::default() }
     }
 
-    /// Says that a gate is open; its id and its holder are given here.
+    /// Records that a gate is open; `gate` receives its id and its holder.
     pub fn open(&self, gate: impl FnOnce(String, Holder) -> OpenGate) {
         let id = uuid::Uuid::new_v4().to_string();
         self.change(|note| note.open = Some(gate(id, self.holder.clone())));
     }
 
-    /// The tree that the open gate shows.
+    /// The tree that the open gate is about.
     pub fn shown(&self) -> Option<Oid> {
         self.note.borrow().open.as_ref().map(|gate| gate.tree.clone())
     }
 
-    /// The answer to the open gate that another process gave about what it shows and asks.
+    /// Another process's answer to the open gate, if it fits the tree and the question.
     pub fn answer(&self) -> Option<GateAnswer> {
         let note = self.note.borrow();
         let gate = note.open.as_ref()?;
@@ -189,7 +189,7 @@ impl RunGates {
         (answer.tree == gate.tree && gate.takes(&answer.said)).then_some(answer)
     }
 
-    /// Decides the open gate here; the answer of another process where that was first.
+    /// Closes the open gate to others. Returns another process's answer if it came first.
     pub fn decide(&self) -> Option<GateAnswer> {
         let (id, tree) = {
             let note = self.note.borrow();
@@ -197,14 +197,14 @@ impl RunGates {
             (gate.id.clone(), gate.tree.clone())
         };
         let here = GateAnswer { tree, said: Said::There, pid: self.holder.pid };
-        // Where nothing can be written nobody else has answered either.
+        // If the folder is not writable, no other process has answered either.
         match answer_gate(&self.state, &id, &here) {
             Ok(false) => self.answer(),
             _ => None,
         }
     }
 
-    /// Says that the gate is closed, and why its answer did not count where it did not.
+    /// Records that the gate is closed, and why its answer was refused, if it was.
     pub fn close(&self, refused: Option<String>) {
         self.change(|note| {
             if let Some(gate) = note.open.take() {
@@ -216,7 +216,7 @@ impl RunGates {
     fn change(&self, change: impl FnOnce(&mut GateNote)) {
         let mut note = self.note.borrow_mut();
         change(&mut note);
-        // Who looks is told less: no reason to stop the work.
+        // An error only leaves observers with an old note; the run continues.
         let _ = self.state.set_note(NOTE, Some(&*note));
     }
 }
@@ -253,7 +253,7 @@ mod tests {
             gates(&state).open.unwrap()
         };
         let pass = GateAnswer { tree: tree.clone(), said: Said::Pass, pid: 7 };
-        // There first.
+        // Answered by another process first.
         let gate = open();
         assert_eq!(run.answer(), None);
         assert!(answer_gate(&state, &gate.id, &pass).unwrap());
@@ -262,12 +262,12 @@ mod tests {
         run.close(None);
         assert_eq!(gates(&state).open, None);
         assert_eq!(gates(&state).closed.unwrap().id, gate.id);
-        // About something else: it decides nothing.
+        // An answer about another tree is ignored.
         let gate = open();
         let other = GateAnswer { tree: "2".repeat(40).parse().unwrap(), ..pass.clone() };
         assert!(answer_gate(&state, &gate.id, &other).unwrap());
         assert_eq!((run.answer(), run.decide()), (None, None));
-        // The answer to another question: none.
+        // An answer to another question is ignored.
         let menu = || Asks::Menu { title: "stuck".into(), keys: vec![Choice::new('1', "retry")] };
         asks.set(menu());
         let gate = open();
@@ -278,12 +278,12 @@ mod tests {
         let chose = GateAnswer { said: Said::Chose(Chosen::key('1')), ..pass.clone() };
         assert!(answer_gate(&state, &gate.id, &chose).unwrap());
         assert_eq!(run.decide(), Some(chose));
-        // Here first.
+        // Answered by the run first.
         let gate = open();
         assert_eq!(run.decide(), None);
         assert!(!answer_gate(&state, &gate.id, &pass).unwrap());
         assert_eq!(gate_answer(&state, &gate.id).unwrap().said, Said::There);
-        // A run that is gone has no gate.
+        // A run that ended has no open gate.
         drop(lock);
         assert_eq!(gates(&state).open, None);
     }

@@ -1,5 +1,5 @@
-//! The project's files as a session found them and as they are in a commit or tree: what the session
-//! has changed outside `.cowork`, and which of the files its tasks name are there.
+//! The project's files at the start of a session and in a commit or tree: what the session has
+//! changed outside `.cowork`, and which files named by its tasks exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,20 +12,20 @@ use crate::artifact::{Plan, Task};
 use crate::git::{self, Commit, Git, Oid};
 use crate::stages::TaskFiles;
 
-/// What checks ask about files.
+/// The files that checks ask for.
 #[derive(Debug)]
 pub struct ProjectFiles {
     git: Git,
-    /// Of the paths tasks name, those that are there now.
+    /// Paths named by tasks that exist now.
     now: BTreeSet<String>,
-    /// Those the session found; `None` where a squash left nothing that tells.
+    /// Paths named by tasks that existed at the start; `None` if a squash removed that information.
     at_start: Option<BTreeSet<String>>,
-    /// What the session has changed.
+    /// The changes made by the session.
     pub code: CodeChanges,
 }
 
 impl ProjectFiles {
-    /// Looks at a commit or tree on top of the session.
+    /// Reads a commit or tree based on the session.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -42,12 +42,12 @@ impl ProjectFiles {
         })
     }
 
-    /// Whether a path is there now.
+    /// True if a path exists now.
     pub fn exist(&self, path: &str) -> bool {
         self.now.contains(path)
     }
 
-    /// Whether a path is or was there, so that a task may speak of it.
+    /// True if a path exists or existed, so that a task may name it.
     pub fn known(&self, path: &str) -> bool {
         self.exist(path)
             || self.code.touches(path)
@@ -55,8 +55,8 @@ impl ProjectFiles {
     }
 }
 
-/// The commit a session began on: a squash may have put code into the first commit that is left. `None`
-/// where a shallow clone, or a squash without trailers, leaves nothing that tells.
+/// The commit a session started from. After a squash the first remaining commit may already contain
+/// code. `None` if this cannot be determined (a shallow clone, or a squash without trailers).
 pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
     if session.file.is_adopted() {
@@ -64,12 +64,12 @@ pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
         let oldest = adopted(git, session).ok()?.pop().map(|(_, commit)| commit);
         let as_recorded =
             |commit: &Commit| session.file.adopted().any(|(_, id)| id == commit.id.as_str());
-        // A rebase moves what the oldest one stands on with the others.
+        // A rebase also moves the parent of the oldest adopted commit.
         let moved = oldest.filter(|commit| !as_recorded(commit));
         return moved.and_then(|commit| commit.parents.into_iter().next()).or(base);
     }
     if session.from_files().is_some() {
-        // Commits whose trailers are gone are the session's, too.
+        // Commits that lost their trailers belong to the session as well.
         let base: Oid = session.file.base.commit.parse().ok()?;
         return git::refs::is_ancestor(git, &base, &first.commit).ok()?.then_some(base);
     }
@@ -77,8 +77,8 @@ pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
     first.parents.first().or(begins).cloned()
 }
 
-/// Paths outside `.cowork` that differ between the session's start and a commit or tree: what came
-/// with a merge of somebody else's work is theirs.
+/// Paths outside `.cowork` that the session changed between its start and a commit or tree. Changes
+/// that came in with a merge of other work do not count.
 pub(crate) fn code_since_start(
     git: &Git,
     session: &Session,
@@ -94,7 +94,7 @@ pub(crate) fn code_since_start(
     }
     let mut ours: BTreeSet<String> = git::paths::changed(git, tip, commit)?.into_iter().collect();
     let recorded = session.history.iter().map(|entry| (&entry.commit, &entry.parents));
-    // A person's own commits on the branch are the session's, too.
+    // A person's own commits on the branch belong to the session as well.
     let mut on_branch = Vec::new();
     let mut at = Some(tip);
     while let Some(found) = at.and_then(|id| since.iter().find(|commit| commit.id == *id)) {
@@ -116,7 +116,7 @@ pub(crate) fn code_since_start(
 }
 
 /// A digest of the files outside `.cowork` that the session has changed up to a commit or tree, and
-/// of what is in them: a rebase that touches none of them leaves it as it is.
+/// of their contents. A rebase that changes none of these files leaves the digest as it is.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -128,20 +128,20 @@ pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::R
     for (path, entry) in names.iter().zip(git.reader().entries(tree, &names)?) {
         let what =
             entry.map_or_else(String::new, |found| format!("{:?} {}", found.kind, found.oid));
-        // A name may hold a line break, an id may not.
+        // A name may contain a line break; NUL ends an entry.
         let _ = write!(listed, "{what} {path}\0");
     }
     let digest = digest(&SHA256, listed.as_bytes());
     Ok(digest.as_ref()[..20].iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What the session's commits have changed, up to a commit or tree.
+/// The changes made by the session's commits, up to a commit or tree.
 ///
 /// # Errors
 /// Git fails.
 pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
-    // What a merge brought may be a change request's, which a task stands for under another id.
+    // A merge may have brought a change request's files, which a task records under another id.
     let since = reader
         .diff(start_of_code(git, session).as_ref(), tree)?
         .into_iter()
@@ -149,11 +149,11 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
     let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
     let now = match start_of_code(git, session) {
         Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
-        // Nobody can tell: nothing is concluded from it.
+        // The start is unknown: treat everything as changed, and conclude nothing from it.
         None => touched.clone(),
     };
     let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
-    // Each of them changed something, else it would be no task's.
+    // An adopted commit is only assigned to a task if it changed something.
     changes.tasks.extend(session.file.adopted().map(|(task, _)| task.to_owned()));
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
@@ -167,7 +167,7 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
     Ok(changes)
 }
 
-/// Without the session's own records.
+/// Removes the session's own records from the paths.
 pub(crate) fn code(mut paths: Vec<String>) -> Vec<String> {
     paths.retain(|path| !path.starts_with(".cowork/"));
     paths
@@ -183,7 +183,7 @@ impl TaskFiles for ProjectFiles {
     }
 
     fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String> {
-        // Without an answer, what is missing is only not explained.
+        // If git fails, the missing paths are merely not explained.
         git::status::ignoring_rules(&self.git, paths).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! The names of all refs: those of sessions, and of branches, tags and notes they are looked up by.
+//! The names of all refs of sessions, and the prefixes to list branches, tags and notes by.
 
 use super::SessionName;
 use crate::git::RefName;
@@ -11,29 +11,29 @@ pub struct RefNames {
 }
 
 impl RefNames {
-    /// What local branches begin with.
+    /// Prefix of local branches.
     pub const BRANCHES: &str = "refs/heads/";
-    /// What branches of remotes begin with.
+    /// Prefix of remote-tracking branches.
     pub const REMOTES: &str = "refs/remotes/";
-    /// What tags begin with.
+    /// Prefix of tags.
     pub const TAGS: &str = "refs/tags/";
-    /// What notes begin with.
+    /// Prefix of notes.
     pub const NOTES: &str = "refs/notes/";
-    /// What the refs that only this program writes begin with.
+    /// Prefix of the refs that only git-cowork writes.
     pub const OWN: &str = "refs/cowork/";
-    /// What all drafts of all sessions begin with.
+    /// Prefix of all drafts of all sessions.
     pub const DRAFTS: &str = "refs/cowork/drafts/";
-    /// What all attempts of all sessions begin with.
+    /// Prefix of all attempts of all sessions.
     pub const ATTEMPTS: &str = "refs/cowork/attempts/";
-    /// What all archived sessions begin with.
+    /// Prefix of all archived sessions.
     pub const ARCHIVE: &str = "refs/cowork/archive/";
 
-    /// Names under this branch prefix (`cowork` unless configured).
+    /// The ref names for this branch prefix (`cowork` unless configured).
     pub fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned() }
     }
 
-    /// `cowork/S`, as `git switch` takes it.
+    /// `cowork/S`, as `git switch` accepts it.
     pub fn short_branch(&self, name: &SessionName) -> String {
         format!("{}/{name}", self.prefix)
     }
@@ -43,28 +43,28 @@ impl RefNames {
         RefName::trusted(format!("{}{name}", self.branch_root()))
     }
 
-    /// `refs/heads/cowork-pr/S`: what is pushed of a session without its artifacts.
+    /// `refs/heads/cowork-pr/S`: the branch pushed by `pr --without-artifacts`.
     pub fn without_artifacts(name: &SessionName) -> RefName {
         RefName::trusted(format!("{}cowork-pr/{name}", Self::BRANCHES))
     }
 
-    /// `refs/heads/cowork/`: what all session branches begin with.
+    /// `refs/heads/cowork/`: prefix of all session branches.
     pub fn branch_root(&self) -> String {
         format!("{}{}/", Self::BRANCHES, self.prefix)
     }
 
-    /// What `for-each-ref` lists remote session branches by.
+    /// Pattern for `for-each-ref` that matches remote session branches.
     pub fn remote_pattern(&self) -> String {
         Self::remote("*", &format!("{}/*", self.prefix))
     }
 
-    /// What all begin with that only this program moves.
+    /// Prefixes of all refs that only git-cowork moves.
     pub fn own_roots(&self) -> [String; 3] {
         let tags = format!("{}{}/", Self::TAGS, self.prefix);
         [Self::OWN.to_owned(), self.branch_root(), tags]
     }
 
-    /// As [`Self::session_of`], also for a remote's branch.
+    /// Like [`Self::session_of`], also for a remote-tracking branch.
     pub fn session_of_any(&self, branch: &str) -> Option<SessionName> {
         let remote = || {
             let (_, short) = branch.strip_prefix(Self::REMOTES)?.split_once('/')?;
@@ -78,12 +78,13 @@ impl RefNames {
         branch.strip_prefix(&self.branch_root())?.parse().ok()
     }
 
-    /// `refs/heads/BRANCH`, for looking it up: nothing checks that a branch may be called so.
+    /// `refs/heads/BRANCH`, for a lookup: the branch name is not validated.
     pub fn local(branch: &str) -> String {
         format!("{}{branch}", Self::BRANCHES)
     }
 
-    /// `refs/remotes/REMOTE/BRANCH`; with an empty branch what all of a remote's begin with.
+    /// `refs/remotes/REMOTE/BRANCH`; with an empty branch, the prefix of all branches of the
+    /// remote.
     pub fn remote(remote: &str, branch: &str) -> String {
         format!("{}{remote}/{branch}", Self::REMOTES)
     }
@@ -93,22 +94,22 @@ impl RefNames {
         format!("{}{name}", Self::NOTES)
     }
 
-    /// `refs/tags/cowork/S/`: what all tags of a session begin with.
+    /// `refs/tags/cowork/S/`: prefix of all tags of a session.
     pub fn tags(name: &SessionName) -> String {
         format!("refs/tags/cowork/{name}/")
     }
 
-    /// `refs/cowork/drafts/S/`: what all drafts of a session begin with.
+    /// `refs/cowork/drafts/S/`: prefix of all drafts of a session.
     pub fn drafts(name: &SessionName) -> String {
         format!("{}{name}/", Self::DRAFTS)
     }
 
-    /// `refs/cowork/attempts/S/`: what all attempts of a session begin with.
+    /// `refs/cowork/attempts/S/`: prefix of all attempts of a session.
     pub fn attempts(name: &SessionName) -> String {
         format!("{}{name}/", Self::ATTEMPTS)
     }
 
-    /// `refs/tags/cowork/S/LABEL`, where the label is `prd` or `prd-2`.
+    /// `refs/tags/cowork/S/LABEL`; the label is `prd` or `prd-2`, for example.
     pub fn tag(name: &SessionName, label: &str) -> RefName {
         RefName::trusted(format!("{}{label}", Self::tags(name)))
     }

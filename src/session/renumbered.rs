@@ -1,27 +1,28 @@
-//! Ids that got another number in a merge, rebase or cherry-pick, as `Cowork-Renumbered` says it: also
-//! in commits that git itself finished, which carry no other trailer of ours.
+//! Ids that got another number in a merge, rebase or cherry-pick, read from `Cowork-Renumbered`
+//! trailers. Commits that git itself finished have this trailer too, but no other trailer of a
+//! session.
 
 use super::{Entry, Kind, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, Renumbered};
 use crate::git::{Commit, Git, Object, Oid, Reader};
 
-/// A commit that gave new ids.
+/// A commit that gave records new ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renumbering {
     /// The commit.
     pub commit: Oid,
     /// Its parents.
     pub parents: Vec<Oid>,
-    /// When it was committed (Unix seconds).
+    /// Committer date (Unix seconds).
     committed: i64,
-    /// What it gave, all as side 0.
+    /// The new ids, all as side 0.
     pub ids: Vec<Renumbered>,
-    /// Beside each of these, the session it names.
+    /// The session that each of `ids` belongs to, in the same order.
     names: Vec<SessionName>,
 }
 
-/// The commits reachable from `tip` and not from `hidden` that gave records of this session, or of one
-/// in the same folder, new ids; the oldest first.
+/// The commits reachable from `tip` and not from `hidden` that gave new ids to records of this
+/// session, or of another session in the same folder; oldest first.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -34,7 +35,7 @@ pub fn renumberings(
     Ok(among(&git.reader().walk(std::slice::from_ref(tip), hidden)?, name))
 }
 
-/// The same of commits that were read, the newest first.
+/// Like [`renumberings`], from commits that were already read, newest first.
 pub(super) fn among(commits: &[Commit], name: &SessionName) -> Vec<Renumbering> {
     let mut found = Vec::new();
     for commit in commits.iter().rev().filter(|c| c.message.contains(key::RENUMBERED)) {
@@ -54,9 +55,8 @@ pub(super) fn among(commits: &[Commit], name: &SessionName) -> Vec<Renumbering> 
     found
 }
 
-/// Gives the entries of tasks the ids that their tasks have now: what a commit says of its task was
-/// written before others got a new id. `reaches` tells whether the first commit is the second one, or
-/// stands on it.
+/// Updates the task ids of entries to their current ids: a commit names its task by the id from
+/// before a renumbering. `reaches(a, b)` is true if commit `a` is `b` or a descendant of it.
 pub(super) fn follow(
     entries: &mut [Entry],
     found: &[Renumbering],
@@ -79,7 +79,7 @@ pub(super) fn follow(
 }
 
 impl Renumbering {
-    /// Whether it gave new ids to what this entry speaks of.
+    /// True if this commit renumbered the record that the entry names.
     fn is_about(
         &self,
         entry: &Entry,
@@ -89,23 +89,24 @@ impl Renumbering {
         if let [first, _, ..] = &self.parents[..] {
             return reaches(&self.commit, &entry.commit) && !reaches(first, &entry.commit);
         }
-        // A rebase or cherry-pick put the entry on it. What was written since has the new ids.
+        // A rebase or cherry-pick put the entry on this commit. Later entries use the new ids.
         if reaches(&entry.commit, &self.commit) {
             return entry.time <= self.committed;
         }
-        // `verify --fix` after a merge names the change.
+        // `verify --fix` after a merge names the change request.
         let is_its = entry.trailers.get(key::SESSION) == Some(name.as_str());
         is_its && name.patch_parts().is_some() && reaches(&self.commit, &entry.commit)
     }
 
-    /// Whether it is a commit of its own, made after branches met, and stands on this entry.
+    /// True if this is a separate commit, made after a merge, and a descendant of the entry.
     fn met(&self, entry: &Entry, reaches: &impl Fn(&Oid, &Oid) -> bool) -> bool {
         self.parents.len() == 1
             && entry.commit != self.commit
             && reaches(&self.commit, &entry.commit)
     }
 
-    /// Whether the entry's task is called as the one with the new id: that of one of two clones is.
+    /// True if the entry's task has the title of the task with the new id. After two clones gave
+    /// the same id, only one of their tasks has.
     fn is_of_task(
         &self,
         entry: &Entry,
@@ -118,7 +119,7 @@ impl Renumbering {
     }
 }
 
-/// What the tasks with an id are called at a commit.
+/// Titles of the tasks with this id at a commit.
 fn titles(reader: &dyn Reader, name: &SessionName, commit: &Oid, id: &str) -> Vec<String> {
     let path = artifact_path(name, Artifact::ImplementationPlan);
     let bytes = reader.blob(Object::At(commit, &path)).ok().flatten().unwrap_or_default();
@@ -127,7 +128,7 @@ fn titles(reader: &dyn Reader, name: &SessionName, commit: &Oid, id: &str) -> Ve
     tasks.filter_map(|task| task["title"].as_str().map(str::to_owned)).collect()
 }
 
-/// Those of the last paragraph that says it: hooks add paragraphs of their own below.
+/// The trailers of the last paragraph that has such a trailer: hooks may add paragraphs below it.
 fn trailers_of(message: &str) -> Trailers {
     let whole = Trailers::parse(message);
     if whole.get(key::RENUMBERED).is_some() || whole.get(key::SESSION_ID).is_some() {

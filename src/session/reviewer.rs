@@ -1,21 +1,22 @@
-//! Who answered for a stage, as history tells it. Anybody can write `Reviewed-by: Ada` into a commit;
-//! Ada passed a stage where a commit of hers says so.
+//! Who approved a stage, read from history. Anybody can write `Reviewed-by: Ada` into a commit; Ada
+//! approved a stage only if a commit of hers says so.
 
 use super::{Entry, Kind, Session, Verdict, key};
 use crate::git::Oid;
 use crate::stage::Stage;
 
-/// Who passed a stage.
+/// The person who approved a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewer {
-    /// `Name <email>`; empty where nobody is named.
+    /// `Name <email>`; empty if the commit names nobody.
     pub name: String,
-    /// The commit of theirs that says so; `None` where somebody else's claims it.
+    /// The person's own commit that records it; `None` if only another person's commit claims it.
     pub commit: Option<Oid>,
 }
 
 impl Reviewer {
-    /// `passed by Ada`, `edited by Ada`, or `claimed by Ada` where no commit of hers says it.
+    /// Returns `passed by Ada`, `edited by Ada`, or `claimed by Ada` if no commit of hers records
+    /// it.
     pub fn words(&self, verdict: Verdict) -> String {
         let how = self.commit.as_ref().map_or("claimed", |_| verdict.name());
         let name = self.name.split(" <").next().filter(|name| !name.is_empty());
@@ -23,8 +24,7 @@ impl Reviewer {
     }
 }
 
-/// The newest commit that says how a stage was approved: the stage's own, or a review of what it has
-/// become since.
+/// The newest commit that approved a stage: its stage commit, or a later review of the stage.
 pub fn approval_of(session: &Session, stage: Stage) -> Option<&Entry> {
     session.history.iter().rev().find(|entry| match entry.kind {
         Kind::Stage(of) => of == stage,
@@ -33,7 +33,7 @@ pub fn approval_of(session: &Session, stage: Stage) -> Option<&Entry> {
     })
 }
 
-/// Who passed what an approving commit names; `None` where no person did.
+/// The person who gave the approval in this commit; `None` if it was no person.
 pub fn reviewer_of(session: &Session, entry: &Entry) -> Option<Reviewer> {
     entry.verdict().filter(|verdict| matches!(verdict, Verdict::Passed | Verdict::Edited))?;
     let named = entry.trailers.get(key::REVIEWED_BY);
@@ -48,7 +48,7 @@ pub fn reviewer_of(session: &Session, entry: &Entry) -> Option<Reviewer> {
             && approved.is_some()
             && other.trailers.get(key::APPROVED) == approved
     };
-    // Somebody else, or a job, may have gone on after their review.
+    // Another person, or a CI job, may have resumed the session after the review.
     let mut said = std::iter::once(entry).chain(session.history.iter().rev().filter(answers));
     let commit = said.find(|entry| is_by(entry, name, session.history.first()));
     Some(Reviewer { name: name.to_owned(), commit: commit.map(|entry| entry.commit.clone()) })
@@ -61,9 +61,9 @@ pub fn as_of(session: &Session, entry: &Entry) -> Session {
     Session { tip: entry.commit.clone(), history, ..session.clone() }
 }
 
-/// Whether a commit is of this person: they committed it, or they wrote it and the whole session
-/// was rebased since, which keeps authors and puts one committer on every commit from the start
-/// commit on. A single commit that somebody amended is theirs.
+/// True if a commit is by this person: the person is its committer, or its author in a session that
+/// was rebased as a whole since, which keeps authors and gives every commit from the start commit
+/// on the same committer. A single amended commit belongs to whoever amended it.
 fn is_by(entry: &Entry, name: &str, start: Option<&Entry>) -> bool {
     let rebased = |start: &Entry| {
         start.is_start()
@@ -74,7 +74,7 @@ fn is_by(entry: &Entry, name: &str, start: Option<&Entry>) -> bool {
     entry.committer == name || entry.author == name && start.is_some_and(rebased)
 }
 
-/// Whether a verdict lets a draft pass.
+/// True if a verdict approves a draft.
 fn is_pass(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Passed | Verdict::Edited | Verdict::Auto)
 }

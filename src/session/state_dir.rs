@@ -1,5 +1,6 @@
-//! J, the folder `$(git rev-parse --git-common-dir)/cowork/`: what helps to recover and is never
-//! committed. Losing it loses no work; nothing here says what is done.
+//! The state directory `$(git rev-parse --git-common-dir)/cowork/` (J in the contract): data for
+//! recovery that is never committed. Losing it loses no work; it does not record which stages are
+//! done.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,28 +13,28 @@ use super::SessionName;
 use crate::git::UNFINISHED;
 use crate::stage::Stage;
 
-/// A path of the user's that was untracked or modified before the session began.
+/// A user's path that was untracked or modified before the session began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protected {
     /// Relative to the top of the working tree.
     pub path: String,
-    /// Blob id of its content then; empty when it was deleted or no regular file.
+    /// Blob id of its content then; empty if it was deleted or not a regular file.
     pub blob: String,
 }
 
-/// The part of J that belongs to one session: `J/sessions/S/`.
+/// A session's part of the state directory: `sessions/S/`.
 #[derive(Clone, Debug)]
 pub struct StateDir {
     root: PathBuf,
 }
 
 impl StateDir {
-    /// The folder of a session under J, for reading: it may not be there.
+    /// The folder of a session, for reading; it may not exist.
     pub fn at(j: &Path, name: &SessionName) -> Self {
         Self { root: j.join("sessions").join(name.as_str()) }
     }
 
-    /// The folder of a session under J; made when missing.
+    /// The folder of a session; created if missing.
     pub fn open(j: &Path, name: &SessionName) -> anyhow::Result<Self> {
         let dir = Self::at(j, name);
         let root = &dir.root;
@@ -41,7 +42,7 @@ impl StateDir {
         Ok(dir)
     }
 
-    /// The sessions whose last run may have been killed while git was at work.
+    /// The sessions whose last run may have been killed during a git command.
     pub fn left_unfinished(j: &Path) -> Vec<SessionName> {
         let entries = std::fs::read_dir(j.join("sessions")).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -53,12 +54,12 @@ impl StateDir {
         names.filter(left).collect()
     }
 
-    /// The sessions for which a note of this name was left and not taken away, sorted.
+    /// The sessions that have a note with this name, sorted.
     pub fn with_note(j: &Path, file: &str) -> Vec<SessionName> {
         let entries = std::fs::read_dir(j.join("sessions")).into_iter().flatten().flatten();
         let named = |entry: std::fs::DirEntry| {
             let note = entry.path().join(file).metadata();
-            // Taken away, it says `null`.
+            // A removed note contains `null`.
             let there = note.is_ok_and(|note| note.len() > "null".len() as u64);
             there.then(|| entry.file_name().to_str()?.parse().ok()).flatten()
         };
@@ -67,7 +68,7 @@ impl StateDir {
         names
     }
 
-    /// The folder itself.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.root
     }
@@ -77,13 +78,13 @@ impl StateDir {
         self.root.join("lock")
     }
 
-    /// The ledger of what the session with this id has used.
+    /// The ledger of the tokens used by the session with this id.
     pub fn ledger(&self, id: &str) -> PathBuf {
-        // The name may be taken again by another session.
+        // Another session may reuse the name.
         self.root.join(format!("spent-{id}.jsonl"))
     }
 
-    /// What git children inherit the lock of.
+    /// The file through which git children inherit the session's lock.
     pub fn git_children(&self) -> PathBuf {
         self.root.join("git-child")
     }
@@ -98,23 +99,23 @@ impl StateDir {
         self.load("protected.json")
     }
 
-    /// Writes that list, before the start commit.
+    /// Writes the list of protected files, before the start commit.
     pub fn set_protected(&self, list: &[Protected]) -> anyhow::Result<()> {
         self.save("protected.json", &list)
     }
 
-    /// A note another command left for the next one.
+    /// Reads a note that another command wrote.
     pub fn note<T: DeserializeOwned>(&self, file: &str) -> anyhow::Result<Option<T>> {
         self.load(file)
     }
 
-    /// Leaves a note, or takes it away.
+    /// Writes a note, or removes it.
     pub fn set_note<T: Serialize>(&self, file: &str, note: Option<&T>) -> anyhow::Result<()> {
         self.save(file, &note)
     }
 
-    /// Makes room on a full disk: empties the log and removes transcripts, but those of the stage
-    /// in progress, from which it goes on. Answers with the bytes given back.
+    /// Frees disk space: empties the log and removes all transcripts except those of the stage in
+    /// progress, which are needed to continue it. Returns the number of bytes freed.
     pub fn prune(&self, stage: Stage) -> u64 {
         let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
         let log = self.root.join("log");

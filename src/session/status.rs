@@ -1,4 +1,4 @@
-//! Where a session stands, for `status` and `list`: computed from history and refs, never stored.
+//! The state of a session for `status` and `list`: computed from history and refs, never stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,24 +18,24 @@ use crate::stages::row;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Work goes on with `resume`.
+    /// `resume` continues it.
     InProgress,
-    /// A living process works on it.
+    /// A live process works on it.
     Running,
-    /// A draft or a question waits for a person.
+    /// A draft or a question waits for the reviewer.
     Waiting,
-    /// Its last run ended and cannot go on by itself; [`Status::stop`] says why.
+    /// Its last run ended and cannot continue by itself; [`Status::stop`] has the reason.
     Stopped,
     /// The delivery commit exists.
     Completed,
     /// It is also in its base branch.
     Merged,
-    /// Put away.
+    /// It is archived.
     Archived,
 }
 
 impl State {
-    /// As in `--json`.
+    /// The name in `--json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",
@@ -49,21 +49,21 @@ impl State {
     }
 }
 
-/// How far the task at hand is.
+/// Progress of the current task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtHand {
-    /// Nobody has worked on it yet.
+    /// Not started.
     Next,
-    /// The plan says so, or the run stopped in the middle of it.
+    /// Marked as in progress in the plan, or the run stopped in the middle of it.
     Begun,
-    /// Its conversation ended, and it is not completed.
+    /// Its conversation ended, but it is not completed.
     Unfinished,
-    /// The actor says that it cannot be done.
+    /// The actor reported that it cannot be done.
     Blocked,
 }
 
 impl AtHand {
-    /// Behind the task's id.
+    /// The words to print after the task's id.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Next => "is next",
@@ -74,14 +74,14 @@ impl AtHand {
     }
 }
 
-/// Why a session's last run ended and cannot go on by itself, and what helps.
+/// Why a session's last run ended and cannot continue by itself, and how to continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// What happened.
+    /// The reason.
     pub why: String,
-    /// The command that comes next, and what it does where that is not plain.
+    /// The next command, with an explanation if it needs one.
     pub next: String,
-    /// What can be done in its place, with its command.
+    /// An alternative, with its command.
     pub other: Option<String>,
 }
 
@@ -92,49 +92,49 @@ pub struct Status {
     pub session: Session,
     /// Short name of its branch.
     pub branch: String,
-    /// Its state. History alone does not tell `Running` and `Stopped`.
+    /// Its state. History alone cannot show `Running` and `Stopped`.
     pub state: State,
     /// Why it is stopped.
     pub stop: Option<Stop>,
-    /// The stage that is worked on or waits; none when completed.
+    /// The stage in progress or waiting for review; none when completed.
     pub stage: Option<Stage>,
-    /// Draft number of that stage: the newest draft that exists, 0 when none does.
+    /// Number of the stage's newest draft, 0 if there is none.
     pub iteration: u32,
-    /// The session's own top-level tasks that are completed, and all of them; only in coding.
+    /// Number of the session's own top-level tasks: completed and all; only in coding.
     pub tasks: (usize, usize),
-    /// The task that is worked on: one that says so, else the next one.
+    /// The current task: the one marked as in progress, else the next one.
     pub task: Option<(String, AtHand)>,
-    /// What was used, as history, the kept draft and (where it was asked) this machine tell.
+    /// Usage, from history, the saved draft and (if requested) the records of this machine.
     pub used: Used,
 }
 
-/// What only `status` shows: it costs more git than a list of sessions should.
+/// Details that only `status` shows: they need more git commands than a list should run.
 #[derive(Clone, Debug)]
 pub struct Details {
-    /// Commits its base branch has gained since.
+    /// Commits that its base branch has gained since.
     pub base_ahead: Option<usize>,
-    /// Kept attempts.
+    /// Number of attempts.
     pub attempts: usize,
-    /// Full name of the newest one's ref.
+    /// Full ref name of the newest attempt.
     pub newest_attempt: Option<String>,
-    /// The draft in progress, when one is kept and none waits on the branch.
+    /// The saved draft in progress, if no draft waits on the branch.
     pub kept: Option<Kept>,
-    /// The model that makes its next draft, where a person has taken another one at the gate.
+    /// The model for its next draft, if the reviewer chose another one at the gate.
     pub next_by: Option<String>,
-    /// Names of the tags on the stages that count.
+    /// Names of the current tags, by stage.
     pub labels: BTreeMap<Stage, String>,
-    /// Stages whose earlier commit a revert left behind.
+    /// Stages of which a revert abandoned an earlier commit.
     pub reverted: BTreeSet<Stage>,
-    /// Drafts of finished stages that their critic refused.
+    /// Number of drafts rejected by the critic, by completed stage.
     pub rejections: BTreeMap<Stage, usize>,
 }
 
-/// A draft in progress that is kept beside the branch.
+/// A draft in progress that is saved in a ref beside the branch.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// Its ref.
+    /// Name of its ref.
     pub name: String,
-    /// The run stopped in the middle of it.
+    /// True if the run stopped in the middle of the draft.
     pub partial: bool,
 }
 
@@ -167,13 +167,13 @@ struct Tokens {
 }
 
 impl Status {
-    /// Reads it.
+    /// Reads the status of a session.
     pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
         let state = session_state(git, refs, &session)?;
         Self::with(git, refs, session, state)
     }
 
-    /// The same where the state is known that history tells.
+    /// Like [`Self::of`], with a state that was already computed from history.
     pub fn with(
         git: &Git,
         refs: &RefNames,
@@ -187,11 +187,11 @@ impl Status {
         let used = session.used(drafted, Spent::default());
         let (mut tasks, mut task) = ((0, 0), None);
         if stage.is_some_and(|stage| row(stage).writes_code()) {
-            // A kept draft knows which task was begun.
+            // A saved draft contains the status of tasks.
             let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
             let files = super::CommittedFiles::new(git, &session.name, newest);
             let plan = Store::new(&files).plan().unwrap_or_default();
-            // A plan that somebody broke is no reason not to say the rest.
+            // A broken plan does not prevent showing the rest.
             let own = own_tasks(git, &session, plan.clone()).unwrap_or_default();
             let done = session.completed_tasks();
             let finished = own.iter().filter(|task| done.contains(&task.id.as_str())).count();
@@ -211,7 +211,7 @@ impl Status {
         })
     }
 
-    /// The rest of what `status` shows.
+    /// Reads the details that only `status` shows.
     pub fn details(&self, git: &Git) -> anyhow::Result<Details> {
         let root = RefNames::attempts(&self.session.name);
         let attempts = git::refs::list(git, &[&root])?;
@@ -231,7 +231,7 @@ impl Status {
         })
     }
 
-    /// The draft in progress, when one is kept and none waits on the branch.
+    /// The saved draft in progress, if no draft waits on the branch.
     pub fn kept(&self, git: &Git) -> anyhow::Result<Option<Kept>> {
         let session = &self.session;
         let Some(stage) = self.stage.filter(|_| session.waiting().is_none()) else {
@@ -246,7 +246,7 @@ impl Status {
         })
     }
 
-    /// The form of `--json`.
+    /// The status in the format of `--json`.
     pub fn json(&self) -> StatusJson<'_> {
         let usage = self.used.total.usage;
         StatusJson {
@@ -267,7 +267,7 @@ impl Status {
         }
     }
 
-    /// The one command that comes next.
+    /// The next command to run.
     pub fn next_command(&self) -> String {
         match self.state {
             State::Waiting => format!("git cowork review {}", self.session.name),
@@ -285,7 +285,7 @@ impl Status {
     }
 }
 
-/// The state of a session, as far as history tells it.
+/// The state of a session, as far as history shows it.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -296,15 +296,15 @@ pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> anyhow::R
     Ok(state_of(session, archived, merged))
 }
 
-/// Whether a session is in the archive only: one that was merged without its artifacts is kept there, too.
+/// True if a session exists only in the archive. A session merged without its artifacts is in the
+/// archive, too, but keeps its branch.
 pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<bool> {
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
     Ok(archived.as_ref() == Some(&session.tip)
         && git.resolve(refs.branch(&session.name).as_str())?.is_none())
 }
 
-/// The state of a session, as far as history tells it: its commits, where they are, and whether they
-/// are in its base branch.
+/// The state of a session, from its commits, `archived`, and `merged` (it is in its base branch).
 pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State {
     if archived {
         State::Archived
@@ -317,8 +317,8 @@ pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State
     }
 }
 
-/// The tags of the stages that count, and the stages one of whose tags is on what a revert left behind:
-/// one that only is not in history is what a rebase or an amend leaves.
+/// Returns the tags of current stage commits, and the stages that have a tag on work abandoned by a
+/// revert. A tag that is merely not in history was left by a rebase or an amend.
 fn labels(
     git: &Git,
     session: &Session,
@@ -349,7 +349,7 @@ fn labels(
     Ok((labels, reverted))
 }
 
-/// How many drafts of each finished stage's newest run its critic refused.
+/// Number of drafts rejected by the critic in each completed stage's newest run.
 fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     let mut refused = BTreeMap::new();
     for stage in session.order() {
@@ -357,7 +357,7 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
         let runs = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));
         let earlier = runs.map(Entry::iterations).sum::<u32>() - entry.iterations();
         let files = super::CommittedFiles::new(git, &session.name, &entry.commit);
-        // A file somebody broke by hand tells nothing.
+        // A broken file counts as no feedback.
         let said = Store::new(&files).feedback().unwrap_or_default().into_iter();
         let by_critic = said.filter(|said| {
             said.stage == stage && said.from == Origin::Critic && said.goto_stage().is_none()
@@ -371,8 +371,8 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     refused
 }
 
-/// The session's own top-level task that is worked on, and how far it is: the plan says so, else a draft kept
-/// since the last task's commit.
+/// The session's current top-level task and its progress: from the plan, else from a draft saved
+/// since the last task commit.
 fn task_at_hand(
     session: &Session,
     own: &[Task],
@@ -398,7 +398,7 @@ fn task_at_hand(
     Some((task.id.clone(), how))
 }
 
-/// The draft that waits, else the one that was kept of the stage in progress.
+/// The draft that waits, else the saved draft of the stage in progress.
 pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Option<Entry>> {
     if let Some(waiting) = session.waiting() {
         return Ok(Some(waiting.draft));
@@ -410,7 +410,8 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
     })
 }
 
-/// The model that a person has taken for the drafts after the present one, as its server calls it.
+/// The model chosen by the reviewer for the drafts after the present one, by its name at the
+/// server.
 fn next_by(git: &Git, session: &Session) -> anyhow::Result<Option<String>> {
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let waiting = session.waiting().map(|waiting| waiting.draft);
@@ -418,7 +419,7 @@ fn next_by(git: &Git, session: &Session) -> anyhow::Result<Option<String>> {
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     };
-    // It may have been taken at a gate that opened on the draft that waits.
+    // The model may have been chosen at a gate opened on the waiting draft.
     let kept = kept.filter(|kept| {
         waiting.as_ref().is_none_or(|waiting| kept.parents.first() == Some(&waiting.commit))
     });

@@ -1,5 +1,6 @@
-//! What a person types for the actor while a run works, and the actor was not told yet. It is kept in
-//! J (`J/sessions/S/typed.json`), so that a run that is killed loses none of it.
+//! Notes that a person types for the actor during a run, until the actor has received them. They
+//! are saved in the state directory (`sessions/S/typed.json`), so that a killed run does not lose
+//! them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use super::StateDir;
 use crate::clock;
 
-/// Name of the note in J.
+/// Name of the note in the state directory.
 const NOTE: &str = "typed.json";
 
-/// A line that was handed in.
+/// A note that was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedNote {
-    /// When, RFC 3339 in UTC.
+    /// Time, RFC 3339 in UTC.
     pub at: String,
-    /// The words; lines where they were pasted.
+    /// The text; more than one line if it was pasted.
     pub text: String,
 }
 
-/// What is in the file.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Typed {
-    /// Id of the session: its name may be taken again by another one.
+    /// Id of the session: another session may reuse the name.
     session: String,
-    /// Handed in, the oldest first.
+    /// Submitted notes, oldest first.
     waiting: Vec<TypedNote>,
-    /// Not handed in.
+    /// The line being typed.
     line: String,
 }
 
@@ -40,7 +41,7 @@ impl Typed {
     }
 }
 
-/// What a person types while a run works.
+/// The notes that a person types during a run.
 #[derive(Debug)]
 pub struct TypedNotes {
     state: StateDir,
@@ -48,31 +49,31 @@ pub struct TypedNotes {
 }
 
 impl TypedNotes {
-    /// What an earlier run of the session with this id has left.
+    /// Reads the notes from an earlier run of the session with this id.
     pub fn open(state: &StateDir, session: &str) -> Self {
-        // A file that cannot be read stops no run.
+        // An unreadable file does not stop the run.
         let left: Option<Typed> = state.note(NOTE).ok().flatten();
         let left = left.filter(|left| left.session == session);
         let new = || Typed { session: session.to_owned(), ..Typed::default() };
         Self { state: state.clone(), typed: Mutex::new(left.unwrap_or_else(new)) }
     }
 
-    /// What waits for the actor, the oldest first.
+    /// The notes that wait for the actor, oldest first.
     pub fn waiting(&self) -> Vec<TypedNote> {
         self.lock().waiting.clone()
     }
 
-    /// The line that is being typed.
+    /// The line being typed.
     pub fn line(&self) -> String {
         self.lock().line.clone()
     }
 
-    /// The same, as it is now. It is not written down at once.
+    /// Replaces the line being typed. It is not written to disk at once.
     pub fn set_line(&self, line: String) {
         self.lock().line = line;
     }
 
-    /// Hands the line in, unless there is nothing in it.
+    /// Submits the line, unless it is empty.
     pub fn hand_in(&self) {
         let mut typed = self.lock();
         let text = std::mem::take(&mut typed.line).trim().to_owned();
@@ -83,7 +84,7 @@ impl TypedNotes {
         }
     }
 
-    /// Takes the newest line that was handed in back to be typed on, if nothing is typed.
+    /// Returns the newest submitted note to the input line, if the line is empty.
     pub fn take_back(&self) {
         let mut typed = self.lock();
         if typed.line.is_empty()
@@ -94,19 +95,20 @@ impl TypedNotes {
         }
     }
 
-    /// The actor knows these now.
+    /// Removes these notes: the actor has received them.
     pub fn told(&self, notes: &[TypedNote]) {
         let mut typed = self.lock();
         typed.waiting.retain(|note| !notes.contains(note));
         self.write(&typed);
     }
 
-    /// All that nobody was told, as one text.
+    /// All notes the actor has not received, as one text.
     pub fn untold(&self) -> String {
         self.lock().untold()
     }
 
-    /// The same, as the line that is being typed: a gate is open, where the person says more.
+    /// Moves all these notes into the input line and returns it: at a gate the person edits them
+    /// there.
     pub fn all_untold(&self) -> String {
         let mut typed = self.lock();
         let line = typed.untold();
@@ -118,7 +120,7 @@ impl TypedNotes {
         line
     }
 
-    /// Forgets all of it: it was said.
+    /// Removes all notes: the actor has received them.
     pub fn clear(&self) {
         let mut typed = self.lock();
         typed.waiting.clear();
@@ -126,7 +128,7 @@ impl TypedNotes {
         self.write(&typed);
     }
 
-    /// Writes down what a later run goes on with.
+    /// Saves the notes for a later run.
     pub fn keep(&self) {
         self.write(&self.lock());
     }
@@ -136,7 +138,7 @@ impl TypedNotes {
         if is_empty && !self.state.path().join(NOTE).exists() {
             return;
         }
-        // On a full disk it is remembered for as long as the run lives.
+        // On a full disk the notes remain in memory until the run ends.
         let _ = self.state.set_note(NOTE, (!is_empty).then_some(typed));
     }
 
@@ -151,7 +153,7 @@ mod tests {
     use crate::session::SessionName;
 
     #[test]
-    fn a_line_that_was_handed_in_is_there_in_the_next_run_until_it_is_told() {
+    fn submitted_notes_survive_the_run_until_the_actor_receives_them() {
         let dir = tempfile::tempdir().unwrap();
         let name: SessionName = "todo".parse().unwrap();
         let state = StateDir::open(dir.path(), &name).unwrap();

@@ -1,5 +1,5 @@
-//! What the files of a session show to be done where its commits tell nothing: a squash, or the clone
-//! of another tool, has dropped their trailers.
+//! Stages that a session's files show as done although no commit records them: a squash, or a clone
+//! by another tool, has removed the trailers.
 
 use super::{CommittedFiles, Entry, KeptDraft, Kind, Session, artifact_path, kept_draft};
 use crate::artifact::{Files as _, Store, TaskStatus};
@@ -7,11 +7,11 @@ use crate::git::Git;
 use crate::stage::Stage;
 use crate::stages::{StageSpec, row};
 
-/// What `Cowork-From` says of stages that a person took as done from the files.
+/// Value of `Cowork-From` on stages that a person accepted as done because of their files.
 pub const FROM_FILES: &str = "files";
 
-/// The stages that the files at the tip show to be done, where no commit says what is; none where
-/// one does, or a draft explains the files.
+/// The stages that the files at the tip show as done. Empty if a commit records stages, or if a
+/// draft explains the files.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -27,8 +27,8 @@ pub fn unrecorded(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     shown(git, session)
 }
 
-/// The stages that the files at the tip show to be done: those before the first whose files are
-/// missing. A change request edits its parent's documents, so its own records tell.
+/// The stages that the files at the tip show as done: those before the first stage with missing
+/// files. A change request edits its parent's documents, so only its own records count.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -61,15 +61,15 @@ fn has(files: &CommittedFiles, row: &StageSpec) -> anyhow::Result<bool> {
     if !row.writes_code() {
         return Ok(true);
     }
-    // A plan nobody can read shows nothing.
+    // An unreadable plan shows nothing.
     let tasks = Store::new(files).plan().unwrap_or_default().tasks;
     let mut tops = tasks.iter().filter(|task| task.is_top_level()).peekable();
     Ok(tops.peek().is_some() && tops.all(|task| task.status == TaskStatus::Completed))
 }
 
 impl Session {
-    /// The commit with which a person took stages as done from the files, where history begins with
-    /// it, and the last of these stages.
+    /// The first commit, if with it a person accepted stages as done because of their files, and
+    /// the last of these stages.
     pub fn from_files(&self) -> Option<(Stage, &Entry)> {
         let first = self.history.first().filter(|entry| entry.from() == Some(FROM_FILES))?;
         match first.kind {

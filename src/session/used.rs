@@ -1,5 +1,5 @@
-//! What a session used: one sum, for everybody who tells of it (`status`, `list`, `log`, the last
-//! line of a run, the budget).
+//! The usage of a session: one sum for everything that reports it (`status`, `list`, `log`, the
+//! last line of a run, the budget).
 
 use super::{Kind, Session, present_draft};
 use crate::git::Git;
@@ -7,27 +7,28 @@ use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
 use crate::stages;
 
-/// What a session used.
+/// The usage of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Used {
-    /// All of it: what history tells, or what this machine knows where that is more.
+    /// Everything: from history, or from the records of this machine if they show more.
     pub total: Spent,
-    /// What the commits of each stage tell, those of tasks with coding.
+    /// Usage from the commits of each stage; task commits count as coding.
     pub stages: Vec<(Stage, Spent)>,
-    /// What the draft in progress took.
+    /// Usage of the draft in progress.
     pub draft: Spent,
 }
 
 impl Used {
-    /// What no commit and no draft in progress tells of: work that was left behind, and requests that
-    /// came to nothing or were sent again.
+    /// Usage in no commit and not in the draft in progress: abandoned work, and requests that
+    /// failed or were sent again.
     pub fn elsewhere(&self) -> Spent {
         let mut told = self.draft;
         self.stages.iter().for_each(|(_, spent)| told += *spent);
         self.total.since(told)
     }
 
-    /// The total in words: `1.2k tokens in (0% cached), 240 out (120 of them in no commit)`.
+    /// The total in words: `1.2k tokens in (0% cached), 240 out (120 of them in work that no commit
+    /// holds)`.
     pub fn words(&self) -> String {
         let elsewhere = self.elsewhere().tokens();
         let mut out = self.total.words();
@@ -39,8 +40,8 @@ impl Used {
 }
 
 impl Session {
-    /// What was used, where the draft in progress took `draft` and this machine knows of `known` in
-    /// all. A draft's count is part of its stage's once that is recorded.
+    /// The usage, given that of the draft in progress and the total `known` on this machine. A
+    /// draft's usage is part of its stage's once the stage is committed.
     pub fn used(&self, draft: Spent, known: Spent) -> Used {
         let mut stages: Vec<(Stage, Spent)> = Vec::new();
         let mut total = draft;
@@ -60,7 +61,7 @@ impl Session {
         Used { total: total.max(known), stages, draft }
     }
 
-    /// What the commits of tasks took that belong to the stage in progress.
+    /// Usage in task commits of the stage in progress.
     pub fn tasks_spent(&self) -> Spent {
         let mut sum = Spent::default();
         let tasks = self.since_last_stage().iter();
@@ -69,7 +70,7 @@ impl Session {
         sum
     }
 
-    /// What its history and its draft in progress tell that was used.
+    /// Usage in history and in the draft in progress.
     pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
         let draft = present_draft(git, self)?.map(|draft| draft.spent()).unwrap_or_default();
         Ok(self.used(draft, Spent::default()).total)

@@ -1,4 +1,4 @@
-//! What holds and what does not, mostly found mechanically.
+//! The check stage: verifies the whole session, mostly mechanically.
 
 use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
 use super::summary::{count, runs};
@@ -6,7 +6,7 @@ use super::tools::{READ_FILES, READ_SESSION};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;
 
-/// The report where the program has found everything out by itself.
+/// The report if all checks passed mechanically.
 const ALL_HOLDS: &str = "# Check
 
 Everything holds. Nothing failed, and every criterion has its evidence: a test that passed, or the \

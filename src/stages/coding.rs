@@ -1,4 +1,4 @@
-//! The code, task by task.
+//! The coding stage: writes the code, task by task.
 
 use super::row::{Approves, Prompt, RoleSpec, StageSpec, USUAL, Work};
 use super::summary::{count, runs};

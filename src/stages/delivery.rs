@@ -1,4 +1,4 @@
-//! The report a reviewer reads first.
+//! The delivery stage: writes the report a reviewer reads first.
 
 use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
 use super::summary::title_of;

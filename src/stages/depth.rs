@@ -1,5 +1,5 @@
-//! The table of depths: how much process a session gets, beside the stages. A row selects from the
-//! stage table: which stages, who judges, where a person decides.
+//! The table of depths: how much process a session gets. A row selects from the stage table: the
+//! stages, the critics, the gates.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,42 +8,42 @@ use super::tools::READ_FILES;
 use crate::artifact::Scope;
 use crate::stage::{Depth, Stage};
 
-/// A row.
+/// A row of the table of depths.
 #[derive(Debug)]
 pub struct DepthSpec {
-    /// Which depth.
+    /// The depth.
     pub depth: Depth,
-    /// The stages a session passes; a change request those of them that its scope names.
+    /// The stages of a session; a change request has those of them that its scope names.
     pub stages: &'static [Stage],
-    /// Stages that the actor goes through in one conversation, with all their drafts and tasks; of
-    /// others each draft and each task is one.
+    /// Groups of stages that the actor works on in one conversation, with all their drafts and
+    /// tasks. In other stages each draft and each task is a conversation.
     pub conversations: &'static [&'static [Stage]],
-    /// The tools that all roles of these stages are told of, where they are few: what requests have in
-    /// common begins with the tools, and a provider that has seen a beginning charges less for it.
-    /// Each may call those that are its own.
+    /// The tools that requests of all roles of these stages declare, if they are few: requests
+    /// start with the tools, and a provider charges less for a prefix it has seen. A role may still
+    /// call only its own tools.
     pub tools: &'static [&'static [&'static str]],
-    /// Stages whose first draft the program writes by itself.
+    /// Stages whose first draft git-cowork may write without a model.
     pub written_here: &'static [(Stage, WrittenHere)],
-    /// Stages where a person decides unless the configuration says otherwise.
+    /// Stages with a gate, unless the configuration says otherwise.
     pub gates: &'static [Stage],
-    /// Stages whose critic judges.
+    /// Stages with a critic.
     pub critics: &'static [Stage],
-    /// Stages whose first draft the actor reads again unless the configuration says otherwise.
+    /// Stages whose first draft the actor reviews itself, unless the configuration says otherwise.
     pub self_review: &'static [Stage],
-    /// The fewest records there may be of each kind, where the configuration's limits ask for more.
+    /// The minimum number of records of each kind, if the configuration's limits are higher.
     pub fewest: Option<u32>,
 }
 
-/// When the program writes a first draft by itself.
+/// When git-cowork writes a first draft without a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenHere {
-    /// Whatever it knows.
+    /// Always.
     Always,
-    /// Where that says all there is to say.
+    /// Only if its data covers everything the document must say.
     WhereItSuffices,
 }
 
-/// The rows, from the least to the most.
+/// The rows, from the least to the most process.
 const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
     DepthSpec {
         depth: Depth::Quick,
@@ -109,18 +109,18 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
 
 /// The row of a depth.
 pub const fn depth(depth: Depth) -> &'static DepthSpec {
-    // `DEPTHS` is in the order of `Depth::ALL`; a test holds it to that.
+    // `DEPTHS` is in the order of `Depth::ALL`, as a test checks.
     const ROWS: &[DepthSpec] = &DEPTHS;
     &ROWS[depth as usize]
 }
 
 impl DepthSpec {
-    /// Whether a session of this depth has the stage.
+    /// True if a session of this depth has the stage.
     pub fn has(&self, stage: Stage) -> bool {
         self.stages.contains(&stage)
     }
 
-    /// The stage that does the work of one that the depth lacks.
+    /// The stage that does the work of `stage` if the depth lacks it.
     pub fn in_place_of(&self, stage: Stage) -> Option<Stage> {
         let is_before = |stage: Stage| super::row(stage).is_before_code();
         let mut before = self.stages.iter().copied().filter(|stage| is_before(*stage));
@@ -128,24 +128,24 @@ impl DepthSpec {
         (!self.has(stage)).then(|| instead.unwrap_or(super::code_stage()))
     }
 
-    /// Whether a conversation goes on from one stage to the other.
+    /// True if a conversation continues from one stage to the other.
     pub fn joins(&self, earlier: Stage, later: Stage) -> bool {
         let stages = self.conversation(earlier);
         stages.contains(&earlier) && stages.contains(&later)
     }
 
-    /// When the program writes the first draft of a stage by itself.
+    /// When git-cowork writes the first draft of a stage without a model.
     pub fn written_here(&self, stage: Stage) -> Option<WrittenHere> {
         self.written_here.iter().find(|(own, _)| *own == stage).map(|(_, when)| *when)
     }
 
-    /// The stages of a stage's conversation; none where each of its drafts is one of its own.
+    /// The stages that share a stage's conversation; empty if each of its drafts is a conversation.
     pub fn conversation(&self, of: Stage) -> &'static [Stage] {
         let mut all = self.conversations.iter();
         all.find(|stages| stages.contains(&of)).copied().unwrap_or_default()
     }
 
-    /// The tools that all roles of a stage are told of; none where each is told of its own.
+    /// The tools that all roles of a stage declare; empty if each role declares its own.
     pub fn shared_tools(&self, of: Stage) -> Vec<&'static str> {
         match self.conversation(of) {
             [] => Vec::new(),
@@ -153,35 +153,37 @@ impl DepthSpec {
         }
     }
 
-    /// Whether a person decides on the drafts of a stage in a session that passes `order`.
+    /// True if a person decides on the drafts of a stage in a session with the stages `order`.
     pub fn gate(&self, stage: Stage, order: &[Stage]) -> bool {
         self.judged(self.gates, stage, order)
     }
 
-    /// Whether a critic judges the drafts of a stage in a session that passes `order`.
+    /// True if a critic judges the drafts of a stage in a session with the stages `order`.
     pub fn critic(&self, stage: Stage, order: &[Stage]) -> bool {
         self.judged(self.critics, stage, order)
     }
 
-    /// What is judged with the last stage of a conversation is judged by itself where that is missing.
+    /// A stage that is judged together with the last stage of its conversation is judged alone if
+    /// that stage is missing.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
         let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))
     }
 
-    /// Whether a change of this scope needs the plan because the depth lacks what it would change.
+    /// True if a change of this scope needs the plan, because the depth lacks the document it
+    /// changes.
     pub fn plans_for(&self, scope: Scope) -> bool {
         (scope.prd && !self.has(Stage::Prd)) || (scope.design && !self.has(Stage::Design))
     }
 }
 
-/// A depth as people choose it, from the least to the most: what is chosen by the work stands
-/// between what it can become.
+/// A depth as users choose it, from the least to the most: `auto` comes between the depths it can
+/// become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DepthChoice {
-    /// As little as there is.
+    /// The least process.
     Quick,
-    /// By the work.
+    /// Chosen by the amount of work.
     #[default]
     Auto,
     /// Every document, few stops.
@@ -191,10 +193,10 @@ pub enum DepthChoice {
 }
 
 impl DepthChoice {
-    /// Every choice, as the command line names them.
+    /// The names of all choices on the command line.
     pub const NAMES: [&str; 4] = ["auto", "quick", "standard", "thorough"];
 
-    /// The depth, where it is not chosen by the work.
+    /// The depth, unless it is chosen by the amount of work.
     pub const fn fixed(self) -> Option<Depth> {
         match self {
             Self::Auto => None,
@@ -237,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_depth_has_its_row_and_more_of_it_is_more() {
+    fn every_depth_has_its_row_and_includes_the_smaller_ones() {
         for (at, one) in Depth::ALL.into_iter().enumerate() {
             assert_eq!(depth(one).depth, one);
             let more = DEPTHS.iter().skip(at + 1);
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_names_it_has() {
+    fn a_row_names_only_its_own_stages() {
         for row in DEPTHS {
             let named = [row.gates, row.critics, row.self_review, &row.conversations.concat()[..]];
             assert!(named.concat().into_iter().all(|stage| row.has(stage)), "{}", row.depth);
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_depth_lacks_another_stage_does() {
+    fn another_stage_replaces_a_missing_one() {
         let quick = depth(Depth::Quick);
         assert_eq!(quick.in_place_of(Stage::Design), Some(Stage::Plan));
         assert_eq!(quick.in_place_of(Stage::Check), Some(Stage::Coding));
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_named_as_it_is_read() {
+    fn names_of_choices_parse_back() {
         for name in DepthChoice::NAMES {
             let choice: DepthChoice = name.parse().unwrap();
             assert_eq!(choice.to_string(), name);

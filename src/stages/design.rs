@@ -1,4 +1,4 @@
-//! Components and architecture.
+//! The design stage: components and architecture.
 
 use super::row::{OTHER_ISSUES, Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::summary::{count, list, signs};

@@ -1,4 +1,4 @@
-//! The raw idea, written up.
+//! The idea stage: writes up the raw idea.
 
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::summary::title_of;
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_idea_is_told_the_sections_it_is_checked_for() {
+    fn the_prompt_lists_the_sections_that_are_checked() {
         let text = IDEA.actor.prompt.built_in;
         let place = |name: &&str| text.find(&format!("- `## {name}`: ")).unwrap();
         let places: Vec<usize> = check::IDEA_SECTIONS.iter().map(place).collect();

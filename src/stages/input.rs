@@ -1,82 +1,82 @@
-//! What the functions of a row are given: the draft, and what the program knows beside it.
+//! The input of a row's functions: the draft, and git-cowork's own data.
 
 use std::collections::BTreeMap;
 
 use crate::artifact::check::{Baseline, CodeChanges, Report, Sizes};
 use crate::artifact::{Store, Task};
 
-/// Whether the files that tasks name are there.
+/// Information about the files that tasks name.
 pub trait TaskFiles {
-    /// Whether a path is there now.
+    /// True if a path exists now.
     fn exist(&self, path: &str) -> bool;
-    /// Whether a path is or was there, so that a task may speak of it.
+    /// True if a path exists or existed, so that a task may name it.
     fn known(&self, path: &str) -> bool;
-    /// The rules by which git ignores paths, of those that it ignores.
+    /// The ignore rule for each of these paths that git ignores.
     fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String>;
     /// What the session has changed outside `.cowork`.
     fn code(&self) -> &CodeChanges;
 }
 
-/// What checks look at.
+/// The input of checks.
 pub struct CheckInput<'a> {
     /// The draft.
     pub store: Store<'a>,
-    /// How much there may be.
+    /// The limits on numbers of records.
     pub sizes: Sizes,
-    /// What a change request began with.
+    /// The state a change request started with.
     pub baseline: Option<&'a Baseline>,
     /// The project's files with the draft.
     pub files: &'a dyn TaskFiles,
-    /// What running the project's commands on this tree has found.
+    /// The results of the project's commands on this tree.
     pub evidence: Option<Report>,
-    /// It is the stage's draft, which its author can still change.
+    /// Whether this is the stage's draft, which its author can still change.
     pub drafting: bool,
 }
 
-/// What a change request made of the stage's records.
+/// The changes of a change request to the stage's records.
 pub struct Changed {
-    /// `+1 requirement, ~1 component`; empty when nothing differs.
+    /// `+1 requirement, ~1 component`; empty if nothing differs.
     pub signs: String,
     /// The ids of the records.
     pub ids: Vec<String>,
 }
 
-/// What the words of a stage's commit are made from.
+/// The data for the message of a stage's commit.
 pub struct Facts<'a> {
     /// The session's artifacts.
     pub store: Store<'a>,
     /// The session's title.
     pub title: &'a str,
-    /// Files changed outside `.cowork` since the session began.
+    /// The number of files changed outside `.cowork` since the session began.
     pub files: usize,
-    /// How the tests ended, in a few words, where something was run.
+    /// A short result of the tests, if any command was run.
     pub tests: Option<String>,
-    /// A line for each command that was run.
+    /// One line for each command that was run.
     pub runs: Vec<String>,
-    /// What a change request made of the stage's records.
+    /// The changes of a change request to the stage's records.
     pub changes: Option<Changed>,
-    /// Top-level tasks the session added: all but in a change request.
+    /// Top-level tasks the session added; all tasks if it is not a change request.
     pub own_tasks: &'a [Task],
 }
 
 impl Facts<'_> {
-    /// Whether a record is to be named: in a change request, those it has changed.
+    /// True if the message names a record: in a change request only changed records.
     pub fn names(&self, id: &str) -> bool {
         self.changes.as_ref().is_none_or(|changes| changes.ids.iter().any(|known| known == id))
     }
 }
 
-/// What the program knows of the session, for the parts of a document it writes itself.
+/// git-cowork's data about the session, for the parts of a document it writes itself.
 pub trait Known {
-    /// The report with what the program has checked.
+    /// The report with the results of git-cowork's checks.
     fn with_checked(&self, report: &str) -> anyhow::Result<String>;
-    /// Whether nothing failed and every criterion has its evidence: a test that has shown it, else a
-    /// review of the code.
+    /// True if nothing failed and every criterion has its evidence: a passed test, or a review of
+    /// the code.
     fn all_is_shown(&self) -> anyhow::Result<bool>;
-    /// Whether the actor has said in words what the code does now.
+    /// True if the actor has described the finished code.
     fn has_summary(&self) -> anyhow::Result<bool>;
-    /// A title and a summary from what the session's commits and records say.
+    /// A title and a summary from the session's commits and records.
     fn summary(&self) -> anyhow::Result<String>;
-    /// The report around what its actor wrote.
+    /// The report's generated sections added to the actor's text.
     fn with_story(&self, report: &str) -> anyhow::Result<String>;
 }

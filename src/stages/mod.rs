@@ -1,7 +1,7 @@
-//! The stage table: one file a stage, which holds its row with all its behaviour.
+//! The stage table: one file for each stage, with its row and all its behaviour.
 //!
-//! Adding a stage is adding its file here with a line in [`TABLE`], its name to [`Stage`], and its
-//! prompts. There is one loop (`pipeline::stage_loop`), one runner and one recorder for all rows.
+//! To add a stage, add its file here with a line in [`TABLE`], its name to [`Stage`], and its
+//! prompts. One loop (`pipeline::stage_loop`), one runner and one recorder serve all rows.
 
 mod check;
 mod coding;
@@ -26,7 +26,7 @@ use crate::artifact::check::Report;
 use crate::artifact::{FeatureStatus, Scope};
 use crate::stage::{Depth, Stage};
 
-/// The rows, in the order a session passes the stages.
+/// The rows, in the order of the stages.
 pub const TABLE: &[StageSpec] = &[
     triage::TRIAGE,
     idea::IDEA,
@@ -38,7 +38,8 @@ pub const TABLE: &[StageSpec] = &[
     delivery::DELIVERY,
 ];
 
-/// The names of the stages a model may ask to go back to: those before the last whose actor judges.
+/// The names of the stages a model may ask to go back to: those before the last one whose actor
+/// judges.
 pub const REWIND_NAMES: [&str; rewindable()] = {
     let mut names = [""; rewindable()];
     let mut at = 0;
@@ -49,7 +50,7 @@ pub const REWIND_NAMES: [&str; rewindable()] = {
     names
 };
 
-/// How many rows come before the last whose actor judges.
+/// The number of rows before the last one whose actor judges.
 const fn rewindable() -> usize {
     let mut last = TABLE.len() - 1;
     while last > 0 && !TABLE[last].judges {
@@ -58,7 +59,7 @@ const fn rewindable() -> usize {
     last
 }
 
-/// What models call the drafts that a person can be asked to look at.
+/// The names models use for drafts that they can ask a person to review.
 pub const DRAFT_NAMES: [&str; drafts_with_names()] = {
     let mut names = [""; drafts_with_names()];
     let (mut at, mut row) = (0, 0);
@@ -81,14 +82,14 @@ const fn drafts_with_names() -> usize {
     count
 }
 
-/// The row of a stage in a session of its own.
+/// The row of a stage in a session that is not a change request.
 pub fn row(stage: Stage) -> &'static StageSpec {
-    // `TABLE` is in the order of `Stage::ALL`; a test holds it to that.
+    // `TABLE` is in the order of `Stage::ALL`, as a test checks.
     &TABLE[stage as usize]
 }
 
-/// The row of a stage in a session that passes the stages of `order`; `has_prd` says whether a
-/// document before the plan holds the requirements, where that does not follow from the depth.
+/// The row of a stage in a session with the stages of `order`. `has_prd` says whether a document
+/// before the plan contains the requirements; by default that follows from the depth.
 pub fn row_of(
     stage: Stage,
     of: Depth,
@@ -109,14 +110,14 @@ pub fn row_of(
     with_earlier.map_or(usual, |(_, row)| row)
 }
 
-/// Whether the actor of a stage is offered a tool in any session.
+/// True if the actor of a stage has a tool in any session.
 pub fn offers(stage: Stage, tool: &str) -> bool {
     let usual = row(stage);
     let others = [usual.with_earlier.map(|(_, row)| row), usual.alone];
     usual.offers(tool) || others.into_iter().flatten().any(|row| row.offers(tool))
 }
 
-/// Whether a role of some stage has a tool of this name, whatever its case.
+/// True if a role of some stage has a tool with this name, ignoring case.
 pub fn has_tool(name: &str) -> bool {
     let has = |role: &RoleSpec| role.tools().iter().any(|tool| tool.eq_ignore_ascii_case(name));
     let forms = |row: &'static StageSpec| {
@@ -128,11 +129,11 @@ pub fn has_tool(name: &str) -> bool {
     has(&CHALLENGER) || roles.any(has)
 }
 
-/// The stages of a new session of this depth or, with the scope of its triage where that is known, of
-/// a change request.
+/// The stages of a new session of this depth, or of a change request with the scope of its triage,
+/// if known.
 pub fn order(of: Depth, is_patch: bool, scope: Option<Scope>) -> impl Iterator<Item = Stage> {
     let selects = depth(of);
-    // What would change a document that the depth lacks changes the plan.
+    // A change to a document that the depth lacks is a change to the plan.
     let scope = scope.map(|scope| Scope { plan: scope.plan || selects.plans_for(scope), ..scope });
     let passes = move |row: &&StageSpec| match (is_patch, row.selected) {
         (patch, Selected::ChangesOnly) => patch,
@@ -148,31 +149,31 @@ pub fn code_stage() -> Stage {
     found(StageSpec::writes_code)
 }
 
-/// The stage with whose commit a session is delivered.
+/// The stage whose commit delivers a session.
 pub const fn last() -> Stage {
     TABLE[TABLE.len() - 1].stage
 }
 
-/// The stage that finds features verified.
+/// The stage that marks features as verified.
 pub fn verifying() -> Stage {
     let verified = FeatureStatus::Verified;
     found(|row| (row.feature_status)(FeatureStatus::Implemented, true) == verified)
 }
 
-/// Where to go back to for an issue, as models name it; for one that no row names, to the row of
-/// all others.
+/// The stage to go back to for an issue with this name; unnamed issues belong to the row of all
+/// others.
 pub fn for_issue(issue: &str) -> Stage {
     let named = TABLE.iter().find(|row| row.issues.contains(&issue));
     named.map_or_else(|| found(|row| row.issues.contains(&row::OTHER_ISSUES)), |row| row.stage)
 }
 
-/// The first row with a property; a test holds the table to having one.
+/// The first row with a property; a test checks that there is one.
 fn found(has: impl Fn(&StageSpec) -> bool) -> Stage {
     TABLE.iter().find(|row| has(row)).map_or(Stage::ALL[0], |row| row.stage)
 }
 
-/// What still has to hold of these stages when the whole is checked, with the stage each part
-/// belongs to.
+/// The checks of these stages that must still pass for the whole session, with the stage of each
+/// part.
 pub fn lasting_checks(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, Report)> {
     let rows = TABLE.iter().filter(|row| row.check_lasts && stages.contains(&row.stage));
     rows.map(|row| (row.stage, (row.check)(input))).collect()
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn every_actor_has_its_closing_act() {
+    fn every_actor_has_closing_tools() {
         for row in TABLE {
             assert!(!row.closing.is_empty(), "{}", row.stage);
             assert!(row.closing.iter().all(|tool| row.offers(tool)), "{}", row.stage);
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_nobody_passes_is_passed_with_the_next() {
+    fn a_document_without_a_gate_is_passed_with_the_next() {
         let new = |of| order(of, false, None).collect::<Vec<_>>();
         let earlier = |stage, of, order: &[Stage]| {
             row_of(stage, of, order, Some(true)).earlier_document().map(Artifact::file_name)
@@ -237,7 +238,7 @@ mod tests {
         let alone = change(Scope { design: false, ..scope });
         assert_eq!(earlier(Stage::Plan, Depth::Standard, &alone), None);
         assert_eq!(earlier(Stage::Prd, Depth::Quick, &alone), Some("idea.md"));
-        // Where nothing comes after it, it is passed by itself.
+        // If no stage comes after it, it has its own gate.
         let alone = change(Scope { plan: false, ..scope });
         assert!(depth(Depth::Standard).gate(Stage::Design, &alone));
         assert!(depth(Depth::Standard).critic(Stage::Design, &alone));

@@ -1,4 +1,4 @@
-//! Tasks and their order.
+//! The plan stage: tasks and their order.
 
 use super::input::CheckInput;
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
@@ -17,7 +17,7 @@ const WRITE: &[&str] = &[
     "check_task_dependencies",
 ];
 
-/// How the actor asks for a person.
+/// Tools with which the actor asks for a person.
 const ASK: &[&str] =
     &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"];
 
@@ -33,7 +33,7 @@ pub(super) const PLAN: StageSpec = StageSpec {
     )
 };
 
-/// The row where design.md is passed with the plan.
+/// The row if design.md is reviewed together with the plan.
 const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     check: |input| {
         let mut report = check::design(&input.store, &input.sizes, input.baseline);
@@ -43,7 +43,8 @@ const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     ..plan(
         RoleSpec {
             prompt: ACTOR,
-            // Records are changed by their sections: both kinds of tools would be too much to send.
+            // Records are changed through their sections: both kinds of tools would make requests
+            // too long.
             tools: &[
                 &[
                     "save_plan_doc",
@@ -61,7 +62,7 @@ const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     )
 };
 
-/// The row where the plan is the only document: it holds requirements and features, too.
+/// The row if the plan is the only document: it contains requirements and features as well.
 const PLAN_ALONE: StageSpec = StageSpec {
     context: &[],
     critic: None,
@@ -79,7 +80,7 @@ const PLAN_ALONE: StageSpec = StageSpec {
                 file_name: "plan-alone.md",
                 built_in: include_str!("../../prompts/plan-alone.md"),
             },
-            // A section of plan.md makes a record; a tool would make the first one in prd.md.
+            // A section of plan.md creates a record; a tool would create the first one in prd.md.
             tools: &[
                 &[
                     "save_plan_doc",

@@ -1,4 +1,4 @@
-//! Requirements and features.
+//! The prd stage: requirements and features.
 
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::summary::{count, list, signs};
@@ -18,7 +18,7 @@ const WRITE: &[&str] = &[
     "get_requirements",
 ];
 
-/// How the actor asks for a person.
+/// Tools with which the actor asks for a person.
 const ASK: &[&str] = &["ask_user", "request_human_review"];
 
 pub(super) const PRD: StageSpec = StageSpec {
@@ -26,7 +26,8 @@ pub(super) const PRD: StageSpec = StageSpec {
     ..prd(&[WRITE, READ_FILES, ASK], &[Artifact::Prd, Artifact::Requirements, Artifact::Features])
 };
 
-/// The row where idea.md is passed with the PRD. A change request keeps its parent's true.
+/// The row if idea.md is reviewed together with the PRD. A change request keeps its parent's
+/// idea.md up to date.
 const PRD_WITH_IDEA: StageSpec = StageSpec {
     check: |input| {
         let mut report = check::prd(&input.store, &input.sizes, input.baseline);

@@ -1,16 +1,16 @@
-//! What a row of the stage table holds.
+//! The type of a row in the stage table.
 
 use super::input::{CheckInput, Facts, Known};
 use crate::artifact::check::Report;
 use crate::artifact::{Artifact, FeatureStatus, Scope};
 use crate::stage::Stage;
 
-/// A prompt: a Markdown file in `prompts/`, which a user may replace.
+/// A prompt: a Markdown file in `prompts/` that the user may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// The file's name, under which a user may replace it.
+    /// The name of the file, and of the user's replacement.
     pub file_name: &'static str,
-    /// The text that comes with the program.
+    /// The built-in text.
     pub built_in: &'static str,
 }
 
@@ -19,7 +19,7 @@ pub struct Prompt {
 pub struct RoleSpec {
     /// Its brief.
     pub prompt: Prompt,
-    /// The tools it is offered, in groups; calling any other is refused.
+    /// The tools it may call, in groups; other calls are refused.
     pub tools: &'static [&'static [&'static str]],
 }
 
@@ -45,7 +45,7 @@ pub enum Work {
     },
 }
 
-/// What a person's approval names.
+/// The content that a person's approval covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approves {
     /// The stage's own artifacts.
@@ -54,103 +54,103 @@ pub enum Approves {
     Tree,
 }
 
-/// Which sessions have the stage.
+/// The sessions that have the stage.
 #[derive(Clone, Copy, Debug)]
 pub enum Selected {
-    /// All.
+    /// All sessions.
     Always,
-    /// Those that are not change requests.
+    /// Sessions that are not change requests.
     NewOnly,
     /// Change requests.
     ChangesOnly,
-    /// All new ones, and change requests whose scope names it.
+    /// All new sessions, and change requests whose scope names the stage.
     Scoped(fn(Scope) -> bool),
 }
 
-/// In [`StageSpec::issues`]: the issues that no row names.
+/// In [`StageSpec::issues`]: all issues that no row names.
 pub(super) const OTHER_ISSUES: &str = "";
 
-/// What a document is with what the program adds to it.
+/// Adds git-cowork's parts to a document's text.
 pub type Finish = fn(&str, &dyn Known) -> anyhow::Result<String>;
 
-/// A document that the program can write by itself.
+/// A document that git-cowork can write without a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendered {
     /// Its text, to which [`StageSpec::finish`] adds.
     pub text: fn(&dyn Known) -> anyhow::Result<String>,
-    /// Whether that says all there is to say, so that no model need be asked.
+    /// True if this text is complete, so that no model need be asked.
     pub suffices: fn(&dyn Known) -> anyhow::Result<bool>,
 }
 
-/// A row.
+/// A row of the stage table.
 #[derive(Debug)]
 pub struct StageSpec {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// Which sessions have it.
+    /// The sessions that have it.
     pub selected: Selected,
-    /// An earlier stage whose document is passed with this one's where nobody passes it before, and
-    /// the row that takes the place of this one then.
+    /// An earlier stage whose document is reviewed together with this one's if it has no gate of
+    /// its own, and the row that then replaces this one.
     pub with_earlier: Option<(Stage, &'static Self)>,
-    /// The row in its place where no earlier document holds requirements: this one holds them.
+    /// The row that replaces this one if no earlier document contains requirements: this document
+    /// then contains them.
     pub alone: Option<&'static Self>,
-    /// Who drafts.
+    /// The role that drafts.
     pub actor: RoleSpec,
-    /// The closing act: tools with which its actor ends a first draft, when nothing is missing.
+    /// The tools that end a first draft when nothing is missing.
     pub closing: &'static [&'static str],
-    /// Who judges, if anybody.
+    /// The role that judges, if any.
     pub critic: Option<RoleSpec>,
     /// How the actor works.
     pub work: Work,
-    /// Earlier artifacts every role of the stage gets, in this order.
+    /// Earlier artifacts that every role of the stage gets, in this order.
     pub context: &'static [Artifact],
-    /// The roles are told how the project's languages are written.
+    /// Whether the roles get the style guides of the project's languages.
     pub guidance: bool,
-    /// What the stage leaves, the document a person reads first.
+    /// The artifacts the stage writes; the first is the document a person reads.
     pub artifacts: &'static [Artifact],
-    /// Its actor judges what earlier stages left and changes nothing of it: what it reports counts
-    /// as a critic's.
+    /// Whether its actor judges the results of earlier stages without changing them: its feedback
+    /// counts as a critic's.
     pub judges: bool,
-    /// Before its first draft the checks of all earlier stages run again, and what no longer holds
-    /// goes back to where it can be corrected.
+    /// Whether the checks of all earlier stages run again before its first draft, and failures go
+    /// back to the stage that can fix them.
     pub rechecks: bool,
-    /// Nobody is asked for a draft while the session has changed no code.
+    /// Whether the stage fails without asking a model if the session has changed no code.
     pub needs_code: bool,
-    /// The program runs the project's build, tests and lint on this stage's tree.
+    /// Whether the project's build, tests and lint run on this stage's tree.
     pub runs_checks: bool,
-    /// What must hold before anybody judges.
+    /// The checks that must pass before anybody judges.
     pub check: fn(&CheckInput<'_>) -> Report,
-    /// The check must still hold when later stages are done.
+    /// Whether the checks must still pass when later stages are done.
     pub check_lasts: bool,
-    /// What came out of it, for the subject of its commit: `4 requirements, 3 features`.
+    /// The result for the subject of its commit: `4 requirements, 3 features`.
     pub subject: fn(&Facts<'_>) -> anyhow::Result<String>,
-    /// The names behind the numbers, for the body of its commit, in lines.
+    /// The names of the records, as lines for the body of its commit.
     pub names: fn(&Facts<'_>) -> anyhow::Result<String>,
-    /// Finishing a draft adds what the program knows to the stage's document: its text before, and
-    /// with that.
+    /// Adds git-cowork's parts to the stage's document when a draft is finished.
     pub finish: Option<Finish>,
-    /// The document as the program writes it by itself, at a depth where it does.
+    /// The document as git-cowork writes it, at depths that allow this.
     pub rendered: Option<Rendered>,
-    /// How far a feature is once the draft is finished; the flag says that the project's tests have
+    /// The status of a feature after the draft; the flag means that the project's tests have
     /// passed.
     pub feature_status: fn(FeatureStatus, bool) -> FeatureStatus,
-    /// What an approval names.
+    /// The content that an approval covers.
     pub approves: Approves,
-    /// Drafts it may take unless the configuration says otherwise.
+    /// The maximum number of drafts, unless the configuration says otherwise.
     pub iterations: u32,
-    /// How freely its actor answers unless the configuration says otherwise.
+    /// The actor's temperature, unless the configuration says otherwise.
     pub actor_temperature: f64,
-    /// How freely whoever judges answers unless the configuration says otherwise.
+    /// The critic's temperature, unless the configuration says otherwise.
     pub critic_temperature: f64,
-    /// What a model may call its draft when it asks a person to look at it; empty where it cannot.
+    /// The name a model uses to ask for a person's review of this draft; empty if it cannot ask.
     pub called: &'static str,
-    /// Issues with which a model goes back to this stage.
+    /// Issues for which a model goes back to this stage.
     pub issues: &'static [&'static str],
     /// What `resume` does after a draft was aborted.
     pub after_abort: &'static str,
 }
 
-/// What most rows have in common: one conversation writes a document, which is checked alone.
+/// The defaults of most rows: one conversation writes a document, which is checked alone.
 pub(super) const USUAL: StageSpec = StageSpec {
     stage: Stage::ALL[0],
     selected: Selected::Always,
@@ -194,33 +194,33 @@ impl StageSpec {
         self.stage < super::code_stage()
     }
 
-    /// True for the stage with whose commit a session is delivered.
+    /// True for the stage whose commit delivers a session.
     pub fn is_last(&self) -> bool {
         self.stage == super::last()
     }
 
-    /// True for a stage that a session has which is not a change request.
+    /// True for a stage of sessions that are not change requests.
     pub const fn is_in_new(&self) -> bool {
         !matches!(self.selected, Selected::ChangesOnly)
     }
 
-    /// True for a stage that leaves records behind it: requirements, features, components or tasks.
+    /// True for a stage that writes records: requirements, features, components or tasks.
     pub fn leaves_records(&self) -> bool {
         self.artifacts.iter().any(|artifact| artifact.document().is_some())
     }
 
-    /// Whether its actor is offered a tool.
+    /// True if its actor has a tool.
     pub fn offers(&self, tool: &str) -> bool {
         self.actor.tools.iter().any(|group| group.contains(&tool))
     }
 
-    /// The document of an earlier stage that is passed with its own.
+    /// The document of an earlier stage that is reviewed together with this one's.
     pub fn earlier_document(&self) -> Option<Artifact> {
         let mut documents = self.artifacts.iter().copied().filter(|artifact| !artifact.is_json());
         documents.nth(1)
     }
 
-    /// What of its artifacts its roles get as a draft; the others they have from before.
+    /// The artifacts that make up the draft; its roles get the others as context.
     pub fn own_artifacts(&self) -> Vec<Artifact> {
         let own = self.artifacts.iter().copied();
         own.filter(|artifact| !self.context.contains(artifact)).collect()

@@ -1,4 +1,4 @@
-//! Words that several rows say what came out of a stage with.
+//! Parts of commit messages that several rows use.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,14 @@ use super::input::Facts;
 pub(super) use crate::artifact::record_diff::count;
 use crate::artifact::{Artifact, Store};
 
-/// What a change request made of the stage's records; `None` in a session of its own.
+/// The changes of a change request to the stage's records; `None` if the session is not a change
+/// request.
 pub(super) fn signs(facts: &Facts<'_>) -> Option<String> {
     let signs = &facts.changes.as_ref()?.signs;
     Some(if signs.is_empty() { "no record changed".to_owned() } else { signs.clone() })
 }
 
-/// `- REQ-001 Adding`, a line for each record that is to be named.
+/// `- REQ-001 Adding`, one line for each record that the message names.
 pub(super) fn list<'a>(
     facts: &Facts<'_>,
     records: impl Iterator<Item = (&'a str, &'a str)>,
@@ -24,12 +25,12 @@ pub(super) fn list<'a>(
     out
 }
 
-/// A line for each command that was run.
+/// One line for each command that was run.
 pub(super) fn runs(facts: &Facts<'_>) -> anyhow::Result<String> {
     Ok(facts.runs.iter().map(|line| format!("- {line}\n")).collect())
 }
 
-/// The first line of a document without Markdown's marks and without a label such as `Idea:`.
+/// The first line of a document without Markdown markup and without a label such as `Idea:`.
 pub(super) fn title_of(
     store: &Store<'_>,
     artifact: Artifact,

@@ -1,10 +1,10 @@
-//! Groups of tools that several rows offer, and the role that is the same in all of them.
+//! Groups of tools that several rows use, and the challenger, which is the same in all of them.
 
 use super::row::{Prompt, RoleSpec};
 
 pub(super) const READ_FILES: &[&str] = &["list_files", "read_file", "search_files"];
 
-/// What the session has come to so far, for the stages that look back on it.
+/// Tools that read the session's results, for stages that look back on it.
 pub(super) const READ_SESSION: &[&str] = &[
     "get_requirements",
     "get_design",
@@ -16,7 +16,7 @@ pub(super) const READ_SESSION: &[&str] = &[
     "load_feedback_history",
 ];
 
-/// Who gives a second opinion, in whichever stage: it reads, and says its verdict in words.
+/// The role that gives a second opinion, in any stage: it reads, and gives its verdict in prose.
 pub const CHALLENGER: RoleSpec = RoleSpec {
     prompt: Prompt {
         file_name: "challenger.md",
@@ -25,6 +25,6 @@ pub const CHALLENGER: RoleSpec = RoleSpec {
     tools: &[READ_FILES, READ_SESSION],
 };
 
-/// How a critic ends its reading.
+/// The tools with which a critic ends its review.
 pub(super) const VERDICT: &[&str] =
     &["provide_feedback", "exit_loop", "request_replanning", "goto_stage", "request_human_review"];

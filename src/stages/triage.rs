@@ -1,4 +1,4 @@
-//! What a change request touches and risks, and with that which stages it needs.
+//! The triage stage: the scope and risks of a change request, and the stages it needs.
 
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::tools::READ_FILES;

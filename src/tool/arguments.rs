@@ -1,14 +1,14 @@
-//! From what a model wrote to arguments that fit a tool's schema: lenient where the meaning is
-//! clear, and otherwise an answer that says which field is wrong.
+//! Converts what a model wrote to arguments that fit a tool's schema: lenient if the meaning is
+//! clear, otherwise with an error that names the wrong field.
 
 use serde_json::{Map, Value};
 
-/// The arguments as an object. Nothing at all is `{}`; a code fence, text after the object, raw
-/// line breaks in strings and an object wrapped in a string are understood.
+/// The arguments as an object. An empty text is `{}`; a code fence, text after the object, raw line
+/// breaks in strings and an object wrapped in a string are accepted.
 ///
 /// # Errors
 ///
-/// What is wrong and where, for the model.
+/// A description of the problem and its place, for the model.
 pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let text = unfence(text.trim());
     if text.is_empty() {
@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let value = first_value(text).or_else(|error| {
         first_value(&escape_controls(text)).map_err(|_| {
             if error.is_eof() {
-                return "the arguments end in the middle of the JSON; send them whole, or less at \
+                return "the arguments end in the middle of the JSON; send all of it, or less at \
                         once"
                     .to_owned();
             }
@@ -41,8 +41,8 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The JSON value a text begins with. Text after an object is tolerated, but no second object:
-/// that would be a call which is silently lost.
+/// The JSON value at the start of a text. Text after an object is allowed, but not a second object:
+/// it would be a call that is silently lost.
 fn first_value(text: &str) -> Result<Value, serde_json::Error> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(value),
@@ -60,7 +60,7 @@ fn first_value(text: &str) -> Result<Value, serde_json::Error> {
     }
 }
 
-/// Without the opening of a code fence; its end is text after the object.
+/// Removes the start of a code fence; its end counts as text after the object.
 fn unfence(text: &str) -> &str {
     let inside = text
         .strip_prefix("```")
@@ -68,7 +68,7 @@ fn unfence(text: &str) -> &str {
     inside.unwrap_or(text)
 }
 
-/// Escapes raw control characters inside strings, a frequent slip with long content.
+/// Escapes raw control characters inside strings, a frequent mistake with long content.
 fn escape_controls(text: &str) -> String {
     let (mut out, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
     for c in text.chars() {
@@ -87,12 +87,12 @@ fn escape_controls(text: &str) -> String {
     out
 }
 
-/// Fits arguments to a tool's schema. The second value is what was changed or left out and is
-/// worth telling the model.
+/// Fits arguments to a tool's schema. The second value lists what was changed or left out, as notes
+/// for the model.
 ///
 /// # Errors
 ///
-/// Every field that is missing or of the wrong type, and then those that are unknown, for the model.
+/// All fields that are missing or have the wrong type, then the unknown ones, for the model.
 pub fn fit(schema: &Value, given: Map<String, Value>) -> Result<(Value, Vec<String>), String> {
     let (mut notes, mut wrong) = (Vec::new(), Vec::new());
     let fitted = fit_object(schema, given, "", &mut notes, &mut wrong);
@@ -116,13 +116,13 @@ fn fit_object(
             .get_key_value(&key)
             .or_else(|| properties.iter().find(|(name, _)| plain(name) == plain(&key)))
             .or_else(|| {
-                // `id` where the tool says `task_id`, and the other way round.
+                // `id` if the tool has `task_id`, and vice versa.
                 let name = id_name(schema).filter(|_| !has_id)?;
                 (key == "id" || (name == "id" && key.ends_with("_id")))
                     .then(|| properties.get_key_value(name))?
             });
         match known {
-            // `null` is how many models leave something out.
+            // Many models write `null` to leave something out.
             Some(_) if value.is_null() => {}
             Some((name, field)) => match fit_value(field, value, &format!("{at}{name}"), notes) {
                 Ok(value) => {
@@ -130,18 +130,16 @@ fn fit_object(
                 }
                 Err(error) => wrong.push(error),
             },
-            // Free-form, as a tool of the user's own may have it.
+            // Free-form arguments, which a user's own tool may have.
             None if is_open(schema) => {
                 fitted.insert(key, value);
             }
-            // A tool without arguments has nothing to misunderstand.
+            // A tool without arguments accepts anything.
             None if properties.is_empty() => {}
-            // Fields of a record that are not the model's to set.
-            None if key == "id" => {
-                notes.push("ids are given by the tool; yours was ignored".into())
-            }
+            // Fields of a record that the model must not set.
+            None if key == "id" => notes.push("the tool assigns ids; yours was ignored".into()),
             None if key == "status" => {
-                notes.push("the status is kept by the program; yours was ignored".into())
+                notes.push("git-cowork sets the status; yours was ignored".into())
             }
             None => unknown.push(key),
         }
@@ -157,7 +155,7 @@ fn fit_object(
         let names: Vec<_> = properties.keys().map(String::as_str).collect();
         let unknown: Vec<_> = unknown.iter().map(|name| format!("{at}{name}")).collect();
         let told = format!("unknown: {} (known: {})", unknown.join(", "), names.join(", "));
-        // Where something else is wrong, it may be what was meant.
+        // If there is another error, the unknown field may be the intended one.
         match wrong.is_empty() {
             true => notes.push(format!("ignored, because {told}")),
             false => wrong.push(told),
@@ -166,7 +164,7 @@ fn fit_object(
     fitted
 }
 
-/// Whether an object takes fields that its schema does not name.
+/// True if an object accepts fields that its schema does not name.
 fn is_open(schema: &Value) -> bool {
     match &schema["additionalProperties"] {
         Value::Null => schema["properties"].is_null(),
@@ -174,7 +172,7 @@ fn is_open(schema: &Value) -> bool {
     }
 }
 
-/// The field that names the record a tool is about, which stands first.
+/// The field with the id of the tool's record; it is the first required field.
 fn id_name(schema: &Value) -> Option<&str> {
     schema["required"][0].as_str().filter(|name| *name == "id" || name.ends_with("_id"))
 }
@@ -190,7 +188,7 @@ fn fit_value(
         ("string", Value::String(text)) => return choose(schema, text, at),
         ("string", Value::Number(number)) => return choose(schema, number.to_string(), at),
         ("string", Value::Bool(flag)) => return choose(schema, flag.to_string(), at),
-        // Lists of lines where one text is due.
+        // A list of lines instead of one text.
         ("string", Value::Array(items)) if schema["enum"].is_null() && all_text(&items) => {
             let lines: Vec<_> = items.iter().filter_map(Value::as_str).collect();
             Some(Value::String(lines.join("\n")))
@@ -213,7 +211,7 @@ fn fit_value(
             _ => None,
         },
         ("array", Value::Array(items)) => return fit_items(schema, items, at, notes),
-        // One where several may be.
+        // One object instead of a list.
         ("array", Value::Object(map)) if schema["items"]["type"] == "object" => {
             return fit_items(schema, vec![Value::Object(map)], at, notes);
         }
@@ -230,7 +228,7 @@ fn fit_value(
             Ok(map) => return fit_nested(schema, map, at, notes),
             Err(_) => None,
         },
-        // ["prd", "code"] for a group of flags.
+        // A list such as ["prd", "code"] for a group of flags.
         ("object", Value::Array(items)) if all_text(&items) => {
             let set = |item: Value| Some((item.as_str()?.to_lowercase(), Value::Bool(true)));
             let mut map: Map<_, _> = items.into_iter().filter_map(set).collect();
@@ -270,7 +268,7 @@ fn fit_items(
     items.into_iter().enumerate().map(fit).collect::<Result<Vec<_>, _>>().map(Value::Array)
 }
 
-/// A text where a list is due: JSON of a list, else lines or `- ` items, else the one item.
+/// Converts a text to a list: a JSON list, else lines or `- ` items, else a single item.
 fn listed(text: &str) -> Vec<Value> {
     let text = text.trim();
     if let Ok(Value::Array(items)) = serde_json::from_str(text) {
@@ -290,7 +288,7 @@ fn choose(schema: &Value, text: String, at: &str) -> Result<Value, String> {
     })
 }
 
-/// A name without case and separators: `In Progress`, `in-progress` and `inProgress` are one.
+/// A name without case and separators: `In Progress`, `in-progress` and `inProgress` are equal.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -334,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_objects_may_come_as_text_or_as_the_one() {
+    fn a_list_of_objects_may_be_text_or_a_single_object() {
         let item = json!({"type": "object", "properties": {"a": {"type": "string"}},
                           "required": ["a"], "additionalProperties": false});
         let schema = json!({"type": "object", "required": [],
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_is_understood() {
+    fn arguments_in_unusual_forms_are_parsed() {
         let wanted = map(json!({"a": "x"}));
         for text in [
             r#"{"a":"x"}"#,
@@ -433,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_ignored_and_that_is_said() {
+    fn unknown_fields_are_ignored_with_a_note() {
         let given = json!({"title": "t", "colour": "red", "scope": {"prd": true, "code": true, "tests": true}});
         let (fitted, notes) = fit(&schema(), map(given)).unwrap();
         assert_eq!(fitted, json!({"title": "t", "scope": {"prd": true, "code": true}}));

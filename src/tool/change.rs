@@ -46,7 +46,7 @@ pub(super) static TOOLS: [&dyn Tool; 2] = [
             let change: ChangeRequest = serde_json::from_value(fields.into())?;
             anyhow::ensure!(!change.summary.trim().is_empty(), "summary is empty");
             if !context.store.save(Artifact::ChangeRequest, &change)? {
-                return Ok(Answer::ok("The change request is so already; nothing changed."));
+                return Ok(Answer::ok("The change request already says this; nothing changed."));
             }
             Ok(Answer::ok("Saved."))
         },

@@ -1,4 +1,4 @@
-//! Tools that run the mechanical checks, so that a model can correct its draft before it is rejected.
+//! Tools for the mechanical checks, so that a model can correct its draft before it is rejected.
 
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
             }
             let list: Vec<_> =
                 uncovered.iter().map(|(id, name)| format!("{id} '{name}'")).collect();
-            Ok(Answer::ok(format!("Covered by no {what}: {}.", list.join(", "))))
+            Ok(Answer::ok(format!("Not covered by any {what}: {}.", list.join(", "))))
         },
     },
     &Plain {
@@ -88,7 +88,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
 ];
 
-/// What was found. That there is something does not make the call a failure.
+/// Formats the findings. A check that finds problems is still a successful call.
 fn told(report: &Report) -> Answer {
     if report.is_ok() {
         return Answer::ok(format!("All right: {}.", report.passed.join("; ")));
@@ -107,7 +107,7 @@ mod tests {
     use crate::tool::testing::Bench;
 
     #[test]
-    fn a_valid_project_is_all_right() {
+    fn a_valid_project_passes_all_checks() {
         let bench = Bench::new(Stage::Plan);
         let mut context = bench.context();
         for kind in ["requirements", "features", "design", "plan"] {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn findings_are_listed() {
         let bench = Bench::new(Stage::Plan);
         bench.files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"][0]["dependencies"] = json!(["TASK-002", "TASK-044"]);
@@ -138,6 +138,6 @@ mod tests {
         let answer = context.call("check_data_format", r#"{"data_type":"plan"}"#);
         assert!(answer.text.contains("TASK-001 has no title"), "{}", answer.text);
         let answer = context.call("check_feature_coverage", "");
-        assert_eq!(answer.text, "Covered by no component: FEAT-001 'add', FEAT-002 'list'.");
+        assert_eq!(answer.text, "Not covered by any component: FEAT-001 'add', FEAT-002 'list'.");
     }
 }

@@ -1,5 +1,5 @@
-//! A tool of the user's own (`[tools.NAME]`): a command that gets the arguments of a call as JSON on its
-//! standard input and runs as a model's commands do.
+//! A user's own tool (`[tools.NAME]`): a command that receives the arguments of a call as JSON on
+//! its standard input and runs like a model's commands.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::config::ToolConfig;
 use crate::model::BoxFuture;
 use crate::workspace::run_with_input;
 
-/// A tool of the user's own, as a role is told of it.
+/// A user's own tool, as offered to a role.
 #[derive(Clone, Debug)]
 pub struct CommandTool {
     name: String,
@@ -17,12 +17,12 @@ pub struct CommandTool {
 }
 
 impl CommandTool {
-    /// The tool described under `[tools.NAME]`; `callable` says whether the role may call it.
+    /// Creates the tool described under `[tools.NAME]`; `callable` is true if the role may call it.
     pub fn new(name: &str, config: &ToolConfig, callable: bool) -> Self {
         Self { name: name.to_owned(), config: config.clone(), callable }
     }
 
-    /// Whether the role may call it.
+    /// True if the role may call it.
     pub(super) const fn is_callable(&self) -> bool {
         self.callable
     }

@@ -1,4 +1,4 @@
-//! The command tools: a shell command of the model's, and the project's own tests and lint.
+//! The command tools: the model's shell commands, and the project's own tests and lint.
 
 use super::plain::{Number, Waiting, arguments, some};
 use super::{Answer, Checked, Context, ProjectCommands, Tool};
@@ -58,7 +58,7 @@ async fn run(context: &Context<'_>, args: RunCommand) -> anyhow::Result<Answer> 
     Ok(answer(context, &result, ""))
 }
 
-/// Runs a command of the project's own, or another one that is no evidence of anything.
+/// Runs the project's own command, or another one, whose result does not count as evidence.
 async fn check(
     context: &mut Context<'_>,
     args: CheckLint,
@@ -67,11 +67,11 @@ async fn check(
 ) -> anyhow::Result<Answer> {
     let commands = context.commands;
     let own = own(commands);
-    // A whole test suite may take what a build may.
+    // A whole test suite may take as long as a build.
     let limit = Some(context.limits.command_timeout_max_s);
     let other = some(args.command.as_ref()).filter(|command| *command != own);
     if own.is_empty() && other.is_none() {
-        anyhow::bail!("the project has no {what} command that is known; give one in command");
+        anyhow::bail!("no {what} command is known for this project; give one in command");
     }
     let mut notes = Vec::new();
     let mut command = other.unwrap_or(own).to_owned();
@@ -79,7 +79,7 @@ async fn check(
         let path = context.workspace.existing(path)?;
         match narrowed(&command, &path) {
             Some(narrow) => command = narrow,
-            None => notes.push("all of it was run: this command is not known to take a path"),
+            None => notes.push("everything was run: this command is not known to take a path"),
         }
     }
     if args.fix == Some(true) {
@@ -116,20 +116,20 @@ async fn check(
     Ok(answer)
 }
 
-/// A single command, without anything a shell does between commands.
+/// True for a single command without shell operators.
 fn is_simple(command: &str) -> bool {
     !command.contains(['|', '&', ';', '>', '<', '\n', '#'])
 }
 
-/// The command for a part of the project; none where a path would mean something else (to `cargo
-/// test` it is a filter of test names).
+/// The command for a part of the project; `None` if it does not take a path (for `cargo test` it
+/// would be a filter of test names).
 fn narrowed(command: &str, path: &str) -> Option<String> {
     let mut known = languages::ALL.iter().flat_map(|language| language.programs.take_paths);
     let takes = known.any(|start| command.starts_with(start)) && is_simple(command);
     takes.then(|| format!("{command} -- '{}'", path.replace('\'', r"'\''")))
 }
 
-/// The command with which a linter fixes what it finds.
+/// The command that makes a linter fix its findings.
 fn fixing(command: &str) -> Option<String> {
     let mut known = languages::ALL.iter().flat_map(|language| language.programs.fix);
     let (start, flags) = known.find(|(start, _)| command.starts_with(start))?;
@@ -148,17 +148,17 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
     )
 }
 
-/// What a command that the user offers as a tool has done.
+/// The answer of a user's own tool.
 pub(super) fn answer_of_tool(result: &CommandResult) -> Answer {
     told(result, "", "Call it with less to do, or do without it: the limit is not yours to change")
 }
 
-/// What a command has done; `when_late` is said of one that did not end.
+/// Reports what a command did; `when_late` is added if it did not end in time.
 fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     let mut text = format!("{verdict}{} after {:.1} s", result.ending(), result.seconds);
     if result.timed_out {
         text.push_str(&format!(
-            "; it was killed, with all it started, and does not end by itself in that time. {when_late}"
+            "; it was killed, with all it started, and did not end by itself in that time. {when_late}"
         ));
     }
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
@@ -189,8 +189,8 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
         let paths: Vec<&str> = paths.map(String::as_str).collect();
         let Some(first) = paths.first() else { continue };
         text.push_str(&format!(
-            "\n{} changed and was put back: {}, so a person decides about it; what the command made \
-             of it is kept for them",
+            "\n{} changed and was restored: {}, so a person decides about it; the command's version \
+             is kept for them",
             paths.join(", "),
             why_protected(first)
         ));
@@ -198,7 +198,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     for made in &result.repositories {
         text.push_str(&format!("\n{}", made.told()));
     }
-    // Where it worked all the same, nobody needs to know.
+    // Missing things do not matter if the command succeeded.
     for why in result.missing.iter().filter(|_| !result.succeeded()) {
         text.push_str(&format!("\n{why}"));
     }
@@ -240,7 +240,7 @@ mod tests {
         let (answers, outcome) = commands("", &[("run_command", serve)]);
         let said = &answers[0].text;
         assert!(!answers[0].ok && said.starts_with("stopped at the time limit of 1 s"), "{said}");
-        assert!(said.contains("does not end by itself"), "{said}");
+        assert!(said.contains("did not end by itself"), "{said}");
         assert!(said.contains("timeout_s, up to 600") && said.contains("something that ends"));
         assert_eq!(outcome.guard_refusals, 0);
     }
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(narrowed("cargo test", "src"), None);
         assert_eq!(narrowed("ruff check && true", "src"), None);
         let (all, _) = commands("true", &[("check_tests", json!({"path": "."}))]);
-        assert!(all[0].text.contains("(all of it was run: "), "{}", all[0].text);
+        assert!(all[0].text.contains("(everything was run: "), "{}", all[0].text);
     }
 
     #[test]

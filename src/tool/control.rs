@@ -1,4 +1,4 @@
-//! Tools that steer the run: verdicts, going back, asking a person, opening the gate.
+//! Tools that control the run: verdicts, going back, asking a person, opening the gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
 use crate::stages::{DRAFT_NAMES, for_issue, row};
 
-/// What a model calls the draft it wants a person to look at.
+/// The model's name for the draft that a person should review.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Reviewed(String);
 
@@ -119,7 +119,7 @@ fn provide_feedback(context: &mut Context<'_>, args: ProvideFeedback) -> anyhow:
     reject(context, args.feedback_type, args.severity, details, fix)
 }
 
-/// Feedback that refuses the draft.
+/// Records feedback that rejects the draft.
 fn reject(
     context: &mut Context<'_>,
     feedback_type: FeedbackType,
@@ -131,7 +131,7 @@ fn reject(
         Role::Critic => Origin::Critic,
         Role::Challenger => Origin::Challenger,
         Role::SelfReview => Origin::SelfReview,
-        // Such a stage has no critic: its one agent is read-only and judges.
+        // This stage has no critic: its only agent is read-only and gives the verdict.
         Role::Actor if row(context.stage).judges => Origin::Critic,
         Role::Actor => anyhow::bail!("feedback is the critic's; fix the draft yourself"),
     };
@@ -177,7 +177,7 @@ fn request_replanning(
     let issue = &args.issue_type;
     let wanted = args.target_stage.or_else(|| {
         let wanted = for_issue(&issue.trim().to_lowercase().replace([' ', '-'], "_"));
-        // A patch session may have no such stage; then the last one it had.
+        // A patch session may not have this stage; then use the last stage before this one.
         let last = context.earlier.last().copied();
         context.earlier.contains(&wanted).then_some(wanted).or(last)
     });
@@ -197,7 +197,7 @@ fn goto_stage(context: &mut Context<'_>, args: GotoStage) -> anyhow::Result<Answ
     go_back(context, Some(args.stage), reason, Severity::default())
 }
 
-/// Where a model may go back to from here.
+/// Checks that a model may go back to `stage` from here.
 fn earlier(context: &Context<'_>, stage: Option<Stage>) -> anyhow::Result<Stage> {
     let names: Vec<_> = context.earlier.iter().map(|stage| stage.name()).collect();
     let now = context.stage;
@@ -211,8 +211,8 @@ fn earlier(context: &Context<'_>, stage: Option<Stage>) -> anyhow::Result<Stage>
     Ok(stage)
 }
 
-/// Whoever judges has judged when it asks for another plan: where there is no going back, the
-/// draft itself is refused.
+/// A critic or challenger that asks to go back has given its verdict: if there is no earlier stage
+/// to go back to, the draft is rejected instead.
 fn go_back(
     context: &mut Context<'_>,
     stage: Option<Stage>,
@@ -220,7 +220,7 @@ fn go_back(
     severity: Severity,
 ) -> anyhow::Result<Answer> {
     if let Some(wish) = &context.outcome.go_back {
-        anyhow::bail!("going back to {} is asked for already", wish.stage);
+        anyhow::bail!("going back to {} was already requested", wish.stage);
     }
     let stage = match earlier(context, stage) {
         Ok(stage) => stage,
@@ -255,7 +255,7 @@ fn ask_user(context: &mut Context<'_>, args: AskUser) -> anyhow::Result<Answer> 
     anyhow::ensure!(!question.is_empty(), "question is empty");
     let question = Question { question, options: args.options.unwrap_or_default() };
     if context.outcome.question.is_some() {
-        anyhow::bail!("a question is waiting for its answer already");
+        anyhow::bail!("a question is already waiting for an answer");
     }
     match context.person.ask(&question)? {
         Some(answer) if answer.trim().is_empty() => {
@@ -264,7 +264,7 @@ fn ask_user(context: &mut Context<'_>, args: AskUser) -> anyhow::Result<Answer> 
         Some(answer) => Ok(Answer::ok(format!("The person says: {}", answer.trim()))),
         None => {
             context.outcome.question = Some(question);
-            Ok(Answer::ok("Nobody is there; the question waits for an answer."))
+            Ok(Answer::ok("No person is available; the question waits for an answer."))
         }
     }
 }
@@ -296,7 +296,7 @@ mod tests {
         r#"{"feedback_type":"Missing Requirement","severity":"critical","details":"no undo"}"#;
 
     #[test]
-    fn a_verdict_is_one_or_the_other() {
+    fn approval_and_feedback_exclude_each_other() {
         let bench = Bench::new(Stage::Prd);
         let mut context = bench.context();
         assert!(!context.call("exit_loop", "{}").ok);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn one_goes_back_to_earlier_stages_only() {
+    fn going_back_is_only_possible_to_earlier_stages() {
         let bench = Bench::new(Stage::Plan);
         let mut context = bench.context();
         let answer = context.call("goto_stage", r#"{"stage":"coding","reason":"r"}"#);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_for_another_plan_holds_all_that_was_said() {
+    fn a_replanning_request_includes_all_arguments() {
         let bench = Bench::new(Stage::Plan);
         let mut context = bench.context();
         let wish = r#"{"issue_type":"design_flaw","severity":"major","details":"d",
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_critic_that_asks_for_another_plan_has_judged() {
+    fn a_critic_that_asks_to_replan_rejects_the_draft_if_it_cannot_go_back() {
         let own = r#"{"target_stage":"plan","issue_type":"design_flaw","severity":"critical",
             "details":"two stores"}"#;
         let later = r#"{"stage":"coding","reason":"two stores"}"#;

@@ -1,5 +1,5 @@
-//! What the record tools share: the stage rule, references, creating and changing records; and
-//! the tools that read them.
+//! Shared code of the record tools: references, creating and changing records; and the tools that
+//! read records.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ arguments! {
         status_filter: Option<TaskStatus>,
     }
 
-    /// Of the tools that delete a record by its id.
+    /// Arguments of the tools that delete a record by its id.
     Delete {
         id: String,
         reason: Option<String>,
@@ -58,11 +58,11 @@ fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())
 }
 
-/// The ids a model gave, as the records spell them, without blanks and repetitions.
+/// Converts the ids a model gave to the spelling of the records, without blanks and duplicates.
 ///
 /// # Errors
 ///
-/// An id that does not exist; the known ones are named.
+/// An id does not exist; the error lists the known ones.
 pub(super) fn references(
     context: &Context<'_>,
     kind: IdKind,
@@ -91,7 +91,7 @@ pub(super) fn references(
     anyhow::bail!("{} does not exist; {known}", unknown.join(", "))
 }
 
-/// One id a model gave, as the record spells it.
+/// Converts one id a model gave to the spelling of the record.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub(super) fn reference(context: &Context<'_>, kind: IdKind, id: &str) -> anyhow
         .ok_or_else(|| anyhow::anyhow!("an id like {} is needed", kind.format(1)))
 }
 
-/// Replaces the references in `fields[name]`, if given, by those that exist.
+/// Replaces the references in `fields[name]`, if given, with the ids of existing records.
 ///
 /// # Errors
 ///
@@ -127,16 +127,16 @@ pub(super) fn resolve(
     Ok(())
 }
 
-/// What a creation says back: a new record, or the id of one that is the same.
+/// The result of a creation: a new record, or the id of an equal one.
 pub(super) enum Created<T> {
-    /// Not there before.
+    /// A new record.
     New(T),
-    /// A record with these very fields: nothing is created twice.
+    /// The id of a record with the same fields: nothing is created twice.
     Same(String),
 }
 
-/// Makes a record of the given fields with the next id, higher than any seen; unless one with all
-/// of these fields is there.
+/// Creates a record from these fields with the next id, higher than any seen, unless a record with
+/// all of these fields exists.
 pub(super) fn create<T: Serialize + DeserializeOwned>(
     context: &mut Context<'_>,
     kind: IdKind,
@@ -155,11 +155,11 @@ pub(super) fn create<T: Serialize + DeserializeOwned>(
     Ok(Created::New(serde_json::from_value(Value::Object(record))?))
 }
 
-/// Puts the given fields into a record; returns the names of those that changed.
+/// Writes the given fields into a record; returns the names of those that changed.
 ///
 /// # Errors
 ///
-/// When no field is given at all.
+/// No field is given.
 pub(super) fn change<T: Serialize + DeserializeOwned>(
     record: &mut T,
     fields: Map<String, Value>,
@@ -177,7 +177,7 @@ pub(super) fn change<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// The fields of a record that were given: all but the ones that steer the tool.
+/// The given fields of a record, without those that control the tool.
 pub(super) fn fields_of(
     args: &impl Serialize,
     steering: &[&str],
@@ -187,7 +187,8 @@ pub(super) fn fields_of(
     Ok(fields)
 }
 
-/// `3 of 3–6 requirements`. A patch session also counts its parent's, for whom no limit holds.
+/// `3 of 3–6 requirements`. In a patch session, which includes its parent's records, there are no
+/// limits.
 pub(super) fn tally(
     context: &Context<'_>,
     kind: IdKind,
@@ -202,13 +203,13 @@ pub(super) fn tally(
     Ok(format!("{count} of {least}–{most} {what}{too_many}."))
 }
 
-/// The answer to a creation of what is there.
+/// The answer if the record to create exists.
 pub(super) fn exists(id: &str) -> Answer {
     Answer::ok(format!("{id} exists already with these fields; nothing was created."))
 }
 
-/// Keeps the reason a model gave for changing a record, once: it is committed with the stage.
-/// `what` is what was done, such as `deleted`.
+/// Stores a model's reason for changing a record, once: it is committed with the stage. `what` is
+/// the action, such as `deleted`.
 pub(super) fn keep_reason(
     context: &Context<'_>,
     id: &str,
@@ -232,14 +233,14 @@ pub(super) fn keep_reason(
             && (other.stage, other.iteration) == (entry.stage, entry.iteration)
             && other.details == entry.details
     };
-    // The same call after the run was killed.
+    // The same call was made before the run was killed.
     if context.store.feedback()?.iter().any(same) {
         return Ok(());
     }
     context.store.add_feedback(&[entry.as_reason(id)])
 }
 
-/// The same for an update, if anything changed.
+/// Stores the reason for an update, if anything changed.
 pub(super) fn keep_reason_of_update(
     context: &Context<'_>,
     id: &str,
@@ -252,22 +253,22 @@ pub(super) fn keep_reason_of_update(
     keep_reason(context, id, &format!("updated ({})", changed.join(", ")), reason)
 }
 
-/// A status as a model writes it.
+/// A status in the spelling for models.
 pub(super) fn word(status: impl Serialize) -> String {
     let word = serde_json::to_value(status).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
 }
 
-/// What an update says back.
+/// The answer to an update.
 pub(super) fn updated(id: &str, changed: &[String]) -> Answer {
     if changed.is_empty() {
-        Answer::ok(format!("{id} is so already; nothing changed."))
+        Answer::ok(format!("{id} already has these values; nothing changed."))
     } else {
         Answer::ok(format!("Updated {id}: {}.", changed.join(", ")))
     }
 }
 
-/// What a deletion says about references it removed.
+/// Reports the references that a deletion removed.
 pub(super) fn cleaned(from: &[String]) -> String {
-    if from.is_empty() { String::new() } else { format!(" Taken out of {}.", from.join(", ")) }
+    if from.is_empty() { String::new() } else { format!(" Removed from {}.", from.join(", ")) }
 }

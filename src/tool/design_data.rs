@@ -87,7 +87,7 @@ fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow:
 
 fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Component, &args.id)?;
-    // A deleted number stays used.
+    // The number of a deleted record is not used again.
     context.store.see_ids(context.ids)?;
     let mut design = context.store.design()?;
     design.components.retain(|component| component.id != id);
@@ -105,7 +105,7 @@ fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<A
     Ok(Answer::ok(format!("Deleted {id}.{left} {standing}")))
 }
 
-/// How many components there are, and which features none of them carries yet.
+/// The number of components, and the features that no component covers yet.
 fn standing(context: &Context<'_>, design: &DesignSpec) -> anyhow::Result<String> {
     let count = design.components.len();
     let tally = tally(context, IdKind::Component, count, context.limits.components)?;

@@ -8,7 +8,7 @@ use crate::artifact::{Artifact, IdKind, Saved, check};
 use crate::stages;
 use crate::workspace::{Edit, apply_edits};
 
-/// Bytes of a document.
+/// Maximum bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
 
 arguments! {
@@ -75,7 +75,7 @@ fn save(context: &mut Context<'_>, args: &Content, artifact: Artifact) -> anyhow
     Ok(Answer::ok(format!("Saved {name}, {} lines.", text.lines().count())))
 }
 
-/// The document that a path of the file tools means, with the tool that saves it.
+/// The document at a path given to the file tools, with the tool that saves it.
 pub(super) fn of_path(path: &str) -> Option<(Artifact, &'static str)> {
     let mut parts = path.trim_start_matches("./").split('/');
     let folder = [parts.next()?, parts.next()?, parts.next()?];
@@ -88,7 +88,7 @@ pub(super) fn of_path(path: &str) -> Option<(Artifact, &'static str)> {
     drafted.contains(&artifact).then(|| (artifact, save_tool(artifact)))
 }
 
-/// Replaces passages of a document of the stage in progress; its records follow.
+/// Replaces passages in a document of the current stage, and updates its records.
 pub(super) fn edit(
     context: &mut Context<'_>,
     path: &str,
@@ -102,7 +102,7 @@ pub(super) fn edit(
          request_replanning",
         artifact.file_name()
     );
-    // Refuses what is another session's.
+    // Fails for a document of another session.
     context.workspace.read(path, None, None)?;
     let text = context.store.text(artifact)?.unwrap_or_default();
     let edited = clean_whole(&apply_edits(path, &text, edits)?.text)?;
@@ -115,7 +115,7 @@ pub(super) fn edit(
     }
 }
 
-/// A document with records, or sections of one.
+/// Saves a document with records, or some of its sections.
 fn save_records(
     context: &mut Context<'_>,
     document: Document,
@@ -158,18 +158,19 @@ fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer>
     Ok(Answer::ok(text))
 }
 
-/// A document as it is kept: without a fence around the whole, with `\n` line ends.
+/// Converts a document to its stored form: without a fence around it, with `
+/// ` line ends.
 ///
 /// # Errors
 ///
-/// Empty, too long, or with control characters, which have no place in a document.
+/// It is empty, too long, or has control characters, which must not be in a document.
 fn clean(content: &str) -> anyhow::Result<String> {
     let text = content.replace("\r\n", "\n").replace('\r', "\n");
     let text = unfence(text.trim_start_matches(['\n', '\u{feff}']).trim_end()).trim_end();
     clean_whole(&format!("{text}\n"))
 }
 
-/// A whole document as it is kept.
+/// The stored form of a complete document.
 fn clean_whole(text: &str) -> anyhow::Result<String> {
     let text = text.trim_end();
     anyhow::ensure!(!text.trim().is_empty(), "content is empty");
@@ -180,18 +181,18 @@ fn clean_whole(text: &str) -> anyhow::Result<String> {
     );
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     if let Some((line, _)) = text.lines().enumerate().find(|(_, line)| line.contains(control)) {
-        anyhow::bail!("line {} holds a control character; write plain text", line + 1);
+        anyhow::bail!("line {} contains a control character; write plain text", line + 1);
     }
     Ok(format!("{text}\n"))
 }
 
-/// Without one code fence, if it is around the whole text and named as Markdown or not at all.
+/// Removes a code fence, if it is around the whole text and named as Markdown or not at all.
 fn unfence(text: &str) -> &str {
     let inner = || {
         let (first, rest) = text.split_once('\n')?;
         let word = first.strip_prefix("```")?.trim();
         let body = rest.strip_suffix("```")?;
-        // Fences within would pair up with the outer ones if these were two blocks.
+        // An odd number of inner fences means that the outer ones belong to two different blocks.
         let inside = body.lines().filter(|line| line.starts_with("```")).count();
         let whole = body.ends_with('\n') && inside % 2 == 0;
         (whole && matches!(word, "" | "markdown" | "md" | "text")).then_some(body)
@@ -234,7 +235,7 @@ mod tests {
         let section = |id: &str, title: &str| {
             format!("### {id} {title}\n\n`high` `functional`\n\nIt does.\n\n- it works\n")
         };
-        // The text begins with a record: here it is the whole document, not one of its sections.
+        // The text starts with a record: this is the whole document, not one of its sections.
         let text = format!("{}\n{}", section("REQ-001", "Add"), section("REQ-002", "List"));
         assert!(context.call("save_prd_doc", &content(&text)).ok);
         bench.put(path, &text);
@@ -250,7 +251,7 @@ mod tests {
             bench.store().text(Artifact::Prd).unwrap().unwrap(),
             text.replace("1 Add\n\n`high`", "1 Put\n\n`low`")
         );
-        // What cannot be read is not saved.
+        // A document that cannot be parsed is not saved.
         for (old, new, said) in [
             ("`low`", "`urgent`", "prd.md:3: 'urgent' is not a priority"),
             ("nowhere", "x", "old_text"),
@@ -260,7 +261,7 @@ mod tests {
             assert!(!answer.ok && answer.text.contains(said), "{}", answer.text);
         }
         assert_eq!(bench.store().requirements().unwrap().requirements, all);
-        // A document of another stage, or of another session, stays as it is.
+        // A document of another stage, or of another session, is not changed.
         let other =
             json!({"path": ".cowork/sessions/other/prd.md", "old_text": "a", "new_text": "b"});
         let answer = context.call("edit_file", &other.to_string());
@@ -275,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fence_around_the_whole_is_taken_off() {
+    fn only_a_fence_around_the_whole_text_is_removed() {
         assert_eq!(unfence("```\na\n```\nb\n```\nc\n```\n```"), "```\na\n```\nb\n```\nc\n```\n```");
         assert_eq!(unfence("```md\n# A\n```sh\nls\n```\nend\n```"), "# A\n```sh\nls\n```\nend\n");
         assert_eq!(unfence("```rust\nfn a() {}\n```"), "```rust\nfn a() {}\n```");
     }
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn invalid_documents_are_refused() {
         assert!(clean(" \n").is_err());
         assert!(clean(&"a".repeat(MAX_DOCUMENT + 1)).is_err());
         assert!(clean("a\nb\u{1b}[31m").unwrap_err().to_string().starts_with("line 2"));

@@ -1,6 +1,6 @@
 //! The file tools: list, read, search, write, edit and delete within the working tree.
 //!
-//! The workspace decides what is allowed; these turn arguments into calls and refusals into
+//! The workspace decides what is allowed; these tools convert arguments to calls and refusals to
 //! answers.
 
 use super::plain::{Number, Plain, arguments, some};
@@ -127,7 +127,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
 ];
 
-/// The one edit, or the several; both at once are all of them.
+/// The single edit, the list of edits, or both together.
 fn edits(args: EditFile) -> anyhow::Result<Vec<Edit>> {
     let edit = |old_text, new_text, replace_all: Option<bool>| Edit {
         old_text,
@@ -140,7 +140,7 @@ fn edits(args: EditFile) -> anyhow::Result<Vec<Edit>> {
     match (args.old_text, args.new_text) {
         (None, None) if !edits.is_empty() => {}
         (Some(old), Some(new)) => edits.insert(0, edit(old, new, args.replace_all)),
-        // Some models leave an edit's own fields empty beside the list.
+        // Some models leave the fields for a single edit empty beside the list.
         (Some(_), None) | (None, Some(_)) if !edits.is_empty() => {}
         (Some(_), None) => anyhow::bail!("missing: new_text (empty to delete the passage)"),
         (None, Some(_)) => anyhow::bail!("missing: old_text"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_as_deep_as_it_is_asked_for() {
+    fn a_list_respects_its_depth() {
         let write = |path| ("write_file", json!({"path": path, "content": ""}));
         let (answers, _) = files(&[
             write("a"),

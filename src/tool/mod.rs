@@ -1,7 +1,7 @@
 //! The tools a model may call: typed access to artifacts, files, commands and control.
 //!
-//! A tool's failure is an [`Answer`] the model can read, never the end of the run. A tool changes
-//! the working tree and [`Outcome`] only: it never talks to a model and never touches git.
+//! A tool's failure is an [`Answer`] that the model can read; it never ends the run. A tool changes
+//! only the working tree and [`Outcome`]: it never talks to a model and never touches git.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ use crate::workspace::{CommandResult, Workspace};
 
 pub use crate::languages::ProjectCommands;
 
-/// Whether a tool only looks.
+/// Whether a tool only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A read-only role may have it (`[r]` in contract 7).
@@ -45,23 +45,23 @@ pub enum Access {
     Write,
 }
 
-/// What a tool does beyond answering.
+/// The effect of a tool, besides its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Reads the session's documents and records.
     ReadsArtifacts,
-    /// Reads something else, or says something.
+    /// Reads something else, or reports something.
     Looks,
-    /// Writes a document, the Markdown people read.
+    /// Writes a document: Markdown for people.
     WritesDocument,
-    /// Writes records, the JSON programs read.
+    /// Writes records: JSON for programs.
     WritesRecords,
     /// Writes files, runs commands or asks a person.
     Acts,
 }
 
 impl Effect {
-    /// Which roles may have it.
+    /// The roles that may have it.
     pub const fn access(self) -> Access {
         match self {
             Self::ReadsArtifacts | Self::Looks => Access::Read,
@@ -69,28 +69,28 @@ impl Effect {
         }
     }
 
-    /// True for what changes artifacts of the session.
+    /// True if it changes artifacts of the session.
     pub const fn writes_artifacts(self) -> bool {
         matches!(self, Self::WritesDocument | Self::WritesRecords)
     }
 }
 
-/// What a tool says back.
+/// A tool's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it did what was asked.
+    /// True if the call succeeded.
     pub ok: bool,
-    /// Short text for the model: what changed, and the next sensible step.
+    /// Short text for the model: the change, and the next sensible step.
     pub text: String,
 }
 
 impl Answer {
-    /// Done.
+    /// A successful call.
     pub fn ok(text: impl Into<String>) -> Self {
         Self { ok: true, text: text.into() }
     }
 
-    /// Not done, and why.
+    /// A failed call, with the reason.
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, text: text.into() }
     }
@@ -99,39 +99,39 @@ impl Answer {
 /// A question to the person at the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What is asked.
+    /// The text of the question.
     pub question: String,
     /// Suggested answers, possibly none.
     pub options: Vec<String>,
 }
 
-/// Whoever can be asked in the middle of a run.
+/// A person who may answer questions during a run.
 pub trait Person {
-    /// The answer, or `None` when nobody is there: the run then stops and waits.
+    /// The answer, or `None` if nobody is available: then the run stops and waits.
     fn ask(&self, question: &Question) -> anyhow::Result<Option<String>>;
 }
 
-/// A wish to go back to an earlier stage; a person or `auto` decides.
+/// A request to go back to an earlier stage; a person or `auto` decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoBack {
-    /// Where to.
+    /// The stage to go back to.
     pub stage: Stage,
-    /// Why, with everything the model said about it.
+    /// The reason, with everything the model said about it.
     pub reason: String,
 }
 
-/// A run of one of the project's own commands, whole and as it is.
+/// A run of one of the project's own commands, with its complete result.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The command.
     pub command: String,
-    /// What it ran on, as [`Context::code`] names it.
+    /// The code it ran on, as named by [`Context::code`].
     pub code: String,
-    /// How it ended.
+    /// The result of the command.
     pub result: CommandResult,
 }
 
-/// What the tools of one agent run have said besides their effects.
+/// Requests, verdicts and results that the tools of one agent run reported.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Feedback given with `provide_feedback`, in order.
@@ -140,22 +140,23 @@ pub struct Outcome {
     pub approved: Option<String>,
     /// `request_replanning` or `goto_stage`.
     pub go_back: Option<GoBack>,
-    /// `request_human_review`: why.
+    /// The reason given to `request_human_review`.
     pub human_review: Option<String>,
-    /// An `ask_user` nobody could answer yet.
+    /// A question from `ask_user` that nobody could answer yet.
     pub question: Option<Question>,
     /// The actor wants the gate now.
     pub gate_requested: bool,
-    /// Refusals by a guard (paths, permissions), which make a person look when they add up.
+    /// Number of refusals by a guard (paths, permissions); too many of them stop the run for a
+    /// person to look.
     pub guard_refusals: u32,
-    /// Why the run gets nowhere by itself: calls that fail, are refused or repeat.
+    /// Reason why the run makes no progress: calls that fail, are refused or repeat.
     pub astray: Option<String>,
-    /// The project's own commands that were run.
+    /// Runs of the project's own commands.
     pub checked: Vec<Checked>,
 }
 
 impl Outcome {
-    /// True when the run should end after this turn: a verdict was given, or a person is needed.
+    /// True if the run should end after this turn: there is a verdict, or a person is needed.
     pub fn ends_run(&self, role: Role) -> bool {
         let verdict = self.approved.is_some() || !self.feedback.is_empty();
         (matches!(role, Role::Critic | Role::Challenger) && verdict)
@@ -179,29 +180,29 @@ pub struct Context<'a> {
     pub task: Option<&'a str>,
     /// The session's artifacts in the working tree.
     pub store: Store<'a>,
-    /// Its records, and the documents that hold them.
+    /// The session's records, and the documents that contain them.
     pub ledger: Ledger<'a>,
     /// Files and commands.
     pub workspace: &'a Workspace,
-    /// How much there may be.
+    /// Limits on the number of records, and others.
     pub limits: &'a Limits,
     /// The project's own commands.
     pub commands: &'a ProjectCommands,
-    /// Tools of the user's own that the role is told of.
+    /// The user's own tools that the role is offered.
     pub command_tools: &'a [CommandTool],
-    /// Numbers used so far.
+    /// Record numbers used so far.
     pub ids: &'a mut IdFloors,
-    /// The name of the code as it is in the working tree now, where there is one.
+    /// The name of the code now in the working tree, if there is one.
     pub code: &'a dyn Fn() -> Option<String>,
-    /// The tasks of the plan that there is code of the session behind, by id.
+    /// The ids of the plan's tasks that have code from this session.
     pub coded: &'a dyn Fn(&Plan) -> BTreeSet<String>,
-    /// Who can be asked.
+    /// The person to ask.
     pub person: &'a dyn Person,
-    /// Stages before this one, which the model may want to go back to.
+    /// Stages before this one, to which the model may ask to go back.
     pub earlier: &'a [Stage],
     /// The time for feedback entries, RFC 3339 in UTC.
     pub now: &'a str,
-    /// What was said.
+    /// Everything that tools have reported so far.
     pub outcome: Outcome,
 }
 
@@ -213,16 +214,16 @@ pub trait Tool: Sync {
     fn description(&self) -> &str;
     /// JSON schema of the arguments: an object with `additionalProperties: false`.
     fn parameters(&self) -> Value;
-    /// What it does beyond answering.
+    /// The tool's effect, besides its answer.
     fn effect(&self) -> Effect;
-    /// Whether it only looks.
+    /// Whether it only reads.
     fn access(&self) -> Access {
         self.effect().access()
     }
-    /// Does it. `arguments` is an object; wrong or missing fields are an [`Answer::refused`].
+    /// Runs it. `arguments` is an object; wrong or missing fields are an [`Answer::refused`].
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer>;
 
-    /// As offered to a model.
+    /// The tool's definition for a model.
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: self.name().to_owned(),

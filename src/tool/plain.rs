@@ -1,5 +1,5 @@
-//! A tool as a row of a table: a name, what it is for, and a function. What the function takes is one
-//! struct, of which the schema that models see and the reading of their arguments are both made.
+//! A tool as a row of a table: a name, a description and a function. The function's arguments are
+//! one struct, which defines both the schema for models and the parsing of their arguments.
 
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ use crate::stage::Stage;
 use crate::stages::REWIND_NAMES;
 use crate::workspace::{Refusal, RefusalKind};
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// Text.
     Text,
-    /// Several texts.
+    /// A list of texts.
     Texts,
     /// One of these.
     Choice(&'static [&'static str]),
@@ -27,9 +27,9 @@ pub(super) enum Kind {
     Flag,
     /// A whole number.
     Number,
-    /// Fields of its own.
+    /// An object with these fields.
     Group(&'static [Field]),
-    /// Several of them.
+    /// A list of such objects.
     Groups(&'static [Field]),
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// The lines of its doc comment; none where the name says it all.
+    /// The lines of its doc comment; empty if the name is enough.
     pub(super) about: &'static [&'static str],
     pub(super) required: bool,
 }
@@ -62,8 +62,8 @@ impl Field {
     }
 }
 
-/// The JSON schema of an object with these fields, in as few bytes as may be: it is in every request.
-/// What is unknown is answered when a tool is called ([`super::fit`]).
+/// The JSON schema of an object with these fields, as short as possible, since it is in every
+/// request. Unknown fields are handled when a tool is called ([`super::fit`]).
 fn object(fields: &[Field]) -> Value {
     let properties: Map<_, _> =
         fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
@@ -75,17 +75,17 @@ fn object(fields: &[Field]) -> Value {
     schema
 }
 
-/// What a tool takes. Declared with [`arguments!`].
+/// The arguments of a tool. Declared with [`arguments!`].
 pub(super) trait Arguments: DeserializeOwned {
-    /// Its fields, in their order.
+    /// The fields, in order.
     const FIELDS: &'static [Field];
 }
 
-/// What a field of arguments can be.
+/// A type that an argument can have.
 pub(super) trait Argument {
-    /// How the schema names it.
+    /// The type in the schema.
     const KIND: Kind;
-    /// Whether it must be there.
+    /// True if it is required.
     const REQUIRED: bool = true;
 }
 
@@ -98,7 +98,7 @@ impl<T: Arguments> Argument for Vec<T> {
     const KIND: Kind = Kind::Groups(T::FIELDS);
 }
 
-/// Types that are a field as they are.
+/// Types that are fields without conversion.
 macro_rules! kinds {
     ($($type:ty: $kind:expr;)+) => {
         $(impl Argument for $type {
@@ -114,17 +114,17 @@ kinds! {
     Number: Kind::Number;
     Severity: Kind::Choice(&["critical", "major", "minor"]);
     FeedbackType: Kind::Choice(&["build_error", "quality_issue", "missing_requirement", "suggestion"]);
-    // Those one can go back to.
+    // Only the stages one can go back to.
     Stage: Kind::Choice(&REWIND_NAMES);
     Priority: Kind::Choice(&["high", "medium", "low"]);
     Category: Kind::Choice(&["functional", "non_functional"]);
     Risk: Kind::Choice(&["low", "medium", "high"]);
-    // Check and delivery set the others.
+    // Only check and delivery set the other statuses.
     FeatureStatus: Kind::Choice(&["planned", "in_progress", "implemented"]);
     TaskStatus: Kind::Choice(&["pending", "in_progress", "completed", "blocked"]);
 }
 
-/// A whole number; a negative one counts as zero.
+/// A whole number; negative numbers become zero.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Number(pub(super) u64);
 
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// Declares what a tool takes: an `Option` may be left out, and a field's doc comment is its
+/// Declares the arguments of a tool: an `Option` may be left out, and a field's doc comment is its
 /// description for the model.
 macro_rules! arguments {
     ($(
@@ -164,25 +164,25 @@ macro_rules! arguments {
 pub(super) use arguments;
 
 arguments! {
-    /// Of a tool that takes none.
+    /// Arguments of a tool that takes none.
     Nothing {}
 }
 
-/// A text with something in it, without white space around it.
+/// A non-empty text, trimmed.
 pub(super) fn some(text: Option<&String>) -> Option<&str> {
     text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// A tool that answers at once. An error it returns is a refusal the model reads.
+/// A tool that answers immediately. An error is returned to the model as a refusal.
 #[derive(Debug)]
 pub(super) struct Plain<T> {
     /// Name.
     pub(super) name: &'static str,
     /// What it does, for the model.
     pub(super) description: &'static str,
-    /// What it does beyond answering.
+    /// The tool's effect, besides its answer.
     pub(super) effect: Effect,
-    /// Does it.
+    /// The function that runs it.
     pub(super) run: fn(&mut Context<'_>, T) -> anyhow::Result<Answer>,
 }
 
@@ -209,15 +209,14 @@ impl<T: Arguments> Tool for Plain<T> {
     }
 }
 
-/// A tool that waits for a command of the project. An error it returns is a refusal the model
-/// reads.
+/// A tool that waits for a command of the project. An error is returned to the model as a refusal.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     /// Name.
     pub(super) name: &'static str,
     /// What it does, for the model.
     pub(super) description: &'static str,
-    /// Does it.
+    /// The function that runs it.
     pub(super) run: for<'a> fn(&'a mut Context<'_>, T) -> BoxFuture<'a, anyhow::Result<Answer>>,
 }
 
@@ -249,12 +248,12 @@ impl<T: Arguments> Tool for Waiting<T> {
     }
 }
 
-/// Arguments that fit the schema, as the struct it was made of.
+/// Converts arguments that fit the schema to their struct.
 fn read<T: Arguments>(arguments: Value) -> anyhow::Result<T> {
     Ok(serde_json::from_value(arguments)?)
 }
 
-/// What a tool says back; what a guard refused is counted.
+/// A tool's answer; refusals by a guard are counted.
 pub(super) fn answered(context: &mut Context<'_>, done: anyhow::Result<Answer>) -> Answer {
     done.unwrap_or_else(|error| {
         let refusal = error.downcast_ref::<Refusal>();

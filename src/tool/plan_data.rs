@@ -107,7 +107,7 @@ fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<An
     Ok(Answer::ok(format!("{text}{hint} {}", standing(context, &plan)?)))
 }
 
-/// A task below another, numbered after its siblings.
+/// Creates a task below another one, numbered after its siblings.
 fn sub_task(
     plan: &Plan,
     parent: &str,
@@ -156,7 +156,7 @@ fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<An
     Ok(answer)
 }
 
-/// What the plan's check would say of the files a task names.
+/// What the check of the plan would report about the files of a task.
 fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
     let Some(task) = plan.tasks.iter().find(|task| task.id == id) else { return String::new() };
     if task.is_top_level() && plan.files_of(id).next().is_none() {
@@ -169,14 +169,14 @@ fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
         return String::new();
     }
     format!(
-        " In files_to_change there must be no {}: it is not in the repository, and no task creates it.",
+        " Remove {} from files_to_change: it is not in the repository, and no task creates it.",
         unknown.join(", ")
     )
 }
 
 fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Task, &args.task_id)?;
-    // A deleted number stays used.
+    // The number of a deleted record is not used again.
     context.store.see_ids(context.ids)?;
     let mut plan = context.store.plan()?;
     let below = format!("{id}.");
@@ -204,7 +204,7 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
         && id != current
         && !id.starts_with(&format!("{current}."))
     {
-        anyhow::bail!("you are working on {current}; {id} has a turn of its own");
+        anyhow::bail!("you are working on {current}; {id} gets its own turn");
     }
     let mut plan = context.store.plan()?;
     let workspace = context.workspace;
@@ -215,7 +215,7 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     }
     let below = format!("{id}.");
     for task in &mut plan.tasks {
-        // What is completed is completed with all its parts.
+        // A completed task is completed with all its sub-tasks.
         if task.id.starts_with(&below) && status == TaskStatus::Completed {
             task.status = status;
         }
@@ -246,7 +246,7 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     Ok(Answer::ok(text))
 }
 
-/// A task is completed when none of its parts is blocked, and the files they all promised are there.
+/// A task is complete if none of its sub-tasks is blocked, and all files that they promise exist.
 fn can_be_completed(plan: &Plan, id: &str, exists: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
     let parts: Vec<&Task> = plan.with_sub_tasks(id).collect();
     let blocked = |task: &&&Task| task.id != id && task.status == TaskStatus::Blocked;
@@ -286,15 +286,12 @@ mod tests {
         "COMP-002","dependencies":["TASK-005",""],"files_to_create":"a.rs","acceptance_criteria":"a"}"#;
 
     #[test]
-    fn a_status_or_an_id_of_the_models_own_is_no_obstacle() {
+    fn a_status_or_id_from_the_model_is_ignored() {
         let bench = Bench::new(Stage::Plan);
         let mut context = bench.context();
         let own = r#"{"id":"TASK-040","status":"completed","title":"#;
         let answer = context.call("create_task", &TASK.replace(r#"{"title":"#, own));
-        assert!(
-            answer.ok && answer.text.contains("the status is kept by the program"),
-            "{answer:?}"
-        );
+        assert!(answer.ok && answer.text.contains("git-cowork sets the status"), "{answer:?}");
         let plan = bench.store().plan().unwrap();
         let made = plan.tasks.last().unwrap();
         assert_eq!(made.status, TaskStatus::Pending);
@@ -350,7 +347,7 @@ mod tests {
         let mut context = bench.context();
         let update = r#"{"task_id":"TASK-004","reason":"too big","title":"x"}"#;
         assert!(context.call("update_task", update).ok);
-        // Nothing changes any more, so there is no reason for it.
+        // Nothing changes here, so no reason is stored.
         assert!(context.call("update_task", &update.replace("too big", "why")).ok);
         let delete = r#"{"task_id":"TASK-005","reason":"not asked for"}"#;
         assert!(context.call("delete_task", delete).ok);
@@ -368,7 +365,7 @@ mod tests {
         assert!(
             answer
                 .text
-                .starts_with("Deleted TASK-002. Taken out of the dependencies of TASK-003. 4 of"),
+                .starts_with("Deleted TASK-002. Removed from the dependencies of TASK-003. 4 of"),
             "{}",
             answer.text
         );
@@ -390,7 +387,7 @@ mod tests {
         context.0.task = Some("TASK-001");
         let status = |id: &str| format!(r#"{{"task_id":"{id}","new_status":"Completed"}}"#);
         let answer = context.call("update_task_status", &status("TASK-002"));
-        assert_eq!(answer.text, "you are working on TASK-001; TASK-002 has a turn of its own");
+        assert_eq!(answer.text, "you are working on TASK-001; TASK-002 gets its own turn");
         let answer = context.call("update_task_status", &status("TASK-001"));
         assert!(answer.text.starts_with(
             "TASK-001 is completed: 1 of 5 tasks completed. FEAT-001 is in_progress."

@@ -130,7 +130,7 @@ fn update_requirement(
 
 fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Requirement, &args.id)?;
-    // A deleted number stays used.
+    // The number of a deleted record is not used again.
     context.store.see_ids(context.ids)?;
     let left = context.store.requirements()?.requirements.len().saturating_sub(1);
     let mut changes = vec![Change::Delete(id.clone())];
@@ -251,7 +251,7 @@ mod tests {
     const REQUIREMENT: &str = r#"{"title":"Add","description":"d","acceptance_criteria":["a"]}"#;
 
     #[test]
-    fn ids_are_given_in_call_order_and_never_again() {
+    fn ids_are_assigned_in_call_order_and_never_reused() {
         let bench = Bench::empty(Stage::Prd);
         let mut context = bench.context();
         context.0.ids.requirement = 4;
@@ -265,7 +265,7 @@ mod tests {
         let answer = context.call("add_feature", feature);
         assert!(answer.text.starts_with("Created FEAT-001"), "{}", answer.text);
         let answer = context.call("delete_requirement", r#"{"requirement_id":"REQ-006"}"#);
-        assert!(answer.text.starts_with("Deleted REQ-006. Taken out of FEAT-001. 1 of 3–6"));
+        assert!(answer.text.starts_with("Deleted REQ-006. Removed from FEAT-001. 1 of 3–6"));
         assert_eq!(bench.store().features().unwrap().features[0].requirement_ids, ["REQ-005"]);
         let answer = context.call("create_requirement", &REQUIREMENT.replace("Add", "Drop"));
         assert!(answer.text.starts_with("Created REQ-007"), "{}", answer.text);
@@ -294,7 +294,7 @@ mod tests {
         let answer = context.call("update_requirement", update);
         assert_eq!(answer.text, "Updated REQ-002: title, priority.");
         let answer = context.call("update_requirement", update);
-        assert_eq!(answer.text, "REQ-002 is so already; nothing changed.");
+        assert_eq!(answer.text, "REQ-002 already has these values; nothing changed.");
         assert!(!context.call("update_requirement", r#"{"id":"REQ-002"}"#).ok);
         let answer =
             context.call("update_feature", r#"{"id":"FEAT-001","requirement_ids":"REQ-003"}"#);

@@ -1,5 +1,5 @@
-//! All tools by name, and the one way to call them: unknown names, missing permission and wrong
-//! arguments are answered here, so that a tool only sees what fits its schema.
+//! All tools by name, and the only way to call them: unknown names, missing permission and wrong
+//! arguments are handled here, so that a tool only receives arguments that fit its schema.
 
 use super::{
     Access, Answer, CommandTool, Context, Tool, arguments, change, checks, commands, control, data,
@@ -12,10 +12,10 @@ use crate::secret::WITHHELD;
 use crate::stage::Role;
 use crate::stages::{self, StageSpec, TABLE};
 
-/// Bytes of an answer a model gets to read.
+/// Maximum bytes of an answer for a model.
 const MAX_ANSWER: usize = 16 * 1024;
 
-/// Tools that would do something with a key that stands in their arguments.
+/// Tools that would use a key in their arguments.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
@@ -39,18 +39,18 @@ pub fn find(name: &str) -> Option<&'static dyn Tool> {
     all().into_iter().find(|tool| tool.name() == name)
 }
 
-/// A name as the tools have it: some models write the namespace of their training data.
+/// A tool name without the namespace that some models add from their training data.
 pub fn plain_name(name: &str) -> &str {
     name.trim().trim_start_matches("functions.")
 }
 
-/// True for a tool that does more than look.
+/// True for a tool that does more than read.
 pub fn changes_something(name: &str) -> bool {
     find(plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
 }
 
-/// The tools of these names as offered to a model, in the order of the names. Unknown names are
-/// left out. `run_command` says what commands `may_reach`, for all that run some.
+/// The definitions of these tools for a model, in this order. Unknown names are left out. The
+/// description of `run_command` says what commands `may_reach`, for all tools that run commands.
 pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     let all = all();
     let spec = |name: &&str| {
@@ -64,7 +64,7 @@ pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     names.iter().filter_map(spec).collect()
 }
 
-/// Refuses in another stage what writes artifacts: what an earlier stage left is read-only.
+/// Refuses to write artifacts of another stage: the results of an earlier stage are read-only.
 fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<()> {
     let (name, now) = (tool.name(), context.stage);
     let offers = |row: &&StageSpec| row.offers(name);
@@ -82,8 +82,7 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
     )
 }
 
-/// Calls a tool for a model that was offered `allowed`. Never fails: what cannot be done is an
-/// answer.
+/// Calls a tool for a model that was offered `allowed`. Never fails: an error becomes an answer.
 pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
     let name = plain_name(&call.name);
     let own = context.command_tools;
@@ -107,9 +106,9 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     }
     if (users.is_some() || WORKS.contains(&name)) && call.arguments.contains(WITHHELD) {
         return Answer::refused(format!(
-            "{name}: the arguments hold a key that is kept from you, which you see as \
+            "{name}: the arguments contain a key that is hidden from you, shown as \
              {WITHHELD}. Keys are never written or used: read it from an environment variable by \
-             its name, or edit only lines that do not hold it"
+             its name, or edit only lines without it"
         ));
     }
     let fitted = arguments::parse(&call.arguments)
@@ -181,7 +180,7 @@ mod tests {
         let names: Vec<_> = all().iter().map(|tool| tool.name()).collect();
         let unique: BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
-        // What a tool of the user's own may not be called.
+        // Names that a user's own tool must not have.
         for name in &names {
             assert!(stages::has_tool(&name.to_uppercase()), "{name} is in no row");
         }
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn critics_and_whoever_judges_only_look() {
+    fn critics_and_judging_agents_only_read() {
         for spec in TABLE {
             let judges = spec.critic.iter().chain(spec.judges.then_some(&spec.actor));
             for role in judges.chain([&CHALLENGER]) {
@@ -217,7 +216,7 @@ mod tests {
         for spec in TABLE {
             for name in spec.actor.tools() {
                 assert!(find(name).is_some(), "no tool {name}");
-                // Before that, edit_file takes documents only.
+                // In earlier stages, edit_file accepts only documents.
                 let writes = ["write_file", "delete_file", "run_command"].contains(&name);
                 assert!(!writes || spec.stage == Stage::Coding, "{name} in {}", spec.stage);
             }
@@ -255,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Bytes of what each request of a role carries.
+    /// Maximum bytes of the tool definitions in each request of a role.
     const MOST: usize = 5_000;
 
     #[test]
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_offered_is_refused_and_counted() {
+    fn tools_not_offered_are_refused_and_counted() {
         let bench = Bench::new(Stage::Prd);
         let mut context = bench.context();
         context.0.role = Role::Critic;

@@ -1,4 +1,4 @@
-//! A bench for tests of tools: artifacts in memory, a person with a fixed answer.
+//! A test bench for tools: artifacts in memory, and a person with a fixed answer.
 
 use super::{Answer, Context, Outcome, Person, ProjectCommands, Question};
 use crate::artifact::check::testing::{Memory, NoHistory};
@@ -9,10 +9,10 @@ use crate::stage::{Depth, Role, Stage};
 use crate::stages;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
-/// The time in every test.
+/// The current time in every test.
 pub(crate) const NOW: &str = "2026-01-02T03:04:05Z";
 
-/// What a [`Context`] borrows.
+/// Everything that a [`Context`] borrows.
 pub(crate) struct Bench {
     pub(crate) files: Memory,
     recorded: Memory,
@@ -32,12 +32,12 @@ impl Person for Bench {
 }
 
 impl Bench {
-    /// With a valid project, in a stage.
+    /// A bench with a valid project, in this stage.
     pub(crate) fn new(stage: Stage) -> Self {
         Self { files: Memory::valid(), ..Self::empty(stage) }
     }
 
-    /// Without any artifact.
+    /// A bench without artifacts.
     pub(crate) fn empty(stage: Stage) -> Self {
         let tree = tempfile::tempdir().unwrap();
         let root = tree.path().join("tree");
@@ -84,7 +84,7 @@ impl Bench {
     /// An actor's context.
     pub(crate) fn context(&self) -> Run<'_> {
         let order: Vec<Stage> = stages::order(Depth::Thorough, false, None).collect();
-        // One test's worth of memory, so that a context can own what it borrows.
+        // Leaked on purpose, so that a context can own what it borrows.
         let order: &[Stage] = Box::leak(order.into_boxed_slice());
         let at = order.iter().position(|stage| *stage == self.stage).unwrap_or_default();
         Run(Context {
@@ -118,13 +118,13 @@ impl Bench {
 pub(crate) struct Run<'a>(pub(crate) Context<'a>);
 
 impl Run<'_> {
-    /// Calls a tool that is on offer.
+    /// Calls a tool, with all tools offered.
     pub(crate) fn call(&mut self, name: &str, arguments: &str) -> Answer {
         let all: Vec<_> = super::all().iter().map(|tool| tool.name()).collect();
         self.call_with(&all, name, arguments)
     }
 
-    /// Calls a tool with these on offer.
+    /// Calls a tool, with these tools offered.
     pub(crate) fn call_with(&mut self, offered: &[&str], name: &str, arguments: &str) -> Answer {
         let call = ToolCall {
             id: "call_1".to_owned(),

@@ -1,10 +1,11 @@
-//! What standard output may show: colours of ours and JSON, and nothing else a terminal obeys.
+//! Makes standard output safe for a terminal: only git-cowork's own colours and JSON pass, no other
+//! control sequences.
 
 use crate::clean::{obeyed, sanitize};
 use crate::palette;
 
-/// What standard output may show: foreign text made harmless, and of colours only those of the
-/// palette, where there are any.
+/// Returns the text with control sequences removed, except the colours of the palette if `colors`
+/// is set.
 pub fn painted(text: &str, colors: bool) -> String {
     if !colors {
         return sanitize(text);
@@ -21,8 +22,8 @@ pub fn painted(text: &str, colors: bool) -> String {
     }
 }
 
-/// JSON that says the same and holds nothing a terminal would obey: what JSON may hold as it is,
-/// but no terminal should see, is written as an escape.
+/// Returns equivalent JSON without control characters: characters that JSON allows unescaped but a
+/// terminal would interpret are written as escapes.
 pub fn escaped_json(json: &str) -> String {
     let plain = |c: char| matches!(c, '\n' | '\t') || !obeyed(c);
     if json.chars().all(plain) {
@@ -33,7 +34,7 @@ pub fn escaped_json(json: &str) -> String {
         if plain(c) {
             out.push(c);
         } else {
-            // Beyond the first plane, two of them.
+            // A character outside the basic plane needs two escapes.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -47,14 +48,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_colours_only_ours_pass() {
+    fn only_colours_of_the_palette_pass() {
         let text = "\x1b[32mok\x1b[0m \x1b[8mhidden\x1b[0m \x1b]0;t\x07x\x1b[33";
         assert_eq!(painted(text, true), "\x1b[32mok\x1b[0m hidden\x1b[0m x");
         assert_eq!(painted(text, false), "ok hidden x");
     }
 
     #[test]
-    fn json_says_the_same_without_what_a_terminal_obeys() {
+    fn json_is_equivalent_without_control_characters() {
         let value = serde_json::json!({"a": "\u{1b}[2J \u{9b}1m \u{202e} \u{e0041} \u{7f} ü"});
         let escaped = escaped_json(&value.to_string());
         assert!(!escaped.chars().any(obeyed), "{escaped}");

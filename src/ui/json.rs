@@ -1,7 +1,7 @@
-//! Events as JSON lines on stdout, one object each, for scripts (contract 5).
+//! Writes events as JSON lines to stdout, one object each, for scripts (contract 5).
 //!
-//! Only the events the contract names are there; warnings go to stderr as text, so that stdout
-//! stays parsable.
+//! Stdout has only the events that the contract names; warnings go to stderr as text, so that
+//! stdout stays parsable.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -28,19 +28,20 @@ struct Streams {
 }
 
 impl JsonLines {
-    /// Objects go to `stdout`, warnings to `stderr`. `session` may be empty until it is known.
+    /// Writes objects to `stdout` and warnings to `stderr`. `session` may be empty until it is
+    /// known.
     pub fn new(stdout: Output, stderr: Output, session: &str) -> Self {
         let streams =
             Streams { out: Out::new(stdout), err: Out::new(stderr), session: session.to_owned() };
         Self { streams: Mutex::new(streams), now: clock::now }
     }
 
-    /// The session that later objects name.
+    /// Sets the session that later objects name.
     pub fn set_session(&self, session: &str) {
         session.clone_into(&mut self.lock().session);
     }
 
-    /// Whether stdout went away.
+    /// True if writing to stdout has failed.
     pub fn broken(&self) -> bool {
         self.lock().out.broken()
     }
@@ -80,7 +81,7 @@ impl JsonLines {
     }
 
     fn lock(&self) -> MutexGuard<'_, Streams> {
-        // A line is written whole or not at all, so a panic elsewhere spoils nothing here.
+        // A line is written in one piece, so a panic elsewhere leaves no partial state here.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_went_away_is_remembered() {
+    fn a_closed_output_is_remembered() {
         let sink = JsonLines::new(Box::new(Broken), Box::new(Broken), "");
         assert!(!sink.broken());
         events().into_iter().for_each(|event| sink.emit(event));

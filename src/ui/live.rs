@@ -1,4 +1,4 @@
-//! The last lines of a terminal, which are drawn again as things change.
+//! The live lines: the last lines of a terminal, which are redrawn as things change.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,12 +8,12 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, T
 
 use super::out::Out;
 
-/// Where all is written, and how wide it is.
+/// The output, and its width.
 #[derive(Clone)]
 pub(super) struct Screen {
     out: Arc<Mutex<Out>>,
     width: Arc<AtomicUsize>,
-    /// A line of the live ones is complete: the next one goes below it.
+    /// The current live line is complete: the next one goes below it.
     ended: Arc<AtomicBool>,
 }
 
@@ -31,7 +31,7 @@ impl Screen {
         self.lock().broken()
     }
 
-    /// Columns; 0 = unknown.
+    /// Width in columns; 0 = unknown.
     pub(super) fn width(&self) -> usize {
         self.width.load(Ordering::Relaxed)
     }
@@ -85,8 +85,9 @@ impl TermLike for Screen {
         Ok(())
     }
 
-    /// The library fills each line with spaces up to the width it was told, and lets the terminal
-    /// wrap there. Lines are ended here instead: the width may just have changed.
+    /// indicatif fills each line with spaces up to the width that it knows, and lets the terminal
+    /// wrap there. Here, lines end with a line break instead, because the width may just have
+    /// changed.
     fn write_str(&self, text: &str) -> io::Result<()> {
         if !text.is_empty() && text.bytes().all(|byte| byte == b' ') {
             self.ended.store(true, Ordering::Relaxed);
@@ -109,14 +110,15 @@ impl TermLike for Screen {
     }
 }
 
-/// Redraws in a second, which nobody sees more of.
+/// Redraws a second; nobody sees more.
 const REDRAWS: u8 = 60;
 
-/// How many lines there are now.
+/// The number of live lines on the screen.
 static ROWS: AtomicUsize = AtomicUsize::new(0);
 
-/// A line as it is to be written by whoever cannot take the live lines away first: in their place,
-/// with as many below it as they take when they are drawn again.
+/// Formats a line for code that cannot remove the live lines first, such as a signal handler. The
+/// line replaces the live lines and is followed by as many empty lines as they need when they are
+/// redrawn.
 pub fn above(line: &str) -> String {
     above_rows(line, ROWS.load(Ordering::Relaxed))
 }
@@ -130,7 +132,7 @@ fn above_rows(line: &str, rows: usize) -> String {
     format!("\r{up}{line}\n{}", "\n".repeat(rows.saturating_sub(1)))
 }
 
-/// Lines below all that stays.
+/// The live lines, below all permanent output.
 pub(super) struct Live {
     all: MultiProgress,
     lines: Vec<ProgressBar>,
@@ -143,7 +145,7 @@ impl Live {
         Self { all: MultiProgress::with_draw_target(target), lines: Vec::new(), shown: Vec::new() }
     }
 
-    /// Shows these lines, none of which is wider than the screen.
+    /// Shows these lines. None of them may be wider than the screen.
     pub(super) fn show(&mut self, lines: Vec<String>) {
         if lines == self.shown {
             return;
@@ -163,15 +165,15 @@ impl Live {
         self.shown = lines;
     }
 
-    /// Whether there is anything to be taken away.
+    /// True if live lines are on the screen.
     pub(super) fn is_shown(&self) -> bool {
         !self.shown.is_empty()
     }
 
-    /// Takes the lines away; the cursor is at the beginning of an empty line.
+    /// Removes the lines; leaves the cursor at the start of an empty line.
     pub(super) fn hide(&mut self) {
         if !std::mem::take(&mut self.shown).is_empty() {
-            // What cannot be written is known to the screen.
+            // `Screen` already remembers a failed write.
             let _ = self.all.clear();
             ROWS.store(0, Ordering::Relaxed);
         }
@@ -181,7 +183,7 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.hide();
-        // A line that is still part of it would be drawn once more.
+        // Otherwise, indicatif would draw a remaining line again.
         self.lines.iter().for_each(|line| self.all.remove(line));
     }
 }
@@ -192,7 +194,7 @@ mod tests {
     use crate::ui::testing::Captured;
 
     #[test]
-    fn a_line_from_elsewhere_stays_and_leaves_nothing_behind() {
+    fn a_line_written_above_stays_and_the_live_lines_follow_it() {
         for (rows, lines) in [(2, &["one", "two"][..]), (1, &["one"]), (3, &["a", "b", "c"])] {
             let out = Captured::default();
             let screen = Screen::new(Out::new(Box::new(out.clone())), 40);

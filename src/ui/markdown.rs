@@ -1,5 +1,5 @@
-//! Markdown as people read it at a terminal: headings, lists, code and tables laid out to the width
-//! of the screen. What colours would say is said by Markdown's own marks where there are none.
+//! Formats Markdown for a terminal: headings, lists, code and tables, laid out for the width of the
+//! screen. Without colours, Markdown's own marks show emphasis and code.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -7,10 +7,10 @@ use super::styled::{parts, styled};
 use super::table::Table;
 use crate::clean::sanitize;
 
-/// Lines longer than this are hard to read, however wide the screen is.
+/// Longer lines are hard to read, even on a wide screen.
 const WIDEST: usize = 100;
 
-/// The text laid out for a terminal that is `width` columns wide (0: unknown).
+/// Returns the text laid out for a terminal of `width` columns (0: unknown).
 pub fn markdown(text: &str, width: usize, colors: bool) -> String {
     let width = if width == 0 { WIDEST } else { width.min(WIDEST) };
     let options =
@@ -24,7 +24,7 @@ pub fn markdown(text: &str, width: usize, colors: bool) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// What stands before the lines of a list's item or a quotation.
+/// The prefix of the lines of a list item or a quotation.
 struct Prefix {
     first: String,
     rest: String,
@@ -36,12 +36,12 @@ struct Page {
     width: usize,
     colors: bool,
     out: String,
-    /// An empty line is due before the next one.
+    /// An empty line is needed before the next one.
     is_apart: bool,
-    /// Text that is yet to be broken into lines.
+    /// Text that has not been broken into lines yet.
     text: String,
     prefixes: Vec<Prefix>,
-    /// The number of the next item; `None` in a list without numbers.
+    /// The number of the next item of each open list; `None` for a list without numbers.
     lists: Vec<Option<u64>>,
     links: Vec<(String, usize)>,
     is_code: bool,
@@ -184,7 +184,7 @@ impl Page {
     }
 
     fn heading(&mut self, level: HeadingLevel) {
-        // Bold starts again after a strong part of the heading.
+        // A strong part of the heading ends bold, so bold starts again after it.
         let text = std::mem::take(&mut self.text).replace('\u{180c}', "\u{180c}\u{180b}");
         self.text = format!("{text}\u{180c}");
         let room = self.room();
@@ -199,7 +199,7 @@ impl Page {
         self.is_apart = level == HeadingLevel::H1;
     }
 
-    /// Code is never broken: somebody may copy it.
+    /// Lines of code are never broken, so that they can be copied.
     fn code(&mut self) {
         self.is_code = false;
         let code = std::mem::take(&mut self.text);
@@ -217,13 +217,13 @@ impl Page {
         });
     }
 
-    /// Columns that prefixes leave.
+    /// Returns the columns that remain beside the prefixes.
     fn room(&self) -> usize {
         let taken: usize = self.prefixes.iter().map(|prefix| prefix.rest.chars().count()).sum();
         self.width.saturating_sub(taken).max(10)
     }
 
-    /// Lays out the text that was gathered.
+    /// Lays out the collected text.
     fn flush(&mut self) {
         if self.is_code || self.table.is_some() || self.text.trim().is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! Terminal and JSON-lines renderers of the same events.
+//! Renderers of events: for a terminal, and as JSON lines.
 //!
-//! A renderer never fails: when nobody reads any more it remembers that and stays silent, and
-//! the caller asks `broken()` when it matters. Prompts belong to `gate`, tables to `cli`.
+//! A renderer never fails: if its output is closed, it remembers that and writes nothing more; the
+//! caller can check `broken()`. Prompts are in `gate`, tables in `cli`.
 
 mod clean;
 mod json;
@@ -27,7 +27,7 @@ pub use title::Knows;
 
 #[cfg(test)]
 mod testing {
-    //! An output that can be read back.
+    //! An output that tests can read back.
 
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
@@ -51,7 +51,7 @@ mod testing {
         }
     }
 
-    /// A pipe whose reader has gone.
+    /// A pipe whose reader is gone.
     pub(super) struct Broken;
 
     impl Write for Broken {

@@ -1,14 +1,14 @@
-//! Where renderers write: a stream that may go away, and the short forms of numbers.
+//! Output streams of renderers, which may be closed, and short forms of numbers.
 
 use std::io::Write;
 use std::time::Duration;
 
 use crate::wrap::columns;
 
-/// A stream given in by the command line, so that tests can read it.
+/// An output stream. The command line provides it, so that tests can read it.
 pub type Output = Box<dyn Write + Send>;
 
-/// An [`Output`] whose first failure silences it.
+/// An [`Output`] that writes nothing more after its first failure.
 pub(super) struct Out {
     stream: Output,
     broken: bool,
@@ -23,7 +23,7 @@ impl Out {
         if self.broken || text.is_empty() {
             return;
         }
-        // Whatever the failure is, the next write would meet it again.
+        // After any failure, the next write would fail as well.
         let written = self.stream.write_all(text.as_bytes()).and_then(|()| self.stream.flush());
         self.broken = written.is_err();
     }
@@ -33,7 +33,7 @@ impl Out {
     }
 }
 
-/// `41 s`, `3 min 4 s`, `1 h 2 min`.
+/// Formats a duration: `41 s`, `3 min 4 s`, `1 h 2 min`.
 pub(crate) fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -43,7 +43,7 @@ pub(crate) fn elapsed(time: Duration) -> String {
     }
 }
 
-/// Columns of the terminal behind standard output.
+/// Returns the width of the terminal behind standard output.
 pub(crate) fn stdout_columns() -> usize {
     #[cfg(unix)]
     return columns(rustix::stdio::stdout());
@@ -51,7 +51,7 @@ pub(crate) fn stdout_columns() -> usize {
     columns(&console::Term::stdout())
 }
 
-/// The first characters of a commit id, as many as git shows by default.
+/// Shortens a commit id to as many characters as git shows by default.
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

@@ -1,11 +1,11 @@
-//! Bold text and code in lines that are yet to be laid out.
+//! Marks for bold text and code in lines that have not been laid out yet.
 
 use crate::palette::{RESET, Slot, begins};
 use crate::wrap::wrap;
 
-/// Where bold text and code begin and end, in text that is yet to be broken into lines: characters
-/// without width that hardly anybody writes (Mongolian variation selectors). A control character has
-/// a width in the tables of `unicode-width`.
+/// Characters that mark the start and end of bold text and code until the text is broken into
+/// lines. They have no width, and hardly any text contains them (Mongolian variation selectors).
+/// Control characters would not work: `unicode-width` gives them a width.
 const MARKS: [(char, Slot, bool); 4] = [
     ('\u{180b}', Slot::Header, true),
     ('\u{180c}', Slot::Header, false),
@@ -13,7 +13,7 @@ const MARKS: [(char, Slot, bool); 4] = [
     ('\u{180f}', Slot::Code, false),
 ];
 
-/// A line with the colours its marks stand for.
+/// Replaces the marks of a line by colours.
 pub(super) fn styled(line: &str, colors: bool) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
@@ -29,8 +29,8 @@ pub(super) fn styled(line: &str, colors: bool) -> String {
     out
 }
 
-/// Parts of one text with the marks that are open at the end of a part closed there, and opened again
-/// in the next.
+/// Breaks a text into lines; marks that are open at the end of a line are closed there and opened
+/// again in the next line.
 pub(super) fn parts(text: &str, width: usize) -> Vec<String> {
     let mut open: Option<char> = None;
     let close = |mark: char| if mark == '\u{180b}' { '\u{180c}' } else { '\u{180f}' };

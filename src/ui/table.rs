@@ -1,16 +1,17 @@
-//! A table whose columns fit the screen: the widest ones give way, and their cells have more lines.
+//! A table that fits the screen: the widest columns become narrower, and their cells get more
+//! lines.
 
 use console::measure_text_width;
 use pulldown_cmark::Alignment;
 
 use super::styled::parts;
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: &str = "  ";
-/// No column is made narrower than this.
+/// No column becomes narrower than this.
 const NARROWEST: usize = 6;
 
-/// The rows as they are read; the first is the head.
+/// The rows as they are parsed; the first is the header.
 #[derive(Default)]
 pub(super) struct Table {
     sides: Vec<Alignment>,
@@ -31,7 +32,7 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its lines, at most `room` columns wide where that is possible.
+    /// Returns the table's lines, at most `room` columns wide if possible.
     pub(super) fn lines(&self, room: usize) -> Vec<String> {
         let widths = self.widths(room);
         let mut lines = Vec::new();

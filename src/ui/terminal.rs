@@ -1,8 +1,8 @@
-//! Events as lines a person follows, all on stderr, understandable without colour.
+//! Renders events as lines for a person, all on stderr, readable without colour.
 //!
-//! On a terminal the last lines are a live status, and keys are not echoed into it; a person may type a
-//! line for the actor below it. It is taken away before anything else is written; whoever prompts calls
-//! [`Terminal::clear`] first.
+//! On a terminal, the last lines are a live status, and typed keys are not echoed into it; below
+//! it, the user can type a note for the actor. The status is removed before anything else is
+//! written; code that prompts calls [`Terminal::clear`] first.
 
 mod ending;
 mod flow;
@@ -32,19 +32,19 @@ use crate::wrap::{hanging_command, stderr_columns};
 use flow::Flow;
 use status::{Now, Progress};
 
-/// How much is told.
+/// How much output is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
-    /// Warnings and what was completed.
+    /// Only warnings and results.
     Quiet,
-    /// What is going on.
+    /// Also progress.
     #[default]
     Normal,
-    /// Every model request, and what tools answered.
+    /// Also every model request and the results of tools.
     Verbose,
 }
 
-/// What a terminal is like and what its owner wants to see.
+/// Properties of the terminal and the user's preferences.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// How much.
@@ -53,22 +53,22 @@ pub struct Look {
     pub stream: bool,
     /// Use colours.
     pub color: bool,
-    /// Keep a status line: stderr is a terminal, and not a dumb one.
+    /// Show a live status: stderr is a terminal, and not a dumb one.
     pub live: bool,
     /// Columns; 0 = unknown.
     pub width: usize,
-    /// What else the terminal knows.
+    /// Further features of the terminal.
     pub knows: Knows,
 }
 
-/// Writes for people.
+/// Writes events for people.
 pub struct Terminal {
     look: Look,
     state: Mutex<State>,
     size: Screen,
-    /// Time since the renderer was made.
+    /// Time since the renderer was created.
     age: Box<dyn Fn() -> Duration + Send + Sync>,
-    /// Typed keys are not echoed while there is a status line.
+    /// Typed keys are not echoed while the status is shown.
     takes_keyboard: bool,
 }
 
@@ -76,58 +76,58 @@ struct State {
     out: Screen,
     live: Live,
     now: Now,
-    /// The title that the window has.
+    /// The current title of the window.
     told: String,
-    /// Tests that were told to fail.
+    /// Tests whose failure has been shown.
     failed: BTreeSet<String>,
-    /// What the last tool did to a file.
+    /// Lines that the last tool added and removed in a file.
     changed: Option<(usize, usize)>,
-    /// Of the text being streamed.
+    /// Removes control sequences from streamed text.
     cleaner: Cleaner,
-    /// In the text being streamed.
+    /// Removes markers from streamed text.
     markers: Markers,
-    /// Breaks it between words.
+    /// Breaks streamed text between words.
     flow: Flow,
-    /// Whose text is streamed, as far as known.
+    /// The role whose text is streamed, if known.
     speaker: Option<Role>,
-    /// Some of the present answer was shown.
+    /// Part of the current answer has been shown.
     answering: bool,
-    /// The cursor stands in an answer.
+    /// The cursor is inside an answer.
     streaming: bool,
-    /// When the last piece came.
+    /// Time of the last piece of text.
     last_text: Duration,
-    /// What was streamed last ended a line.
+    /// The last streamed text ended with a line break.
     at_line_start: bool,
     stage: Option<Progress>,
-    /// Since when a person is waited for.
+    /// Time since which git-cowork waits for a person.
     waits: Option<Duration>,
-    /// How long one was waited for, in all.
+    /// Total time spent waiting for a person.
     waited: Duration,
-    /// Where a person types for the actor.
+    /// The line that the user types for the actor.
     typing: Option<Typing>,
-    /// Of the text being streamed, what is no whole line yet: one that is typed stands below.
+    /// The last, incomplete line of streamed text. It is held back while the user types below it.
     held: String,
 }
 
-/// Without text for so long, an answer is thought to have stopped.
+/// After this long without text, an answer counts as paused.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Widest rule.
+/// Widest horizontal rule.
 const RULE: usize = 80;
 
-/// Characters of a tool line, a warning's line stays whole.
+/// Characters of a tool line; a warning is not truncated.
 const LINE: usize = 160;
 
-/// A space at which no line is broken.
+/// A space at which lines are not broken.
 const JOINT: &str = "\u{a0}";
 
-/// A text that stays on one line: `0 s`, `120 tokens`.
+/// Keeps a text on one line: `0 s`, `120 tokens`.
 fn together(text: &str) -> String {
     text.replace(' ', JOINT)
 }
 
 impl Terminal {
-    /// A renderer on `stderr`.
+    /// Creates a renderer that writes to `stderr`.
     pub fn new(stderr: Output, look: Look) -> Self {
         let born = Instant::now();
         let out = Screen::new(Out::new(stderr), look.width);
@@ -157,29 +157,29 @@ impl Terminal {
         Self { look, state: Mutex::new(screen), size, age, takes_keyboard: look.live }
     }
 
-    /// Whether stderr went away.
+    /// True if writing to stderr has failed.
     pub fn broken(&self) -> bool {
         self.lock().out.broken()
     }
 
-    /// Shows a message on the desktop, where the terminal can.
+    /// Shows a desktop notification if the terminal supports it.
     pub fn message(&self, text: &str) {
         self.lock().out.put(&self.look.knows.message(text));
     }
 
-    /// Leaves the cursor at the beginning of an empty line and keys echoed, for a prompt.
+    /// Leaves the cursor at the start of an empty line, with keys echoed, for a prompt.
     pub fn clear(&self) {
         let mut screen = self.lock();
         screen.clear();
         self.give_back(&mut screen);
     }
 
-    /// From now on a person may type notes while the status line is there; or no longer.
+    /// Lets the user type notes while the status is shown, or stops that.
     pub fn listen(&self, notes: Option<Arc<TypedNotes>>) {
         self.lock().typing = notes.filter(|_| self.takes_keyboard).map(Typing::new);
     }
 
-    /// Takes in what was typed; to be called as often as a key is to be seen.
+    /// Processes typed keys; call it as often as keys should become visible.
     pub fn keys(&self) {
         let mut screen = self.lock();
         let Some(typing) = &mut screen.typing else { return };
@@ -196,8 +196,8 @@ impl Terminal {
         }
     }
 
-    /// Keeps the status line going; to be called about once a second. An answer whose text does
-    /// not go on (a model that writes a long tool call) makes room for it.
+    /// Updates the status; call it about once a second. If an answer's text pauses (the model
+    /// writes a long tool call), the status is shown again.
     pub fn tick(&self) {
         let mut screen = self.lock();
         self.resize(&mut screen);
@@ -211,7 +211,7 @@ impl Terminal {
         }
     }
 
-    /// Says why the run ends: what failed, what caused it, what to do next.
+    /// Prints why the run ends: the error, its causes and the hints.
     pub fn error(&self, error: &anyhow::Error) {
         let mut screen = self.lock();
         screen.clear();
@@ -228,8 +228,8 @@ impl Terminal {
         self.give_back(&mut screen);
     }
 
-    /// A text no line of which is wider than the terminal, further parts indented.
-    /// What [`together`] has joined stays on one line.
+    /// Wraps a text to the width of the terminal, with continuation lines indented. Parts joined by
+    /// [`together`] are not broken.
     fn wrapped(&self, text: &str, indent: usize) -> String {
         let width = self.size.width();
         if !self.look.live || width == 0 {
@@ -239,13 +239,13 @@ impl Terminal {
         lines.join("\n").replace(JOINT, " ")
     }
 
-    /// A label in colour, and what it is about.
+    /// Formats a label in colour, followed by a text.
     fn labelled(&self, indent: &str, slot: Slot, label: &str, text: &str) -> String {
         let plain = self.wrapped(&format!("{indent}{label} {text}"), indent.len() + 2);
         plain.replacen(label, &self.paint(slot, label), 1)
     }
 
-    /// Gives the keyboard to whoever prompts. What was typed until now was typed for the actor.
+    /// Restores the keyboard for a prompt. Everything typed until now was typed for the actor.
     fn give_back(&self, screen: &mut State) {
         if self.takes_keyboard {
             if let Some(typing) = &mut screen.typing {
@@ -259,7 +259,7 @@ impl Terminal {
         if self.look.color { paint(slot, text) } else { text.to_owned() }
     }
 
-    /// One finished line, if it is told at this verbosity.
+    /// Writes one line if the verbosity is at least `least`.
     fn line(&self, screen: &mut State, least: Verbosity, text: &str) {
         if self.look.verbosity >= least {
             screen.clear();
@@ -284,7 +284,7 @@ impl Terminal {
         }
         let clean = screen.cleaner.push(piece);
         let clean = screen.markers.push(&clean);
-        // White space at the beginning of an answer says nothing.
+        // White space at the start of an answer is noise.
         let goes_on = screen.streaming || !screen.held.is_empty();
         let clean = if goes_on { clean.as_str() } else { clean.trim_start() };
         if clean.is_empty() {
@@ -314,7 +314,7 @@ impl Terminal {
         screen.out.put(&text);
     }
 
-    /// Whole lines of an answer, while somebody types below them.
+    /// Writes the complete lines of an answer while the user types below them.
     fn text_above(&self, screen: &mut State, clean: &str) {
         if !screen.answering {
             screen.answering = true;
@@ -345,7 +345,7 @@ impl Terminal {
         let State { stage: Some(progress), now, live, out, told, typing, .. } = screen else {
             return;
         };
-        // A line that reaches the last column could wrap.
+        // Some terminals wrap a line that reaches the last column.
         let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
         let typed = typing.as_ref().map(|typing| typing.lines(most));
         let invites = typed.as_ref().is_some_and(Vec::is_empty);
@@ -363,14 +363,14 @@ impl Terminal {
         live.show(lines.chain(typed.unwrap_or_default()).collect());
     }
 
-    /// Takes the width that the terminal has now: while a gate was open nobody looked.
+    /// Reads the terminal's current width: it may have changed while a gate was open.
     fn resize(&self, screen: &mut State) {
         if self.takes_keyboard && screen.out.width() > 0 {
             screen.resize();
         }
     }
 
-    /// What the session has used, and what it may.
+    /// Sets the session's usage and its budget.
     pub fn uses(&self, used: Spent, budget: f64) {
         self.lock().now.uses(used, budget);
     }
@@ -381,7 +381,7 @@ impl Terminal {
 }
 
 impl State {
-    /// Whoever was waited for has answered.
+    /// Ends the wait for a person.
     fn ends_wait(&mut self, now: Duration) {
         let Some(since) = self.waits.take() else { return };
         self.now.resume(now);
@@ -392,12 +392,12 @@ impl State {
         }
     }
 
-    /// Whether a person has typed something that is shown.
+    /// True if the user has typed something that is shown.
     fn is_typed_in(&self) -> bool {
         self.typing.as_ref().is_some_and(Typing::is_active)
     }
 
-    /// Ends whatever is in progress.
+    /// Ends the answer and removes the status.
     fn clear(&mut self) {
         self.clear_status();
         let held = std::mem::take(&mut self.held) + &self.markers.end();
@@ -414,7 +414,7 @@ impl State {
         self.cleaner = Cleaner::default();
     }
 
-    /// Ends the line of an answer that may go on.
+    /// Ends the current line of an answer that may continue.
     fn pause(&mut self) {
         let width = self.out.width();
         let text = self.flow.end(width);

@@ -1,4 +1,4 @@
-//! A run as a person sees it.
+//! The output of runs as the user sees it.
 
 use super::*;
 use crate::activity::Activity;
@@ -29,7 +29,7 @@ fn size(n: u16) -> std::num::NonZero<u16> {
     n.try_into().unwrap()
 }
 
-/// What stands on a terminal that got all this.
+/// Returns the screen of a terminal that received this output.
 fn screen(out: &Captured, width: u16) -> String {
     let mut terminal = vt100::Parser::new(size(40), size(width), 0);
     terminal.process(out.text().replace('\n', "\r\n").as_bytes());
@@ -148,7 +148,7 @@ fn a_run_without_colour() {
 }
 
 #[test]
-fn quiet_tells_warnings_and_completions_verbose_tells_requests() {
+fn quiet_shows_warnings_and_completions_verbose_shows_requests() {
     assert_eq!(
         told(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
         "warning: a hook is slow\n\
@@ -170,7 +170,7 @@ fn colour_adds_nothing_but_colour() {
 }
 
 #[test]
-fn the_live_lines_are_taken_back() {
+fn the_live_lines_are_removed() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, ..PLAIN });
     terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
@@ -192,7 +192,7 @@ fn the_live_lines_are_taken_back() {
         commit: None,
         reason: None,
     });
-    // The gate rings and says what it waits for.
+    // The gate rings and shows what it waits for.
     assert_eq!(screen(&out, 80), format!("{rule}\nwords\nnote"));
     terminal.tick();
     assert_eq!(screen(&out, 80), format!("{rule}\nwords\nnote"));
@@ -226,7 +226,7 @@ fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
 }
 
 #[test]
-fn the_window_says_how_far_it_is_and_gets_its_title_back() {
+fn the_window_title_shows_progress_and_is_restored() {
     let out = Captured::default();
     let knows = Knows { title: true, progress: true, message: None };
     let terminal = terminal(&out, Look { live: true, knows, ..PLAIN });
@@ -238,7 +238,7 @@ fn the_window_says_how_far_it_is_and_gets_its_title_back() {
     assert!(out.text().contains(&format!("\x1b[22;0t{}", set("coding 5/8 · git cowork", 50))));
     assert_eq!(out.text().matches(&set("coding 3/4 · git cowork", 56)).count(), 1);
     terminal.tick();
-    assert_eq!(out.text().matches("\x1b]0;").count(), 2, "only what is new");
+    assert_eq!(out.text().matches("\x1b]0;").count(), 2, "only changed titles");
     drop(terminal);
     assert!(out.text().ends_with("\x1b[23;0t\x1b]9;4;0\x1b\\"), "{:?}", out.text());
 }
@@ -257,7 +257,7 @@ fn an_error_says_why_and_what_next() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_remembered() {
+fn a_closed_output_is_remembered() {
     let terminal = Terminal::new(Box::new(Broken), PLAIN);
     terminal.emit(Event::Note { text: "x".into() });
     terminal.emit(Event::Note { text: "y".into() });
@@ -299,7 +299,7 @@ fn a_task_whose_tests_fail_is_red() {
     }
 }
 
-/// What a terminal that is not live shows of these.
+/// Returns the output of these events on a terminal that is not live.
 fn shown(events: Vec<Event>) -> String {
     let out = Captured::default();
     let terminal = terminal(&out, PLAIN);
@@ -318,7 +318,7 @@ fn text(text: &str) -> Event {
 }
 
 #[test]
-fn who_speaks_is_named_and_verdicts_are_no_markers() {
+fn speakers_are_named_and_verdict_markers_removed() {
     let speaks = |role| Event::Speaker { stage: Stage::Prd, role };
     let feedback = |from: &str, details: &str| Event::Feedback {
         stage: Stage::Prd,
@@ -348,7 +348,7 @@ fn who_speaks_is_named_and_verdicts_are_no_markers() {
 }
 
 #[test]
-fn a_command_that_failed_is_seen() {
+fn a_failed_command_is_shown() {
     let shown = shown(vec![
         call("run_command", "cargo test", "exit 101 after 2.0 s"),
         call("run_command", "true", "exit 0 after 0.1 s"),
@@ -363,7 +363,7 @@ fn a_command_that_failed_is_seen() {
 }
 
 #[test]
-fn an_answer_that_stops_makes_room_for_the_status() {
+fn a_paused_answer_makes_room_for_the_status() {
     let out = Captured::default();
     let mut terminal = terminal(&out, Look { live: true, ..PLAIN });
     let now = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
@@ -419,7 +419,7 @@ fn alerted(look: Look) -> String {
 }
 
 #[test]
-fn an_alert_stands_in_a_box_also_when_quiet() {
+fn an_alert_has_a_box_even_when_quiet() {
     assert_eq!(
         alerted(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
         "┌────────────────────────────────────────┐\n\
@@ -438,7 +438,7 @@ fn a_box_is_no_wider_than_the_terminal() {
 }
 
 #[test]
-fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
+fn the_end_counts_the_whole_session_without_time_spent_waiting() {
     let out = Captured::default();
     let mut terminal = terminal(&out, PLAIN);
     let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));

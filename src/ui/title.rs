@@ -1,15 +1,15 @@
-//! The title of the terminal's window, the progress that some show beside it (OSC 9;4), and messages of
-//! the desktop (OSC 9, OSC 777), where the terminal says that it knows them.
+//! The title of the terminal's window, the progress that some terminals show beside it (OSC 9;4),
+//! and desktop notifications (OSC 9, OSC 777), for terminals that are known to support them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clean::one_line;
 
-/// Something was set, which is to be taken back at the end.
+/// Title or progress were set and must be restored at the end.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 
-/// Variables by which terminals with a window tell their names.
+/// Variables by which terminals with a window can be recognized.
 const WINDOWS: [&str; 7] = [
     "TERM_PROGRAM",
     "VTE_VERSION",
@@ -20,18 +20,18 @@ const WINDOWS: [&str; 7] = [
     "XTERM_VERSION",
 ];
 
-/// What the terminal knows.
+/// Features that the terminal supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Knows {
-    /// Titles.
+    /// Window titles.
     pub title: bool,
     /// Progress.
     pub progress: bool,
-    /// Messages of the desktop.
+    /// Desktop notifications.
     pub message: Option<Message>,
 }
 
-/// How a terminal is asked to show a message on the desktop.
+/// The control sequence for a desktop notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// `OSC 9`: the text.
@@ -41,7 +41,7 @@ pub enum Message {
 }
 
 impl Knows {
-    /// As the environment tells.
+    /// Detects the features from the environment.
     pub fn of(env: &BTreeMap<String, String>) -> Self {
         let is = |name: &str, value: &str| env.get(name).is_some_and(|set| set == value);
         let program = |name| is("TERM_PROGRAM", name);
@@ -61,9 +61,9 @@ impl Knows {
         }
     }
 
-    /// Shows a message on the desktop.
+    /// Shows a desktop notification.
     pub(super) fn message(self, text: &str) -> String {
-        // A separator of OSC 777 would end the text.
+        // A semicolon would end the text of OSC 777.
         let text = one_line(text, 200).replace(';', ",");
         match self.message {
             Some(Message::Osc9) => format!("\x1b]9;{text}\x1b\\"),
@@ -72,12 +72,12 @@ impl Knows {
         }
     }
 
-    /// Sets the title, and how much of a hundred is done.
+    /// Sets the title and the progress in percent.
     pub(super) fn set(self, title: &str, percent: usize) -> String {
         let mut out = String::new();
         let first = (self.title || self.progress) && !IS_SET.swap(true, Ordering::Relaxed);
         if self.title {
-            // The one there was is kept by the terminal.
+            // The terminal saves the previous title.
             out += if first { "\x1b[22;0t" } else { "" };
             out += &format!("\x1b]0;{title}\x1b\\");
         }
@@ -87,7 +87,7 @@ impl Knows {
         out
     }
 
-    /// Takes back what was set.
+    /// Restores the title and removes the progress.
     pub(super) fn end(self) -> String {
         let was_set = (self.title || self.progress) && IS_SET.swap(false, Ordering::Relaxed);
         match was_set {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_terminal_knows_is_sent() {
+    fn only_supported_sequences_are_sent() {
         let env = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             Knows::of(&pairs.collect())

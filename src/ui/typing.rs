@@ -1,4 +1,5 @@
-//! The line that a person types for the actor below the live lines: its keys, and how it looks.
+//! The line below the live lines in which the user types a note for the actor: its keys and its
+//! display.
 
 use std::sync::Arc;
 
@@ -9,43 +10,44 @@ use crate::session::TypedNotes;
 use crate::typed_line::{Edit, TypedLine};
 use crate::wrap::shortened;
 
-/// Stands before the line.
+/// Prefix of the line.
 const PROMPT: &str = "▸ ";
-/// An end of a line, where all is shown in one.
+/// Placeholder for a line break, since the note is shown on one line.
 const LINE_END: char = '⏎';
-/// Characters a note may have.
+/// Most characters of a note.
 const MOST: usize = 16_000;
-/// So many looks without another key, and Escape was no beginning of one: a slow line breaks them up.
+/// After this many polls without another byte, an Escape is the Escape key: a slow connection can
+/// split an escape sequence.
 const ALONE: u8 = 3;
 
-/// A key, as far as it means something here.
+/// A key with a function here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
-    /// Something for the line. What is older is the note that was handed in last: it is taken back.
+    /// An edit of the line. [`Edit::Older`] takes back the note that was submitted last.
     Edit(Edit),
     Enter,
     /// Ctrl-Z.
     Suspend,
 }
 
-/// What came of keys.
+/// The result of processing keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Typed {
-    /// There is something else to be shown.
+    /// The display must be redrawn.
     pub changed: bool,
-    /// The job is to be stopped.
+    /// The job should be suspended.
     pub suspends: bool,
 }
 
-/// Where somebody types.
+/// The typed line.
 #[derive(Debug)]
 pub(super) struct Typing {
     notes: Arc<TypedNotes>,
-    /// Characters of the line before the cursor.
+    /// Number of characters before the cursor.
     at: usize,
-    /// Bytes whose rest is still to come.
+    /// The bytes of an incomplete key.
     rest: Vec<u8>,
-    /// Looks since they came.
+    /// Polls since these bytes arrived.
     looks: u8,
 }
 
@@ -55,12 +57,12 @@ impl Typing {
         Self { notes, at, rest: Vec::new(), looks: 0 }
     }
 
-    /// Whether there is anything to be shown.
+    /// True if there is anything to show.
     pub(super) fn is_active(&self) -> bool {
         !self.notes.line().is_empty() || !self.notes.waiting().is_empty()
     }
 
-    /// Takes in what was typed, as it came in one go; nothing where there was no key since the last look.
+    /// Processes the bytes of one poll; empty if no key was pressed since the last poll.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Typed {
         self.looks = if bytes.is_empty() { self.looks.saturating_add(1) } else { 0 };
         self.rest.extend_from_slice(bytes);
@@ -69,7 +71,7 @@ impl Typing {
             self.rest.clear();
             keys.push(Key::Edit(Edit::EraseLine));
         }
-        // Somebody else may have taken what was there.
+        // Another part of the program may have taken the line.
         let mut line = TypedLine::new(&self.notes.line(), self.at);
         let last = keys.iter().rposition(|key| *key != Key::Enter);
         let mut out = Typed { changed: !keys.is_empty(), suspends: false };
@@ -79,7 +81,7 @@ impl Typing {
                     out.suspends = true;
                     continue;
                 }
-                // Nobody types on behind Enter that fast: it is an end of a line in a paste.
+                // Nobody types that fast after Enter: this is a line break in pasted text.
                 Key::Enter if last.is_some_and(|last| at < last) => Edit::Insert('\n'),
                 Key::Enter | Key::Edit(Edit::Older) => {
                     self.notes.set_line(line.text());
@@ -103,7 +105,8 @@ impl Typing {
         out
     }
 
-    /// The lines below the live ones, none wider than `width`, with the cursor where the next key goes.
+    /// Returns the lines below the live ones, none wider than `width`, with the cursor at the
+    /// position of the next key.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let waiting = self.notes.waiting();
@@ -124,11 +127,11 @@ impl Typing {
         lines
     }
 
-    /// The line folded to the part around the cursor, which in a line that is being typed is its end.
+    /// Returns the line, truncated to the part around the cursor.
     fn shown(&self, line: &str, width: usize) -> String {
         let line: Vec<char> = line.chars().map(visible).collect();
         let (before, after) = line.split_at(self.at.min(line.len()));
-        // A column is the cursor's.
+        // One column is for the cursor.
         let room = width.saturating_sub(measure_text_width(PROMPT) + 1);
         let behind = fitting(after.iter(), room / 4);
         let kept = fitting(before.iter().rev(), room.saturating_sub(columns(&after[..behind])));
@@ -141,7 +144,7 @@ impl Typing {
         } else {
             text.extend(before);
         }
-        // What the text before the cursor leaves.
+        // The columns that the text before the cursor leaves.
         let left = (room + measure_text_width(PROMPT)).saturating_sub(measure_text_width(&text));
         let behind = fitting(after.iter(), left);
         text.extend(&after[..behind]);
@@ -152,7 +155,7 @@ impl Typing {
     }
 }
 
-/// How many of these characters fit.
+/// Returns how many of these characters fit.
 fn fitting<'a>(chars: impl Iterator<Item = &'a char>, room: usize) -> usize {
     let mut used = 0;
     let fits = |c: &&char| {
@@ -173,7 +176,7 @@ const fn visible(c: char) -> char {
     }
 }
 
-/// Takes whole keys from the bytes; what may still become one stays.
+/// Takes complete keys from the bytes; the bytes of an incomplete key remain.
 fn keys(bytes: &mut Vec<u8>) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut at = 0;
@@ -186,7 +189,7 @@ fn keys(bytes: &mut Vec<u8>) -> Vec<Key> {
     keys
 }
 
-/// The first key, and its bytes; nothing where more of it has to come.
+/// Returns the first key and the number of its bytes; `None` if the key is incomplete.
 fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let key = match bytes[0] {
         b'\r' | b'\n' => Key::Enter,
@@ -200,7 +203,7 @@ fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     Some((Some(key), 1))
 }
 
-/// A function key's sequence. Escape alone may become one.
+/// Parses the sequence of a function key. A single Escape may be the start of one.
 fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let second = bytes.get(1)?;
     if *second == 0x1b {
@@ -215,7 +218,7 @@ fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     Some((key, length))
 }
 
-/// A character of several bytes. What is none is passed over.
+/// Parses a character of several bytes; invalid bytes are skipped.
 fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let length = match bytes[0] {
         0xc2..=0xdf => 2,
@@ -225,7 +228,7 @@ fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     };
     match std::str::from_utf8(&bytes[..length.min(bytes.len())]) {
         Ok(text) => {
-            // Marks that turn the reading order round are nobody's words.
+            // Characters that change the reading direction are dropped.
             Some((sanitize(text).chars().next().map(|c| Key::Edit(Edit::Insert(c))), length))
         }
         Err(error) if error.error_len().is_none() => None,
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_edited_and_handed_in_and_taken_back() {
+    fn a_note_is_edited_submitted_and_taken_back() {
         let mut desk = desk();
         assert!(!desk.typing.is_active());
         assert_eq!(desk.types("name teh"), "name teh");
@@ -276,15 +279,15 @@ mod tests {
         desk.types("two\n");
         assert_eq!(desk.handed_in(), ["one", "two"]);
         assert_eq!(desk.types("\x1b[A"), "two");
-        assert_eq!(desk.types("\x1b[A"), "two", "one waits: something is typed");
+        assert_eq!(desk.types("\x1b[A"), "two", "a typed note is not replaced");
         assert_eq!(desk.types("\x1b[D\x1b"), "two");
-        (1..ALONE).for_each(|_| assert_eq!(desk.types(""), "two", "it may be half a key"));
+        (1..ALONE).for_each(|_| assert_eq!(desk.types(""), "two", "may be an incomplete key"));
         assert_eq!(desk.types(""), "");
         assert_eq!(desk.handed_in(), ["one"]);
     }
 
     #[test]
-    fn keys_may_come_in_pieces_and_others_mean_nothing() {
+    fn keys_may_arrive_in_pieces_and_unknown_keys_are_ignored() {
         let mut desk = desk();
         desk.typing.take(&[0xe6, 0x97]);
         assert_eq!(desk.notes.line(), "");
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_folded_to_where_it_is_typed() {
+    fn a_long_line_is_truncated_around_the_cursor() {
         let mut desk = desk();
         desk.types("please name the file");
         assert_eq!(desk.typing.lines(30), ["▸ please name the file"]);

@@ -1,5 +1,5 @@
-//! How each gated stage was approved, and whether that is of the bytes its commit holds: what
-//! `merge` and `pr` ask before anything leaves the session.
+//! How each gated stage was approved, and whether the approval matches the bytes in its commit:
+//! checked by `merge` and `pr` before anything leaves the session.
 
 use std::cell::LazyCell;
 
@@ -15,10 +15,10 @@ use crate::session::{
 use crate::stage::Stage;
 use crate::stages::{self, Approves};
 
-/// How a gated stage was approved.
+/// The approval of a gated stage.
 #[derive(Clone, Debug)]
 pub struct StageApproval {
-    /// Which.
+    /// The stage.
     pub stage: Stage,
     /// `passed by Ada`, `claimed by Ada`, `auto`.
     pub how: String,
@@ -26,8 +26,8 @@ pub struct StageApproval {
     pub missing: Option<String>,
 }
 
-/// How the gated stages that a session has completed were approved: those that were, and those that
-/// this user's gates would stop at.
+/// The approvals of the completed gated stages of a session: those that were approved, and those
+/// for which this user has configured a gate.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -41,7 +41,7 @@ pub fn approvals(
     let inherited = session.inherited().map(|(stage, _)| stage);
     let mut found = Vec::new();
     for stage in session.done() {
-        // What was done before it was taken over is in that session's history.
+        // Earlier stages are in the history of the session they were inherited from.
         if inherited.is_some_and(|last| stage < last) {
             continue;
         }
@@ -70,7 +70,8 @@ pub fn approvals(
     Ok(found)
 }
 
-/// Stages whose commit holds other bytes than it says were approved, where nothing else is said of it.
+/// Reports stages whose commit contains other bytes than approved, unless `said` already reports
+/// the stage.
 pub(super) fn problems(
     git: &Git,
     config: &Config,
@@ -98,7 +99,8 @@ pub(super) fn problems(
     Ok(problems)
 }
 
-/// Who passed what a commit approves. Where signatures are asked for, one of theirs must say so.
+/// The person who gave an approval. If signatures are required, one of that person's commits must
+/// have one.
 ///
 /// # Errors
 /// Git cannot be run.
@@ -121,7 +123,7 @@ pub fn reviewer(
     Ok(Some(reviewer))
 }
 
-/// How an approving commit says it was.
+/// Describes the approval in a commit.
 pub fn words(entry: &Entry, reviewer: Option<&Reviewer>) -> String {
     match (reviewer, entry.verdict()) {
         (Some(reviewer), Some(verdict)) => reviewer.words(verdict),
@@ -129,7 +131,8 @@ pub fn words(entry: &Entry, reviewer: Option<&Reviewer>) -> String {
     }
 }
 
-/// The commit with which a person took this stage as done, and later ones, from the files.
+/// The commit with which a person accepted this stage and later ones as done because of their
+/// files.
 fn from_files(session: &Session, stage: Stage) -> Option<&Entry> {
     session.history.iter().rev().find(|entry| {
         matches!(entry.kind, Kind::Stage(later) if later > stage)
@@ -152,7 +155,9 @@ fn why_missing(
             None => git::state::is_signed(git, &entry.commit)?,
         };
         if !signed {
-            return Ok(Some(format!("no signature that git accepts approves {stage} ({commit})")));
+            return Ok(Some(format!(
+                "{stage} is not approved by a signature that git accepts ({commit})"
+            )));
         }
     }
     if entry.from() == Some(FROM_FILES) {
@@ -172,12 +177,10 @@ fn why_missing(
             documents_hold(git, &refs, session, stage, entry)?
         }
     };
-    Ok(holds
-        .err()
-        .map(|what| format!("{commit} holds other {what} than was approved with {stage}")))
+    Ok(holds.err().map(|what| format!("{commit} contains other {what} than approved with {stage}")))
 }
 
-/// Whether a commit's code is what it says was approved: the tree, or the files of the session.
+/// True if a commit's code is as approved: the whole tree, or the files changed by the session.
 fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<bool> {
     let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else { return Ok(false) };
     let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
@@ -196,8 +199,8 @@ fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<boo
     }
 }
 
-/// Whether the documents of a stage are at a commit what it says was approved; the first that is
-/// not.
+/// Compares a stage's documents at a commit with the approved ones; the error is the first that
+/// differs.
 fn documents_hold(
     git: &Git,
     refs: &RefNames,
@@ -205,7 +208,7 @@ fn documents_hold(
     stage: Stage,
     entry: &Entry,
 ) -> anyhow::Result<Result<(), &'static str>> {
-    // A history may be long, and most documents are what was approved.
+    // Computed only if needed: history may be long, and most documents are as approved.
     let then = LazyCell::new(|| as_of(session, entry));
     for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
@@ -229,7 +232,8 @@ fn documents_hold(
     Ok(Ok(()))
 }
 
-/// The blob of a file that a commit approves, or one before it: a stage may leave a file as it was.
+/// The approved blob of a file, from a commit or an earlier one: a stage may leave a file
+/// unchanged.
 fn approved_id<'s>(session: &'s Session, entry: &Entry, file: &str) -> Option<&'s str> {
     let until = session.history.iter().position(|other| other.commit == entry.commit)?;
     session.history[..=until].iter().rev().find_map(|entry| {

@@ -1,4 +1,4 @@
-//! Whether what a person passed is still what the session holds.
+//! Checks whether the approved files of a session are unchanged.
 
 use std::fmt;
 
@@ -26,33 +26,35 @@ pub(super) fn problems(
         let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
         let details = format!("{file} is not what was approved with {stage} in {commit}");
         let name = &session.name;
-        let mut ways = vec![format!("look: git diff {commit} {} -- {file}", short(&session.tip))];
+        let mut ways =
+            vec![format!("compare: git diff {commit} {} -- {file}", short(&session.tip))];
         let back = match &passed_in {
             Some(_) => Some(format!("git checkout {commit} -- {file}")),
             None => take_back(git, approval, &file)?,
         };
         ways.extend(back.map(|command| {
             format!(
-                "take the approved bytes back: {command} && git commit -m \"{stage}: as approved\""
+                "restore the approved version: {command} && git commit -m \"{stage}: as approved\""
             )
         }));
         let again = format!("git cowork review {name} --stage {stage} --pass");
         match approval.kind {
-            // Another session passed it, and this one cannot go back to before its start.
+            // The other session approved it, and this session cannot be rewound to before its
+            // start.
             _ if approval.is_start() => ways.push(format!(
                 "or start from the stage before: git cowork new --from {}@STAGE",
                 approval.from().unwrap_or(name.as_str()).split('@').next().unwrap_or_default()
             )),
             Kind::Review(..) if waits(session, stage) => {
-                ways.push(format!("or have {stage} ask again: git cowork resume {name}"));
+                ways.push(format!("or review {stage} again: git cowork resume {name}"));
             }
             _ => ways.push(format!("or approve it as it is now: {again}")),
         }
         let back = matches!(approval.kind, Kind::Stage(_)) && !approval.is_start();
         if back && !changes.is_empty() {
-            // Going back would leave behind what was merged since.
+            // A revert would abandon later merges.
             ways.push(format!(
-                "or have it approved in a change: git cowork modify --session {name} \"what is to be different\""
+                "or have it approved in a change request: git cowork modify --session {name} \"what to change\""
             ));
         } else if back {
             ways.push(format!(
@@ -65,16 +67,16 @@ pub(super) fn problems(
     Ok(problems)
 }
 
-/// A file that is not what was passed.
+/// A file that differs from the approved one.
 struct Changed {
     stage: Stage,
     file: String,
-    /// The commit that holds what was passed, where that is not the stage's own.
+    /// The commit with the approved file, if it is not the stage's own.
     passed_in: Option<Oid>,
 }
 
-/// The command that puts the approved bytes of a file into the working tree and the index, where
-/// they are still known.
+/// The command that restores the approved version of a file in the working tree and the index, if
+/// that version still exists.
 fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
     let there = git::snapshot::blob_id(git, &approval.commit, path)?;
     let commit = short(&approval.commit);
@@ -83,20 +85,20 @@ fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<S
     let file = path.rsplit('/').next().unwrap_or(path);
     let id = named.into_iter().find(|(name, _)| *name == file).map(|(_, id)| id);
     Ok(match (there, id) {
-        // The commit that says so was amended.
+        // The approving commit was amended.
         (Some(there), Some(id)) if !there.as_str().starts_with(id) => {
             let known = git::refs::object_id(git, id)?.is_some();
             known.then(|| format!("git show {id} >{path} && git add {path}"))
         }
         (Some(_), _) => Some(format!("git checkout {commit} -- {path}")),
         (None, Some(_)) => None,
-        // Code that came later.
+        // A file of code that was added later.
         (None, None) => Some(format!("git rm {path}")),
     })
 }
 
-/// What was passed at a gate and is something else at the tip now, whoever changed it: documents,
-/// compared without `status` fields, and code that came after coding was approved.
+/// Files that were approved at a gate and have changed since, whoever changed them: documents
+/// (ignoring `status` fields), and code added after coding was approved.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -119,7 +121,7 @@ fn changed(
     let mut changed = Vec::new();
     for stage in session.order() {
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
-            // What a change request made of it was passed there.
+            // Changes of the code by a change request were approved there.
             Approves::Tree if !changes.is_empty() => continue,
             Approves::Tree => match approval_of(session, stage) {
                 Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
@@ -136,19 +138,19 @@ fn changed(
     Ok(changed)
 }
 
-/// Whether a draft of this stage was answered and not recorded yet.
+/// True if a draft of this stage waits for review or for `resume`.
 fn waits(session: &Session, stage: Stage) -> bool {
     session.waiting().is_some_and(|waiting| waiting.stage == stage)
 }
 
-/// What was passed with a stage and is something else at the tip.
+/// Files that were approved with a stage and have changed since.
 #[derive(Clone, Debug)]
 pub struct ChangedAfterApproval {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
     /// The files.
     pub files: Vec<String>,
-    /// Who made the commits.
+    /// Authors of the commits.
     pub by: Vec<String>,
     /// Lines added and removed.
     pub lines: u64,
@@ -163,7 +165,7 @@ impl fmt::Display for ChangedAfterApproval {
     }
 }
 
-/// The same stage by stage, with who changed it since and by how much.
+/// Like [`changed_since_approval`], by stage, with authors and number of lines.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -213,16 +215,16 @@ fn documents(
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
         let blob = |commit: &Oid| git::snapshot::blob_id(git, commit, &path);
-        // A file that was not there then was not passed either.
+        // A file that did not exist then was not approved either.
         let Some((id, own)) = passed(session, name) else { continue };
         let Some(met) = passed_by_change(git, &path, own, changes)? else {
-            // Where two met, a person has put both together.
+            // Two change requests met: a person has merged the file.
             continue;
         };
         let mut now = blob(&session.tip)?;
         let mut renumbered = None;
         let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
-        // New ids for two that collided are ours: what counts is what they were given in.
+        // If git-cowork renumbered colliding ids, the version before that counts.
         let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
         for entry in session.history.iter().rev().filter(renumbering) {
             let after = if same { None } else { blob(&entry.commit)? };
@@ -247,8 +249,8 @@ fn documents(
     Ok(changed)
 }
 
-/// Whether the session holds a file as a commit passed it, under the ids its records have now, and
-/// beside it nothing but what was passed elsewhere.
+/// True if the session contains a file as approved in a commit, apart from renumbered ids and parts
+/// that were approved elsewhere.
 pub(super) fn is_held(
     git: &Git,
     refs: &RefNames,
@@ -268,11 +270,12 @@ pub(super) fn is_held(
     Passed { git, session, artifact, approval, passed_in: &passed_in }.is_held(&blob)
 }
 
-/// A change's tip, and the blob it left there.
+/// A change request's tip, and its blob of the file.
 type Left = (Oid, Option<Oid>);
 
-/// What the one change that has passed a file since the session itself did left of it: that counts
-/// instead. `None` where several have, or the session has, too, while the change was in progress.
+/// The version of a file left by the only change request that approved it since the session did: it
+/// replaces the session's. `None` if several did, or if the session also did during the change
+/// request.
 fn passed_by_change(
     git: &Git,
     path: &str,
@@ -302,8 +305,8 @@ fn passed_by_change(
     Ok(Some(met))
 }
 
-/// Whether a blob is what was passed: by the one change that did, else by the session, `status`
-/// fields and white space aside.
+/// True if a blob is the approved version: that of the change request `met`, else of the session.
+/// `status` fields and white space are ignored.
 fn is_passed(
     git: &Git,
     reader: &dyn Reader,
@@ -323,7 +326,7 @@ fn is_passed(
         || !git::diff::differs_beyond_whitespace(git, &passed, now)?)
 }
 
-/// The blob of a file that the session passed last, and the commit that says so.
+/// The blob of a file that was last approved in the session, and the approving commit.
 fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> {
     session.history.iter().rev().find_map(|entry| {
         let approved = entry.trailers.get(key::APPROVED)?;
@@ -332,7 +335,7 @@ fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> 
     })
 }
 
-/// Code that is in none of the session's own commits and came after coding was approved.
+/// Files of code that changed after coding was approved, unless coding is in progress again.
 fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<String>> {
     let later: Vec<&Entry> = session
         .history
@@ -342,7 +345,7 @@ fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<Strin
         .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
         .collect();
     if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(code_stage().name())) {
-        // Coding is in progress again: what comes out of it is approved again.
+        // Coding is in progress again and will be approved again.
         return Ok(Vec::new());
     }
     let mut paths = git::paths::changed(git, &entry.commit, &session.tip)?;

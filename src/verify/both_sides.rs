@@ -1,4 +1,4 @@
-//! Both sides of a session: the documents of finished stages, and the JSON that follows from them.
+//! Compares the documents of finished stages with the JSON derived from them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::session::{
     CommittedFiles, KnownRecords, Session, artifact_path, completed_files, recorded_files,
 };
 
-/// What comparing the documents at the tip, those of finished stages, with the JSON has come to.
+/// Compares the documents of finished stages at the tip with the JSON.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -34,7 +34,7 @@ fn looked_at(git: &Git, session: &Session) -> anyhow::Result<Vec<Document>> {
     Ok(Document::ALL.into_iter().filter(counts).collect())
 }
 
-/// What is said of a document that cannot be read: `.cowork/sessions/todo/prd.md:12: …`.
+/// Describes an unreadable document: `.cowork/sessions/todo/prd.md:12: …`.
 fn told(session: &Session, found: &Found) -> String {
     let path = artifact_path(&session.name, found.artifact);
     match found.line {
@@ -43,12 +43,12 @@ fn told(session: &Session, found: &Found) -> String {
     }
 }
 
-/// Whether it says that two records have one id.
+/// True if two records have the same id.
 fn is_double(found: &Found) -> bool {
     found.text.contains(" is already at line ")
 }
 
-/// For `verify`; `tellable` are ids two records have whose authors are known.
+/// The problems for `verify`. `tellable` are the duplicate ids whose origins are known.
 pub(super) fn problems(
     session: &Session,
     compared: &Compared,
@@ -64,7 +64,7 @@ pub(super) fn problems(
                 Problem::new(session, "duplicate-id", id, details).fixable()
             }
             true => Problem::new(session, "duplicate-id", id, details).fix(
-                "whose is which cannot be told: give one of the two another id by hand, also where it is meant, then commit",
+                "git-cowork cannot tell which record came first: change the id of one of them by hand, also in references to it, then commit",
             ),
             false => Problem::new(session, "unreadable-record", &path, details)
                 .fix(format!("correct it in {path} by hand, then commit")),
@@ -79,7 +79,7 @@ pub(super) fn problems(
     problems
 }
 
-/// Why committed documents cannot be read, a line each.
+/// The reasons why committed documents cannot be read, a line each.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -95,7 +95,7 @@ pub fn unreadable_records(git: &Git, session: &Session) -> anyhow::Result<Vec<St
     Ok(compared.unreadable.iter().map(|found| told(session, found)).collect())
 }
 
-/// Whether JSON that cannot be read at the tip follows from a document that can.
+/// True if an artifact is JSON that is unreadable at the tip, but can be derived from its document.
 pub(super) fn is_derivable(git: &Git, session: &Session, artifact: Artifact) -> bool {
     RECORDS.contains(&artifact)
         && compared(git, session).is_ok_and(|compared| {
@@ -103,12 +103,12 @@ pub(super) fn is_derivable(git: &Git, session: &Session, artifact: Artifact) -> 
         })
 }
 
-/// Writes the JSON again from the documents, where it says something else, and commits it on the
-/// branch that is checked out. Says what was done, a line each. `always`: also where no merge came
-/// between, so that the stage in progress would do it.
+/// Regenerates JSON that differs from the documents and commits it on the checked-out branch.
+/// Returns a description of each change. `always`: also if there was no merge, although the stage
+/// in progress would do it.
 ///
 /// # Errors
-/// Exit 5: a record was changed in both, a hook refuses the commit.
+/// Exit 5: a record was changed in both files, or a hook rejects the commit.
 pub fn follow_documents(
     git: &Git,
     session: &Session,
@@ -129,7 +129,7 @@ pub fn follow_documents(
     let records = Document::ALL.iter().map(|one| one.artifact()).chain(RECORDS);
     let paths: Vec<String> = records.map(|one| artifact_path(&session.name, one)).collect();
     if !git::status::of(git, &paths)?.is_empty() {
-        // What is being edited there is read when it is done.
+        // Files being edited are read when the edit is finished.
         return Ok(Vec::new());
     }
     let folder = session.name.artifact_dir();
@@ -137,7 +137,7 @@ pub fn follow_documents(
     let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
     let mut lines = Vec::new();
     if merged.is_empty() && compared.broken.is_empty() {
-        // What a person edited in the JSON goes into the document.
+        // A person's edit of the JSON is applied to the document.
         let completed = completed_files(git, session)?;
         let (recorded, completed) = (&recorded, &completed);
         let ledger = Ledger { files: &files, recorded, completed, history: &history };
@@ -149,7 +149,7 @@ pub fn follow_documents(
             settled
                 .changed
                 .iter()
-                .map(|one| format!("{} is as the other says now", one.file_name())),
+                .map(|one| format!("{} was updated from its counterpart", one.file_name())),
         );
     }
     let sides: Vec<CommittedFiles> =
@@ -158,7 +158,7 @@ pub fn follow_documents(
     let known = Known { files: &files, recorded: &recorded, history: &history };
     for artifact in known.derive(&looked_at(git, session)?, &views)? {
         let document = artifact.document().map_or("the documents", Artifact::file_name);
-        lines.push(format!("{} is written again from {document}", artifact.file_name()));
+        lines.push(format!("{} was regenerated from {document}", artifact.file_name()));
     }
     if lines.is_empty() {
         return Ok(lines);
@@ -166,12 +166,12 @@ pub fn follow_documents(
     match record::repair::commit_derived(recorder, &session.tip, &lines)? {
         Recorded::Done(_) => Ok(lines),
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
-            .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
+            .hint("the files are changed; commit them yourself, or discard the changes: git checkout -- .cowork")
             .into()),
     }
 }
 
-/// The commits that merges since our newest commit brought together.
+/// The parents of merges since the newest commit of the session.
 fn merged_since(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let newest: Vec<Oid> =
         session.history.last().map(|entry| entry.commit.clone()).into_iter().collect();

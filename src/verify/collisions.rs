@@ -1,5 +1,5 @@
-//! Ids that two change requests, or two clones of one branch, gave to different things before a merge,
-//! rebase or cherry-pick brought both together.
+//! Ids that two change requests, or two clones of a branch, gave to different records before a
+//! merge, rebase or cherry-pick.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use crate::session::{
     CommittedFiles, KnownRecords, MergedChange, Session, SessionName, merged_changes,
 };
 
-/// The records of a change that name ids.
+/// The records of a change request that mention ids.
 const RECORDS: [Artifact; 4] =
     [Artifact::ChangeRequest, Artifact::Feedback, Artifact::CheckReport, Artifact::DeliveryReport];
 
-/// Gives one of every two things with the same id a new one, with all references, in a commit on the
-/// branch that is checked out. What each became, in words.
+/// Gives new ids to colliding records, updates all references, and commits this on the checked-out
+/// branch. Returns a description of each change.
 ///
 /// # Errors
 /// Exit 5: another branch is checked out, the session's files have uncommitted changes, or a hook
-/// refuses the commit.
+/// rejects the commit.
 pub fn renumber_collisions(
     git: &Git,
     session: &Session,
@@ -50,7 +50,7 @@ pub fn renumber_collisions(
     for side in found.files.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
         Store::new(side).see_ids(&mut floors)?;
     }
-    // What was there when the others met it keeps its ids.
+    // The records that existed first keep their ids.
     let keeps = found.is_one_session.then_some(0);
     let done = renumber(&merged, &found.views(), keeps, &mut floors)?;
     for (at, name) in found.names.iter().enumerate().filter(|_| !found.is_one_session) {
@@ -72,12 +72,12 @@ pub fn renumber_collisions(
     match record::repair::commit_renumbered(recorder, &session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
-        .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
+        .hint("the files are changed; commit them yourself, or discard the changes: git checkout -- .cowork")
         .into()),
     }
 }
 
-/// The ids that two things have and [`renumber_collisions`] can tell apart.
+/// The duplicate ids that [`renumber_collisions`] can resolve.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -89,22 +89,22 @@ pub(super) fn tellable(
     Ok(Sides::of(git, session, changes)?.map(|found| found.tellable).unwrap_or_default())
 }
 
-/// Who gave ids.
+/// The origins of colliding ids.
 struct Sides {
-    /// The session or change request of each.
+    /// The session or change request of each side.
     names: Vec<SessionName>,
-    /// The commit that holds them.
+    /// Its files at the commit with its records.
     files: Vec<CommittedFiles>,
-    /// The ids of two things that can be told apart by these.
+    /// The duplicate ids whose records belong to different sides.
     tellable: BTreeSet<String>,
-    /// Both are of one session: two clones of its branch met.
+    /// True if both sides are of one session: two clones of its branch were merged.
     is_one_session: bool,
-    /// They met in no merge: the second one stands on the first.
+    /// True if there was no merge: the second side is based on the first.
     is_rebased: bool,
 }
 
 impl Sides {
-    /// Nothing where no two things have one id.
+    /// Finds the sides; `None` if there are no duplicate ids.
     fn of(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Result<Option<Self>> {
         let tip = CommittedFiles::new(git, &session.name, &session.tip);
         if !repeats_ids(&tip)? {
@@ -145,8 +145,8 @@ impl Sides {
     }
 }
 
-/// Each change, and the session itself before it took in the first, for reviewers' comments make tasks
-/// of its own.
+/// The tip of each change request, and the session's own commit before it merged the first: the
+/// session itself gets new tasks from reviewers' comments.
 fn of_changes(
     git: &Git,
     session: &Session,
@@ -169,13 +169,13 @@ fn of_changes(
     Ok(sides)
 }
 
-/// The commit that brought two things with one id together, which none of its parents has: a merge, or
-/// one that was rebased or picked onto the other.
+/// The commit that introduced a duplicate id which none of its parents has: a merge, or a commit
+/// that was rebased or cherry-picked.
 fn meeting(git: &Git, session: &Session) -> anyhow::Result<Option<(Oid, Vec<Oid>)>> {
     let hidden = session.history.first().map_or(&[][..], |first| &first.parents);
     let walked = git.reader().walk(std::slice::from_ref(&session.tip), hidden)?;
     let mut at = session.tip.clone();
-    // A version nobody can read repeats nothing.
+    // An unreadable version counts as one without duplicates.
     let repeats = |commit: &Oid| {
         repeats_ids(&CommittedFiles::new(git, &session.name, commit)).unwrap_or_default()
     };

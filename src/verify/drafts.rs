@@ -1,4 +1,4 @@
-//! Whether each kept draft still belongs to something.
+//! Checks that each saved draft still belongs to the session.
 
 use super::problem::Problem;
 use crate::git::{self, Git, Oid, RefInfo};
@@ -7,7 +7,7 @@ use crate::session::{Entry, RefNames, Session, Trailers, Verdict, key};
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let problem = |draft: RefInfo| {
         let details = format!(
-            "{} was made on a commit that is no longer in this session; no run takes it up",
+            "{} was made on a commit that is no longer in this session; no run will continue it",
             draft.name
         );
         Problem::new(session, "stale-draft", draft.name.as_str(), details).fixable()
@@ -15,8 +15,8 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     Ok(stray_drafts(git, session)?.into_iter().map(problem).collect())
 }
 
-/// Drafts that can never be taken up and compare with nothing: they stand on a commit that is not
-/// in the session's history (an amend, a rebase), belong to another session of the same name, or
+/// Drafts that no run will continue or compare with: they are based on a commit outside the
+/// session's history (after an amend or a rebase), belong to another session of the same name, or
 /// the session is archived.
 pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?.is_some();
@@ -26,7 +26,7 @@ pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>
         let ours = trailers.get(key::SESSION_ID) == Some(session.file.id.as_str());
         let ended = trailers.get(key::REVIEW) == Some(Verdict::Aborted.name());
         let on = git.resolve(&format!("{}^1", draft.oid))?;
-        // The tip it stood on is kept as an attempt after a revert.
+        // After a revert, the tip it was based on is kept as an attempt.
         let known = match &on {
             Some(on) => stands(git, session, on)? || (ended && has_tag(git, session, on)?),
             None => false,
@@ -51,7 +51,7 @@ fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-/// After a plain `git reset` drafts end on the stage commit that was left behind.
+/// After a plain `git reset`, drafts are based on the stage commit that was abandoned.
 fn has_tag(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     let tags = git::refs::list(git, &[RefNames::tags(&session.name)])?;
     Ok(tags.iter().any(|tag| tag.oid == *on))

@@ -1,13 +1,13 @@
-//! Which artifacts of a session finished stages have left.
+//! The artifacts of finished stages in a session.
 
 use crate::artifact::Artifact;
 use crate::git::{Git, Object, Reader};
 use crate::session::{KeptDraft, Session, artifact_path, kept_draft};
 
-/// Which artifacts must be there.
+/// The artifacts that must exist.
 pub(super) struct Finished {
     artifacts: Vec<Artifact>,
-    /// A squash left nothing that tells what is finished.
+    /// A squash removed the information which stages are finished.
     unknown: bool,
 }
 
@@ -17,7 +17,8 @@ impl Finished {
         let mut artifacts = vec![Artifact::Session];
         artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));
         if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
-            // Its parent's, edited in place; those of the stage in progress are its draft.
+            // The parent's documents are edited in place; those of the stage in progress are its
+            // draft.
             let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
                 Some(stage) if drafting(git, session, stage)? => session.row(stage).artifacts,
                 _ => &[],
@@ -34,7 +35,7 @@ impl Finished {
         Ok(Self { artifacts, unknown: session.history.is_empty() })
     }
 
-    /// Whether it is there and its stage is finished.
+    /// True if the artifact belongs to a finished stage, or if that is unknown.
     pub(super) fn has_left(&self, artifact: Artifact) -> bool {
         self.unknown || self.leaves(artifact)
     }
@@ -43,13 +44,13 @@ impl Finished {
         self.artifacts.contains(&artifact)
     }
 
-    /// Feedback is every stage's, once there is some.
+    /// The feedback file belongs to all stages, if it exists.
     pub(super) fn always(&self, artifact: Artifact, there: bool) -> bool {
         there && (artifact == Artifact::Feedback || self.unknown)
     }
 }
 
-/// Whether there is a draft of the stage, waiting or kept.
+/// True if the stage has a draft, waiting or saved.
 fn drafting(git: &Git, session: &Session, stage: crate::stage::Stage) -> anyhow::Result<bool> {
     Ok(session.waiting().is_some()
         || matches!(kept_draft(git, session, stage)?, Some(KeptDraft::Live(_))))

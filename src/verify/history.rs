@@ -1,4 +1,4 @@
-//! Whether a session's commits make sense: their trailers, and the order they come in.
+//! Checks the trailers of a session's commits, and their order.
 
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
@@ -14,8 +14,9 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     for entry in &session.history {
         for details in malformed(session, entry) {
             problems.push(
-                Problem::new(session, "trailer", short(&entry.commit), details)
-                    .fix("amend or rebase the commit by hand; its message is not ours to rewrite"),
+                Problem::new(session, "trailer", short(&entry.commit), details).fix(
+                    "amend or rebase the commit by hand; git-cowork does not rewrite messages",
+                ),
             );
         }
     }
@@ -23,7 +24,7 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     Ok(problems)
 }
 
-/// Commits that speak of this session where no trailer is read.
+/// Commits that name this session in a message without valid trailers.
 fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let hide = session.history.first().map(|start| start.parents.clone()).unwrap_or_default();
     let commits = git.reader().walk(std::slice::from_ref(&session.tip), &hide)?;
@@ -33,21 +34,21 @@ fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let speaks = commit.message.lines().any(|l| l.trim_start().eq_ignore_ascii_case(&line));
         if speaks && Trailers::parse(&commit.message).get(key::SESSION_ID).is_none() {
             let details =
-                "the trailers are not the last paragraph of the message: it does not count";
+                "the trailers are not the last paragraph of the message, so the commit is ignored";
             problems.push(
                 Problem::new(session, "trailer", short(&commit.id), details)
-                    .fix("amend or rebase the commit by hand, so that they are"),
+                    .fix("amend or rebase the commit by hand to move them there"),
             );
         }
     }
     Ok(problems)
 }
 
-/// What `Cowork-Event` may say.
+/// Valid values of `Cowork-Event`.
 const EVENTS: [&str; 7] =
     ["start", "draft", "review", "depth", "attempt", "merge", KNOWLEDGE_EVENT];
 
-/// What is wrong with one commit's trailers.
+/// Errors in one commit's trailers.
 fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
     let mut wrong = Vec::new();
     let trailers = &entry.trailers;
@@ -96,8 +97,8 @@ fn is_bytes(item: &str) -> bool {
     })
 }
 
-/// Whether each commit may follow those before it. A squash may leave stages out; it cannot bring
-/// an early one after a late one.
+/// Checks the order of commits. A squash may leave stages out, but cannot put an early stage after
+/// a late one.
 fn order(session: &Session, problems: &mut Vec<Problem>) {
     let mut last: Option<Stage> = None;
     let mut drafts = BTreeSet::new();
@@ -120,15 +121,15 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
             Kind::Draft(stage) => {
                 drafts.insert(*stage);
             }
-            // Reviewers' comments on what was delivered answer no draft.
+            // Reviewers' comments on the delivery do not answer a draft.
             Kind::Review(stage, Verdict::Feedback)
                 if row(*stage).writes_code() && last.is_some_and(|last| row(last).is_last()) => {}
-            // A person passes what a completed stage has become.
+            // A person approves a changed version of a completed stage.
             Kind::Review(stage, Verdict::Passed)
                 if last.is_some_and(|last| *stage <= last)
                     && entry.trailers.get(key::APPROVED).is_some() => {}
             Kind::Review(stage, verdict) if !drafts.contains(stage) => {
-                find(format!("a review ({}) of {stage}, where no draft waits", verdict.name()));
+                find(format!("a review ({}) of {stage}, but no draft waits", verdict.name()));
             }
             Kind::Task(task) if !tasks.insert(task.clone()) => {
                 find(format!("{task} was completed twice"));
@@ -140,7 +141,7 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
         waiting.answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Auto))
     });
     if unanswered {
-        let details = "a waiting draft was answered by nobody (auto)";
+        let details = "a waiting draft was approved without a reviewer (auto)";
         problems.push(Problem::new(session, "order", short(&session.tip), details));
     }
 }

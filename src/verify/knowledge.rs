@@ -1,11 +1,11 @@
-//! What does not fit together in `.cowork/knowledge.md`. Nothing breaks by it, so all of it is a note.
+//! Checks `.cowork/knowledge.md` for inconsistencies. They do no harm, so all of them are notes.
 
 use super::problem::Problem;
 use crate::artifact::knowledge::{Fact, KNOWLEDGE, contradictions, duplicates};
 use crate::git::Git;
 use crate::session::{Session, knowledge_at, knowledge_taken_out};
 
-/// How many of each kind are told.
+/// Maximum number of notes of each kind.
 const MOST: usize = 10;
 
 /// Notes about the file at the session's tip.
@@ -16,7 +16,7 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     let file = match knowledge_at(git, &session.tip)? {
         Ok(file) => file,
         Err(why) => {
-            let details = format!("{KNOWLEDGE} {why}, so no role is told what is in it");
+            let details = format!("{KNOWLEDGE} {why}, so no model gets its content");
             return Ok(vec![note(
                 "knowledge-unreadable",
                 details,
@@ -27,17 +27,17 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     let facts: Vec<&Fact> = file.facts().collect();
     let mut problems = Vec::new();
     for fact in duplicates(&facts).into_iter().take(MOST) {
-        let details = format!("'{fact}' is said more than once");
+        let details = format!("'{fact}' is listed more than once");
         problems.push(note("knowledge-duplicate", details, "delete all but one, and commit that"));
     }
-    let which = "find out which holds, delete the other one, and commit that";
+    let which = "find out which one is true, delete the other one, and commit that";
     for (one, other) in contradictions(&facts).into_iter().take(MOST) {
         let details = format!("'{one}' and '{other}' cannot both be true");
         problems.push(note("knowledge-contradiction", details, which));
     }
     let gone = knowledge_taken_out(session);
     for fact in gone.iter().map(|one| &one.fact).filter(|fact| file.says(&fact.text)).take(MOST) {
-        let details = format!("'{fact}' is there, and was taken out as outdated in this session");
+        let details = format!("'{fact}' is present, although this session removed it as outdated");
         problems.push(note("knowledge-contradiction", details, which));
     }
     Ok(problems)

@@ -1,8 +1,8 @@
-//! Documents that were found to give the JSON beside them, by the tree of the session's folder: `status`
-//! and `log` ask it of the same tree each time, and for a plan of 500 tasks the answer takes longer than
-//! all else they do. A tree never changes; losing the file costs the question once more.
+//! A cache of session folder trees whose documents match the JSON beside them: `status` and `log`
+//! check the same tree each time, and for a plan of 500 tasks the check takes longer than
+//! everything else they do. A tree never changes; without the file the check runs once more.
 //!
-//! Nothing is kept where objects may be replaced by others.
+//! The cache is not used if git may replace objects.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,16 +13,16 @@ use crate::git::{self, Git, Oid};
 use crate::session::Session;
 use crate::shell_quote::quoted;
 
-/// Below J.
+/// Name of the file in the state directory.
 const FILE: &str = "readable";
 
-/// The first line: the form of the others, and who wrote them.
+/// The first line: format version and git-cowork version.
 const FIRST: &str = concat!("readable 1 git-cowork ", env!("CARGO_PKG_VERSION"));
 
-/// Trees that are kept; then the file begins anew.
+/// Maximum number of trees; then the file is started again.
 const MOST: usize = 1024;
 
-/// The tree of a session's folder whose documents are asked about.
+/// The tree of a session's folder to check.
 pub(super) struct AskedTree {
     tree: Oid,
     path: PathBuf,
@@ -30,7 +30,7 @@ pub(super) struct AskedTree {
 }
 
 impl AskedTree {
-    /// The tree at a session's tip; `None` where no answer may be kept.
+    /// The tree at a session's tip; `None` if the cache cannot be used.
     pub(super) fn at_tip(git: &Git, session: &Session) -> Option<Self> {
         if !git::fallback::is_history_as_written(git) {
             return None;
@@ -49,12 +49,12 @@ impl AskedTree {
         Some(Self { tree, path, kept })
     }
 
-    /// Whether its documents were found to give the JSON.
+    /// True if its documents are known to match the JSON.
     pub(super) fn is_known(&self) -> bool {
         self.kept.iter().any(|tree| *tree == self.tree.as_str())
     }
 
-    /// Keeps that they do. A disk that takes no file is no reason not to answer.
+    /// Records that they match. Errors are ignored.
     pub(super) fn keep(&self) {
         let begins = self.kept.is_empty() || self.kept.len() >= MOST;
         let write = || -> std::io::Result<()> {
@@ -66,7 +66,7 @@ impl AskedTree {
                 false => format!("{}\n", self.tree),
             };
             let mut options = OpenOptions::new();
-            // One write at the end: two processes lose nothing of each other.
+            // A single write at the end, so that two processes do not overwrite each other's lines.
             match begins {
                 true => options.write(true).truncate(true),
                 false => options.append(true),
@@ -74,15 +74,16 @@ impl AskedTree {
             options.create(true).open(&self.path)?.write_all(text.as_bytes())
         };
         if let Err(error) = write() {
-            tracing::debug!(%error, "what can be read is not kept");
+            tracing::debug!(%error, "cannot save the list of readable trees");
         }
     }
 
-    /// For `verify`, where its documents do not give the JSON, and it is kept that they do.
+    /// The problem for `verify` if the cache says the documents match the JSON, but they do not.
     pub(super) fn problem(&self, session: &Session) -> Option<Problem> {
         self.is_known().then(|| {
             let about = self.path.display().to_string();
-            let details = format!("{about} says that the documents give the JSON, and they do not");
+            let details =
+                format!("according to {about} the documents match the JSON, but they do not");
             let remove = format!("rm {}", quoted(&about));
             Problem::new(session, "kept-answer-differs", about, details).fix(remove)
         })

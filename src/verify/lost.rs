@@ -1,5 +1,5 @@
-//! What a merge took away without a word: records of a change that are not in what it was merged
-//! into, and conflicts that were committed as they stood.
+//! Silent losses in merges: records of a change request that are missing from the merge result, and
+//! committed conflict markers.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
 use crate::git::{self, Git};
 use crate::session::{CommittedFiles, MergedChange, Session, artifact_path, key};
 
-/// Documents in prose: a record with a conflict in it cannot be read, and is said to be so.
+/// Documents in prose: a record with a conflict in it is reported as unreadable instead.
 const PROSE: [Artifact; 4] = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
 
 pub(super) fn problems(
@@ -33,7 +33,7 @@ pub(super) fn problems(
                 let others = added.iter().enumerate().filter(|(number, _)| *number != at);
                 others.flat_map(|(_, records)| records).any(|one| one.is_called_as(other))
             };
-            // Under another id a person may have put it; under another name, edited it.
+            // A person may have given it another id, or edited its title.
             let is_it = |other: &NamedRecord| {
                 record.is_called_as(other)
                     || (other.artifact == record.artifact && other.id == id && !of_another(other))
@@ -42,9 +42,9 @@ pub(super) fn problems(
                 continue;
             }
             let path = artifact_path(&session.name, record.artifact);
-            let details = format!("{} of {} is not here: {}", record.id, change.name, record.name);
+            let details = format!("{} of {} is missing: {}", record.id, change.name, record.name);
             problems.push(Problem::new(session, "lost-record", &record.id, details).fix(format!(
-                "it was lost in a merge; put it back into {path} from: git show {}:{path}; to do without it, take it out again in a commit of its own",
+                "it was lost in a merge; restore it in {path} from: git show {}:{path}; to do without it, restore it and remove it in a separate commit",
                 short(&change.tip)
             )));
         }
@@ -62,7 +62,7 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let closes = text.lines().any(|line| line.starts_with(">>>>>>> "));
         if let Some(line) = first.filter(|_| closes) {
             let path = artifact_path(&session.name, artifact);
-            let details = format!("{path} holds a conflict of a merge, from line {}", line + 1);
+            let details = format!("{path} contains conflict markers, from line {}", line + 1);
             problems.push(
                 Problem::new(session, "conflict-marker", &path, details)
                     .fix(format!("resolve it in {path} by hand, then commit")),
@@ -72,8 +72,8 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// True when what we know as the change's tip is what was merged: a squash says nothing of what
-/// came after it.
+/// True if the known tip of the change request is what was merged: a squash does not show later
+/// commits.
 fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Result<bool> {
     if git::refs::is_ancestor(git, &change.tip, &session.tip)? {
         return Ok(true);
@@ -91,7 +91,7 @@ fn records_at(
     named_records(&CommittedFiles::new(git, &session.name, commit))
 }
 
-/// The records a change has added; none where nobody knows what it began with, or can read it.
+/// The records added by a change request; empty if its start is unknown or unreadable.
 fn records_added(
     git: &Git,
     session: &Session,
@@ -108,7 +108,7 @@ fn records_added(
     Ok(added.collect())
 }
 
-/// The id that a change's record has after our own renumbering.
+/// The current id of a change request's record after renumbering.
 fn id_now(session: &Session, change: &MergedChange, id: &str) -> String {
     let (task, part) = id.split_at(id.find('.').unwrap_or(id.len()));
     let mut now = task.to_owned();
@@ -123,8 +123,8 @@ fn id_now(session: &Session, change: &MergedChange, id: &str) -> String {
     now + part
 }
 
-/// Whether an ordinary commit, a person's or a later change's, took a record out: a merge says
-/// nothing of what it leaves behind.
+/// True if an ordinary commit, by a person or a later change request, removed a record. Merges are
+/// ignored: a record missing from a merge was not removed on purpose.
 fn was_taken_out(
     git: &Git,
     session: &Session,
@@ -137,7 +137,7 @@ fn was_taken_out(
     for line in log.checked()?.text().lines() {
         let Some((commit, parent)) = line.split_once(' ') else { continue };
         let has = |commit: &str| -> anyhow::Result<bool> {
-            // A version nobody can read tells nothing.
+            // An unreadable version counts as one without records.
             let records = records_at(git, session, &commit.parse()?).unwrap_or_default();
             Ok(records.iter().any(|other| record.is_called_as(other)))
         };

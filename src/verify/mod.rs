@@ -1,6 +1,5 @@
-//! Looks at a session as git has it and says what does not hold: history, labels, documents,
-//! approvals, drafts; and at the working tree, where the session is checked out, for what cannot be
-//! read there and what a run has left.
+//! Checks a session in git: history, tags, documents, approvals and drafts; and the working tree
+//! that has the session checked out: unreadable files, and files left by a run.
 
 mod approvals;
 mod approved;
@@ -46,20 +45,20 @@ use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
 
-/// What a session is held to.
+/// Checks sessions of a repository.
 pub struct Verify<'a> {
     /// The repository.
     pub git: &'a Git,
-    /// Where changes have their branches.
+    /// Ref names of sessions.
     pub refs: &'a RefNames,
-    /// Limits, tags on or off.
+    /// Configured limits and tags.
     pub config: &'a Config,
-    /// The working tree that has the session checked out, where it is to be looked at.
+    /// The working tree that has the session checked out, to be checked as well.
     pub there: Option<&'a Git>,
 }
 
 impl Verify<'_> {
-    /// Everything that does not hold.
+    /// Finds all problems of a session.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -76,15 +75,15 @@ impl Verify<'_> {
         problems.extend(knowledge::problems(self.git, session)?);
         if let Some(file) = wrong_head(self.git, session)? {
             let about = file.display().to_string();
-            let details = format!("{about} says something else of the session than its commits");
+            let details = format!("{about} does not match the session's commits");
             let remove = format!("rm {}", quoted(&about));
             problems.push(Problem::new(session, "kept-head-differs", about, details).fix(remove));
         }
         Ok(problems)
     }
 
-    /// What does not hold in a session's documents, where it was merged: its commits and labels are
-    /// its own branch's, and its files may change as the project goes on.
+    /// Finds problems in the documents of a merged session. Its commits and tags are on its own
+    /// branch, and its files may change as the project continues.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -95,8 +94,8 @@ impl Verify<'_> {
         Ok(problems)
     }
 
-    /// Schemas, limits, coverage, cycles, drift: the checks of every stage that is done, on the
-    /// tip's tree.
+    /// Schemas, limits, coverage, cycles, drift: the checks of all completed stages, on the tip's
+    /// tree.
     fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let files = CommittedFiles::new(self.git, &session.name, &session.tip);
         let store = Store::new(&files);
@@ -110,7 +109,7 @@ impl Verify<'_> {
             problems.push(Problem::new(session, "session-name", path, details));
         }
         if unreadable.iter().any(|one| one.broken != Broken::Uncommitted) {
-            // The checks would only say the same again.
+            // The checks would only report the same problems again.
             return Ok(problems);
         }
         let compared = both_sides::compared(self.git, session)?;
@@ -122,19 +121,19 @@ impl Verify<'_> {
             problems.extend(both_sides::problems(session, &compared, &BTreeSet::new()));
             return Ok(problems);
         }
-        // Where the start commit's records cannot be read there is nothing to compare with.
+        // If the start commit's records are unreadable, there is no baseline.
         let mut baseline = baseline(self.git, session).ok().flatten();
         let folder = format!("{}/changes", session.name.artifact_dir());
         if baseline.is_none() && !git::paths::names_in(self.git, &session.tip, &folder)?.is_empty()
         {
-            // Each change was held to the limits by itself (contract, section 3).
+            // Each change request was checked against the limits separately (contract, section 3).
             baseline = Baseline::of(&store).ok();
         }
         let changes = merged_changes(self.git, self.refs, session)?;
         let tellable = collisions::tellable(self.git, session, &changes)?;
         problems.extend(both_sides::problems(session, &compared, &tellable));
         problems.extend(lost::problems(self.git, session, &changes)?);
-        // A squash has left no trailer that would tell.
+        // After a squash, no trailer shows which stages are done.
         let with_records = TABLE.iter().filter(|row| row.leaves_records());
         let depth = stages::depth(session.depth());
         let all = with_records.map(|row| row.stage).filter(|stage| depth.has(*stage));
@@ -157,7 +156,7 @@ impl Verify<'_> {
                 problem = match finding.code {
                     "duplicate-id" if tellable.contains(&problem.about) => problem.fixable(),
                     "duplicate-id" => {
-                        problem.fix("whose is which cannot be told: give one of the two another id by hand, also where it is meant, then commit")
+                        problem.fix("git-cowork cannot tell which record came first: change the id of one of them by hand, also in references to it, then commit")
                     }
                     _ => Problem { suggested_fix: finding.suggested_fix, ..problem },
                 };

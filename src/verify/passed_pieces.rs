@@ -1,5 +1,6 @@
-//! Whether a file still holds what was passed after branches met: records under the ids they have now,
-//! and beside them only what was passed on the other side. What a person has not seen is not in it.
+//! Checks whether an approved file is intact after a merge: its records under their current ids,
+//! and besides them only parts approved on the other side. Parts not seen by any reviewer are a
+//! difference.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +8,20 @@ use crate::artifact::{Artifact, Files as _, Renumbered, pieces};
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{CommittedFiles, Entry, Renumbering, Session, artifact_path, renumberings};
 
-/// A file of a session that a person passed, and the commit that says so.
+/// An approved file of a session, and the approving commit.
 pub(super) struct Passed<'a> {
     pub(super) git: &'a Git,
     pub(super) session: &'a Session,
     pub(super) artifact: Artifact,
     pub(super) approval: &'a Entry,
-    /// What is known of the file in another version of the session.
+    /// Finds the approval of the file in another version of the session.
     pub(super) passed_in: &'a dyn Fn(&Session) -> anyhow::Result<Option<PassedIn>>,
 }
 
-/// The commit that passed a file, and whether the file is still as it was passed.
+/// The commit that approved a file, and true if the file is still as approved.
 pub(super) type PassedIn = (Oid, bool);
 
-/// What another branch brought, and what it took away.
+/// Pieces that another branch added, and pieces it removed.
 #[derive(Default)]
 struct OtherSide {
     brought: BTreeSet<String>,
@@ -28,7 +29,7 @@ struct OtherSide {
 }
 
 impl Passed<'_> {
-    /// Whether the tip holds all that was passed as `blob`, and nothing that nobody has passed.
+    /// True if the tip contains everything approved as `blob`, and nothing that was not approved.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -61,12 +62,13 @@ impl Passed<'_> {
         Ok(passed.iter().zip(&renamed).all(is_there) && here.iter().all(is_passed))
     }
 
-    /// What the session began with.
+    /// The parents of the session's start commit.
     fn before(&self) -> &[Oid] {
         self.session.history.first().map_or(&[][..], |first| &first.parents)
     }
 
-    /// Whether what was passed may name the old ids: what a merge has on its first side keeps its own.
+    /// True if the approved file may use the old ids: in a merge, records of the first parent keep
+    /// their ids.
     fn may_follow(&self, one: &Renumbering) -> anyhow::Result<bool> {
         match &one.parents[..] {
             [first, _, ..] => Ok(!self.is_in(first)?),
@@ -74,7 +76,7 @@ impl Passed<'_> {
         }
     }
 
-    /// Whether the approval is reachable from a commit.
+    /// True if the approval is reachable from a commit.
     fn is_in(&self, commit: &Oid) -> anyhow::Result<bool> {
         git::refs::is_ancestor(self.git, &self.approval.commit, commit)
     }
@@ -90,7 +92,8 @@ impl Passed<'_> {
         self.pieces(&text, done)
     }
 
-    /// What the session met since: in merges, and below a commit that was rebased or picked.
+    /// The other sides since the approval: of merges, and below a commit that was rebased or
+    /// picked.
     fn other_sides(&self, blob: &Oid, done: &[Renumbered]) -> anyhow::Result<Vec<OtherSide>> {
         let path = artifact_path(&self.session.name, self.artifact);
         let mut sides = Vec::new();
@@ -114,8 +117,8 @@ impl Passed<'_> {
         Ok(sides)
     }
 
-    /// What a rebased or picked approval was put on: what was passed there last, else what the session
-    /// began with.
+    /// The side that a rebased or picked approval was put on: the last approved version there, else
+    /// the session's start.
     fn side_below(&self, below: &Oid, done: &[Renumbered]) -> anyhow::Result<Option<OtherSide>> {
         let there = Session::load(self.git, &self.session.name, below).ok();
         let passed = there.map(|there| (self.passed_in)(&there)).transpose()?.flatten();
@@ -127,7 +130,8 @@ impl Passed<'_> {
         }
     }
 
-    /// What is at a commit, where it is as it was passed; `own` is the commit it met.
+    /// The side at a commit, if the file there is as approved; `own` is the other parent of the
+    /// merge.
     fn passed_side(
         &self,
         commit: &Oid,

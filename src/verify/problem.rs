@@ -1,36 +1,36 @@
-//! What `verify` has found in a session.
+//! A problem found by `verify`.
 
 use serde::Serialize;
 
 use crate::git::Oid;
 use crate::session::{Session, SessionName};
 
-/// Something that does not hold, as `verify --json` prints it.
+/// A problem, as printed by `verify --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Session.
+    /// Session name.
     pub session: String,
-    /// Which rule: stable and kebab-case.
+    /// The violated rule: stable and in kebab case.
     pub code: &'static str,
-    /// The commit, ref, file or id it is about.
+    /// The commit, ref, file or id with the problem.
     pub about: String,
-    /// What does not hold.
+    /// Description of the problem.
     pub details: String,
     /// How to fix it.
     pub suggested_fix: Option<String>,
-    /// `verify --fix` fixes it.
+    /// True if `verify --fix` fixes it.
     pub fixable: bool,
-    /// Whether something is wrong at all.
+    /// Error or note.
     pub severity: Severity,
 }
 
-/// How bad a [`Problem`] is.
+/// Severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Something does not hold.
+    /// A problem.
     Error,
-    /// Nothing is wrong; it is good to know.
+    /// Information; not an error.
     Note,
 }
 
@@ -52,7 +52,7 @@ impl Problem {
         }
     }
 
-    /// Paths that an unfinished merge leaves to a person.
+    /// A path with a conflict in an unfinished merge that a person has to resolve.
     pub fn unmerged(session: &SessionName, details: String) -> Self {
         Self {
             session: session.to_string(),
@@ -65,12 +65,12 @@ impl Problem {
         }
     }
 
-    /// True where something does not hold.
+    /// True for an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// True where only a tag or a kept draft of this repository is not as it should be.
+    /// True if the problem is only a tag or a saved draft in this repository.
     pub fn is_label(&self) -> bool {
         ["tag-missing", "stale-draft"].contains(&self.code)
     }
@@ -92,7 +92,7 @@ impl Problem {
     }
 }
 
-/// Seven digits, as people see commits.
+/// The first seven digits, for display.
 pub(super) fn short(commit: &Oid) -> &str {
     &commit.as_str()[..7]
 }

@@ -1,5 +1,5 @@
-//! Whether the documents and records of finished stages can be read, at the tip and in the working
-//! tree, and which commit holds them as they were when they could.
+//! Checks that the documents and records of finished stages are readable, at the tip and in the
+//! working tree, and finds the last commit with a readable version.
 
 use std::fs::{Metadata, symlink_metadata};
 use std::path::Path;
@@ -12,48 +12,48 @@ use crate::error::Error;
 use crate::git::{Git, Object, Oid};
 use crate::session::{Session, artifact_path, from_top, last_good};
 
-/// Where it is that an artifact cannot be read.
+/// Where an artifact is unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// In the working tree; the tip has it right.
+    /// In the working tree; it is readable at the tip.
     Uncommitted,
-    /// At the tip, while the working tree has it right.
+    /// At the tip; it is readable in the working tree.
     TipOnly,
-    /// At the tip, and in the working tree where the session is checked out.
+    /// At the tip, and in the working tree if the session is checked out.
     Committed,
 }
 
-/// An artifact that cannot be read.
+/// An unreadable artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Which.
+    /// The artifact.
     pub artifact: Artifact,
-    /// From the top of the working tree.
+    /// Path relative to the top of the working tree.
     pub path: String,
-    /// What is wrong with it: `is empty`.
+    /// The reason: `is empty`.
     pub why: String,
-    /// Where.
+    /// Where it is unreadable.
     pub broken: Broken,
-    /// In its place in the working tree is a folder.
+    /// True if there is a folder in its place in the working tree.
     pub folder: bool,
-    /// A stage that is finished has left it, or the session needs it all the time.
+    /// True if it belongs to a finished stage, or if the session always needs it.
     pub finished: bool,
-    /// The last commit that holds it as it can be read.
+    /// The last commit with a readable version.
     pub good: Option<Oid>,
 }
 
 impl Unreadable {
-    /// What is wrong, with the file's name.
+    /// Describes the problem, starting with the file's path.
     pub fn details(&self) -> String {
         let place = match self.broken {
             Broken::Uncommitted => " (in the working tree)",
-            Broken::TipOnly => " in the newest commit; the working tree has it right",
+            Broken::TipOnly => " in the newest commit, but readable in the working tree",
             Broken::Committed => "",
         };
         format!("{} {}{place}", self.path, self.why)
     }
 
-    /// The commands that restore it, where some commit or the working tree has it right.
+    /// The commands that restore it, if a commit or the working tree has a readable version.
     pub fn recipe(&self) -> Option<String> {
         let path = from_top(&self.path);
         let file = self.artifact.file_name();
@@ -62,7 +62,7 @@ impl Unreadable {
             return Some(commit);
         }
         let good = self.good.as_ref()?;
-        // Git takes no folder away for a file.
+        // Git does not replace a folder with a file.
         let aside = match self.folder {
             true => format!("mv {0} {0}.moved && ", self.path),
             false => String::new(),
@@ -74,7 +74,8 @@ impl Unreadable {
         })
     }
 
-    /// For `verify`; `there` leads to where the session is checked out.
+    /// The problem for `verify`; `there` is a command prefix that changes to the session's working
+    /// tree.
     pub(super) fn problem(&self, session: &Session, there: &str) -> Problem {
         let [missing, conflict, schema, document] = UNREADABLE;
         let code = match self.why.as_str() {
@@ -90,22 +91,22 @@ impl Unreadable {
                 Problem { fixable: true, ..problem.fix(format!("{fix}; or: {there}{recipe}")) }
             }
             None => problem.fix(format!(
-                "no commit has it as it can be read: correct {} by hand, then commit it",
+                "no commit has a readable version: correct {} by hand, then commit it",
                 self.path
             )),
         }
     }
 }
 
-/// The codes of what [`unreadable_artifacts`] finds.
+/// The codes of problems that [`unreadable_artifacts`] finds.
 pub const UNREADABLE: [&str; 4] =
     ["missing-document", "conflict-marker", "schema", "unreadable-document"];
 
-/// Said of a file that is not there.
+/// The reason for a file that does not exist.
 const MISSING: &str = "is missing";
 
-/// The artifacts of a session that cannot be read: at its tip all, in the working tree `top`, where it
-/// is checked out, those of finished stages (a draft in progress is its stage's business).
+/// The unreadable artifacts of a session: all at its tip, and those of finished stages in the
+/// working tree `top` that has it checked out (the stage in progress checks its own draft).
 ///
 /// # Errors
 /// Git cannot be read.
@@ -148,11 +149,11 @@ pub fn unreadable_artifacts(
     Ok(found)
 }
 
-/// Refuses to go on where a finished stage's document or record cannot be read, at the tip or in this
-/// working tree, where the session is checked out.
+/// Fails if a document or record of a finished stage is unreadable, at the tip or in this working
+/// tree, if it has the session checked out.
 ///
 /// # Errors
-/// Exit 5 that names each file and the command that restores it.
+/// Exit 5 with each file and the command that restores it.
 pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
     let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
     found.retain(|one| one.finished);
@@ -165,21 +166,21 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
         error = match one.recipe() {
             Some(recipe) => error.hint(recipe),
             None => error.hint(format!(
-                "no commit has {} as it can be read; correct it by hand and commit it, or go back: git cowork revert {} --to STAGE",
+                "no commit has a readable version of {}; correct it by hand and commit it, or rewind: git cowork revert {} --to STAGE",
                 one.path, session.name
             )),
         };
     }
     if found.iter().any(|one| one.recipe().is_some()) {
         error = error.hint(format!(
-            "or let git-cowork restore it and keep what is there now: git cowork verify {} --fix",
+            "or let git-cowork restore it and save the present files: git cowork verify {} --fix",
             session.name
         ));
     }
     Err(error.into())
 }
 
-/// Refuses to go on where records of a committed document cannot be read.
+/// Fails if records of a committed document are unreadable.
 fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
     let lines = both_sides::unreadable_records(git, session)?;
     if lines.is_empty() {
@@ -188,11 +189,12 @@ fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
     let name = &session.name;
     Err(Error::repository(lines.join("\n"))
         .hint("correct it by hand and commit it")
-        .hint(format!("what verify --fix can solve of it: git cowork verify {name} --fix"))
+        .hint(format!("or let git-cowork fix what it can: git cowork verify {name} --fix"))
         .into())
 }
 
-/// Why the file in the working tree cannot be read, and whether a folder is in its place.
+/// The reason why a file in the working tree is unreadable, and true if there is a folder in its
+/// place.
 fn in_tree(top: &Path, artifact: Artifact, path: &str) -> Option<(String, bool)> {
     let full = top.join(path);
     let found = symlink_metadata(&full).ok();
@@ -203,7 +205,7 @@ fn in_tree(top: &Path, artifact: Artifact, path: &str) -> Option<(String, bool)>
     };
     match found {
         None => Some((MISSING.to_owned(), false)),
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a named pipe would block.
         Some(meta) if !meta.is_file() => Some((other(&meta).to_owned(), meta.is_dir())),
         Some(_) => match std::fs::read(&full) {
             Ok(bytes) => unreadable(artifact, &bytes).map(|why| (why, false)),

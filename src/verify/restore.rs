@@ -1,5 +1,5 @@
-//! Restores documents and records that cannot be read, from the last commit that holds them right.
-//! What is there in their place is kept first.
+//! Restores unreadable documents and records from the last commit with a readable version. The
+//! present files are saved first.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,13 @@ use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder, ending};
 use crate::session::{RefNames, Session, Verdict, from_top};
 
-/// Restores what some commit has right; what is broken at the tip, in a commit of its own on the
-/// branch that is checked out. Says what was done, a line each. Can be done again after a kill.
+/// Restores files that have a readable version in a commit; files broken at the tip are restored
+/// with a commit on the checked-out branch. Returns a description of each change. Can be repeated
+/// after a kill.
 ///
 /// # Errors
-/// Exit 5: the session is not checked out here, a merge is in progress, a hook refuses the commit.
+/// Exit 5: the session is not checked out here, a merge is in progress, or a hook rejects the
+/// commit.
 pub fn restore_unreadable(
     git: &Git,
     session: &Session,
@@ -44,7 +46,7 @@ pub fn restore_unreadable(
     let mut told = Vec::new();
     for one in found.iter().filter(|one| one.folder) {
         let moved = move_folder(git, recorder, one)?;
-        told.push(format!("{} is a folder no more; it is {} now", one.path, moved.display()));
+        told.push(format!("the folder {} was moved to {}", one.path, moved.display()));
     }
     let (restored, right): (Vec<&Unreadable>, Vec<&Unreadable>) =
         found.iter().partition(|one| one.broken != Broken::TipOnly);
@@ -52,15 +54,15 @@ pub fn restore_unreadable(
         let reason = "before git cowork verify --fix restored files";
         let number = record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?;
         let kept = RefNames::attempt(name, number);
-        told.push(format!("what was in the working tree is kept: git show {kept}"));
+        told.push(format!("the working tree's version is saved: git show {kept}"));
     }
     for one in &restored {
         let Some(good) = &one.good else { continue };
         git::put_back::restore_paths(git, good, &[&one.path])?;
-        let mut line = format!("{} is as in {} again", one.path, good.short());
+        let mut line = format!("{} was restored from {}", one.path, good.short());
         if one.broken == Broken::Committed {
             let (tip, path) = (session.tip.short(), &one.path);
-            line += &format!("; the broken one: git show {tip}:{path}");
+            line += &format!("; the broken version: git show {tip}:{path}");
         }
         told.push(line);
     }
@@ -85,8 +87,9 @@ pub fn restore_unreadable(
     Ok(told)
 }
 
-/// Writes JSON again that cannot be read in the working tree alone, where its document can: people and
-/// models write that. What was there is kept. Says what was done, a line each.
+/// Regenerates JSON that is unreadable only in the working tree, if its document is readable: the
+/// document is the version that people and models edit. The old file is saved. Returns a
+/// description of each change.
 ///
 /// # Errors
 /// Git fails.
@@ -111,28 +114,25 @@ pub fn rewrite_json(
     }
     let mut kept = None;
     if is_only_there(git, session, &found.iter().collect::<Vec<_>>())? {
-        let reason = "before records that cannot be read were written again";
+        let reason = "before unreadable records were regenerated";
         kept = Some(record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?);
     }
     let mut told = Vec::new();
     for one in &found {
         git::put_back::restore_paths(git, &session.tip, &[&one.path])?;
         let document = one.artifact.document().map_or("its document", Artifact::file_name);
-        let mut line = format!(
-            "{} {} and is written again from {document}",
-            one.artifact.file_name(),
-            one.why
-        );
+        let mut line =
+            format!("{} {} and was regenerated from {document}", one.artifact.file_name(), one.why);
         if let Some(number) = kept {
             let kept = RefNames::attempt(&session.name, number);
-            line += &format!("; what was there: git show {kept}:{}", one.path);
+            line += &format!("; the old version: git show {kept}:{}", one.path);
         }
         told.push(line);
     }
     Ok(told)
 }
 
-/// For the message of the commit: `prd.md from 1a2b3c4: it is empty`.
+/// A line of the commit message: `prd.md from 1a2b3c4: it is empty`.
 fn line(one: &Unreadable) -> String {
     let file = one.artifact.file_name();
     match &one.good {
@@ -141,7 +141,7 @@ fn line(one: &Unreadable) -> String {
     }
 }
 
-/// Whether the working tree holds bytes in these places that the tip does not have.
+/// True if the working tree has other versions of these files than the tip.
 fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow::Result<bool> {
     let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).collect();
     let there = git::blobs::hash_files(git, &paths, Store::No)?;
@@ -149,7 +149,7 @@ fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow:
     Ok(there.iter().zip(&at_tip).any(|(there, at_tip)| there.is_some() && there != at_tip))
 }
 
-/// Moves a folder that is in the place of a file to the session's part of J.
+/// Moves a folder in the place of a file to the session's state directory.
 fn move_folder(git: &Git, recorder: &Recorder<'_>, one: &Unreadable) -> anyhow::Result<PathBuf> {
     let aside = recorder.state.path().join("set-aside");
     std::fs::create_dir_all(&aside).with_context(|| format!("creating {}", aside.display()))?;

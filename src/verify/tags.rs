@@ -1,4 +1,4 @@
-//! Whether each stage commit has its tag, and each tag a stage commit.
+//! Checks that each stage commit has its tag, and that each tag points to a stage commit.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) fn problems(
     let mut problems = Vec::new();
     for tag in wrong_tags(git, session)? {
         let details = format!(
-            "{} points to {}, which is no such stage of this session",
+            "{} points to {}, which is not a commit of that stage in this session",
             tag.name.short(),
             short(&tag.oid)
         );
@@ -24,7 +24,7 @@ pub(super) fn problems(
     let made_here = made_here(git, refs, session)?;
     for entry in &session.history {
         let Kind::Stage(stage) = entry.kind else { continue };
-        // What was made elsewhere, or has been rebased, gets its tags with the next `resume`.
+        // Commits made elsewhere or rebased get their tags at the next `resume`.
         if !made_here.contains(entry.commit.as_str()) {
             continue;
         }
@@ -37,19 +37,19 @@ pub(super) fn problems(
     Ok(problems)
 }
 
-/// The commits that were made on the session's branch in this repository, as its reflog tells.
+/// The commits made on the session's branch in this repository, according to its reflog.
 fn made_here(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<BTreeSet<String>> {
     let branch = refs.branch(&session.name);
     let log = git.read(["reflog", "show", "--format=%H %gs", branch.as_str(), "--"]);
-    // There is none for a branch that is not here.
+    // A branch that is not in this repository has no reflog.
     let log = log.output()?.text();
     let made = log.lines().filter_map(|line| line.split_once(' '));
     let made = made.filter(|(_, what)| what.starts_with("commit"));
     Ok(made.map(|(commit, _)| commit.to_owned()).collect())
 }
 
-/// Tags of the session that do not point to a commit of their stage. Those of stages a revert left
-/// behind do.
+/// Tags of the session that do not point to a commit of their stage. Tags of stages abandoned by a
+/// revert are correct.
 pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     let mut wrong = Vec::new();
     for tag in tags_of(git, session)? {
@@ -73,7 +73,7 @@ fn tags_of(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     git::refs::list(git, &[RefNames::tags(&session.name)])
 }
 
-/// `prd`, or `prd-2`.
+/// True for `prd` or `prd-2`, if the stage is `prd`.
 fn is_label(tag: &RefInfo, stage: &str) -> bool {
     let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
     let rest = label.strip_prefix(stage);

@@ -1,5 +1,5 @@
-//! What lies beside a session's commits: a run that works on it now, what a killed one left, and in
-//! which working tree.
+//! The state of a session outside its commits: the run that works on it now, files left by a killed
+//! run, and the working tree.
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,8 @@ use crate::session::{
 use crate::shell_quote::quoted;
 use crate::workspace::lying_as_written;
 
-/// The working tree that has a session checked out: this one, or a linked one. `None` where there is
-/// none, or a sparse checkout leaves the session's files out.
+/// The working tree that has a session checked out: this one, or a linked one. `None` if there is
+/// none, or if a sparse checkout excludes the session's files.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -37,8 +37,8 @@ pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Re
     Ok((!kept_out).then_some(there))
 }
 
-/// What has to be typed before a command that works on the session's files, where they are not
-/// checked out here.
+/// The prefix for commands on the session's files that changes to its working tree or branch, if it
+/// is not checked out here.
 pub(super) fn leads_to(
     git: &Git,
     refs: &RefNames,
@@ -52,12 +52,12 @@ pub(super) fn leads_to(
     }
 }
 
-/// What `status` has to say beside history, as `--json` has it.
+/// Additional information for `status`, also in `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     /// The run that works on the session now.
     pub run: Option<LiveRun>,
-    /// What cannot be read, and what a run has left.
+    /// Unreadable files, and files left by a run.
     pub problems: Vec<Problem>,
 }
 
@@ -80,13 +80,13 @@ impl Beside {
         Ok(Self { run, problems })
     }
 
-    /// Lines for people.
+    /// Lines for display.
     pub fn lines(&self) -> String {
         let mut out = String::new();
         if let Some(run) = &self.run {
             let _ = writeln!(out, "Running  {run}");
         }
-        // A draft in its side ref is told of with what is kept.
+        // A draft in its draft ref is shown with the saved drafts.
         let is_kept = |problem: &&Problem| problem.about.starts_with(RefNames::DRAFTS);
         for problem in self.problems.iter().filter(|problem| !is_kept(problem)) {
             let label = match problem.code {
@@ -103,14 +103,14 @@ impl Beside {
         out
     }
 
-    /// The command that comes next before any other, where files have to be restored.
+    /// The command to run first if files have to be restored.
     pub fn next_command(&self) -> Option<&str> {
         let broken = self.problems.iter().find(|one| one.fixable && UNREADABLE.contains(&one.code));
         broken?.suggested_fix.as_deref()?.split("; or: ").next()
     }
 }
 
-/// The references of a session that commands of ours move.
+/// The refs of a session that git-cowork moves.
 pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
     let folder = |root: String| root.trim_end_matches('/').to_owned();
     vec![
@@ -124,8 +124,8 @@ pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
     ]
 }
 
-/// What is going on in a session, or was when a run died: nothing of it is in its history. While a
-/// run is alive, what lies there is its own.
+/// The live run of a session, or the files and locks left by a dead run. During a run, such files
+/// belong to the run.
 ///
 /// # Errors
 /// Git or the state directory cannot be read.
@@ -147,7 +147,7 @@ pub fn in_progress(
     Ok((None, found))
 }
 
-/// A draft that a run left in the middle: in the working tree, where it died, else in its side ref.
+/// A draft that a run did not finish: in the working tree if the run died, else in its draft ref.
 fn unfinished_draft(
     git: &Git,
     session: &Session,
@@ -168,9 +168,8 @@ fn unfinished_draft(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let details = format!(
-            "a draft of {stage} that was not finished is in the working tree: {first}{more}"
-        );
+        let details =
+            format!("an unfinished draft of {stage} is in the working tree: {first}{more}");
         return Ok(Some(unfinished(first, details)));
     }
     let Some(KeptDraft::Live(draft)) = kept_draft(git, session, stage)? else { return Ok(None) };
@@ -181,7 +180,8 @@ fn unfinished_draft(
     }))
 }
 
-/// Files as tools wrote them that are not so at the tip. Feedback is written between drafts, too.
+/// Files written by tools that differ from the tip. The feedback file is ignored: it also changes
+/// between drafts.
 fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> {
     let mut files = lying_as_written(git.top(), state.path())?;
     files.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
@@ -193,7 +193,7 @@ fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> 
     Ok(differs.map(|(path, _)| path).collect())
 }
 
-/// Lock files of git that nobody is known to hold: the next command that writes would stop at them.
+/// Git's lock files without a known owner, which would stop the next command that writes.
 fn stale_locks(refs: &RefNames, session: &Session, git: &Git, state: &StateDir) -> Vec<Problem> {
     let ours = state.git_children().metadata().is_ok_and(|meta| meta.len() > 0);
     let stale =
@@ -203,7 +203,8 @@ fn stale_locks(refs: &RefNames, session: &Session, git: &Git, state: &StateDir) 
                 format!("{path} is {age} old, and no running process is known to hold it");
             let problem = Problem::new(session, "stale-lock", &path, details);
             match ours {
-                // The next command that takes the session removes it, if it was our child's.
+                // The next command on the session removes it, if it was left by a git child of
+                // git-cowork.
                 true => problem.fixable(),
                 false => {
                     problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))

@@ -1,4 +1,4 @@
-//! The code, commit by commit: those of tasks, of corrections, and a person's own.
+//! The section of code changes, by commit: those of tasks, of corrections, and of people.
 
 use super::html::Html;
 use super::overview::{checks, subject};
@@ -54,7 +54,7 @@ fn of_commit(
     for (k, path) in shown.iter().enumerate() {
         html.open("div", &[("id", &file_id(n, k))]);
         let command = format!("git show {} -- {}", commit.id.short(), quoted(path));
-        // A file that became a link is told twice: as one that went, and as one that came.
+        // A file that became a link has two patches: a deletion and an addition.
         let mut all = found.iter().filter(|one| one.path == *path).peekable();
         if all.peek().is_none() {
             html.element("p", &[], path);

@@ -1,11 +1,11 @@
-//! What each stage used, beside the sum that everybody else tells, too.
+//! The section of cost: the usage of each stage, and the total that other commands show as well.
 
 use super::html::Html;
 use super::room::Room;
 use super::source::Source;
 use crate::spent::{Spent, tokens};
 
-/// Units of a bar's whole length.
+/// Length of the longest bar, in units of the drawing.
 const LENGTH: u64 = 100;
 
 pub(super) fn write(
@@ -46,7 +46,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What bars are as long as: money where it is known, else tokens, else time.
+/// What the length of a bar shows: money if it is known, else tokens, else time.
 enum Measure {
     Money,
     Tokens,

@@ -1,5 +1,5 @@
-//! Each document as it is, and how it became so: the difference between drafts, with what was said of
-//! the earlier one.
+//! The section of documents: each document as it is, and the diffs between its drafts, with the
+//! feedback on the earlier draft.
 
 use super::html::Html;
 use super::markdown::markdown;
@@ -13,10 +13,10 @@ use crate::git::patches::patches;
 use crate::git::{Object, Oid};
 use crate::session::Step;
 
-/// Longest remark that is not folded.
+/// Maximum length of a remark that is not folded.
 const REMARK: usize = 300;
 
-/// The documents, as a session writes them.
+/// The documents, in the order in which a session writes them.
 const DOCUMENTS: [Artifact; 6] = [
     Artifact::Idea,
     Artifact::Prd,
@@ -48,7 +48,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// How a document is named in links.
+/// The id of a document, for links.
 pub(super) fn id(artifact: Artifact) -> String {
     format!("document-{}", artifact.file_name().trim_end_matches(".md").replace('_', "-"))
 }
@@ -61,7 +61,7 @@ fn document(
     newest: &Version,
 ) -> anyhow::Result<()> {
     let Some(text) = read(source, &newest.blob)? else { return Ok(()) };
-    // Before it is cut: half a key would not be known as one.
+    // Clean before cutting: half a key would not be recognized.
     let text = html.clean(&text);
     let command = format!("git cat-file blob {}", newest.blob.short());
     let mut cut = html.part();
@@ -70,7 +70,7 @@ fn document(
     inner.raw("<div class=\"document\">\n");
     markdown(&mut inner, shown);
     inner.close("div").add(cut);
-    // What a reviewer reads first is open.
+    // The report is open, because a reviewer reads it first.
     let open = artifact == Artifact::DeliveryReport;
     html.raw(if open { "<details open><summary>" } else { "<details><summary>" });
     html.text("Read it (").isolated(&newest.label).raw(")</summary>\n").add(inner);
@@ -78,7 +78,7 @@ fn document(
     Ok(())
 }
 
-/// What changed from version to version.
+/// The diffs between the versions.
 fn differences(
     source: &Source<'_>,
     room: &mut Room,
@@ -114,7 +114,7 @@ fn differences(
     Ok(())
 }
 
-/// What was said of the drafts that hold a version, before the next one was there.
+/// The feedback on the drafts that contain a version, from before the next version.
 fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
     let is_of = |step: &&Step| {
         let draft = step.stage.zip(step.iteration);

@@ -1,5 +1,5 @@
-//! A picture of columns whose boxes are joined by lines, as SVG. Colours and fonts are the page's
-//! style; every number is ours.
+//! Draws columns of boxes that are joined by lines, as SVG. Colours and fonts come from the page's
+//! style; all positions are computed here.
 
 use super::html::Html;
 use crate::clean::one_line;
@@ -8,15 +8,15 @@ use crate::clean::one_line;
 const WIDTH: u32 = 960;
 const BOX: u32 = 250;
 const GAP: u32 = (WIDTH - 3 * BOX - 2 * EDGE) / 2;
-/// Around all.
+/// The margin at the sides and below, and the space above the boxes.
 const EDGE: u32 = 8;
 const TOP: u32 = 30;
 /// Height of a box, and of a row.
 const HEIGHT: u32 = 40;
 const ROW: u32 = 52;
-/// Characters of a line in a box.
+/// Maximum number of characters in a line of a box.
 const LETTERS: usize = 34;
-/// Colours of the style.
+/// Classes of the page's style that colour the lines.
 const COLORS: [&str; 6] = ["e0", "e1", "e2", "e3", "e4", "e5"];
 
 /// A box.
@@ -24,12 +24,12 @@ pub(super) struct Node {
     pub(super) id: String,
     /// May be empty.
     pub(super) title: String,
-    /// The id of what it leads to.
+    /// The id that the box links to.
     pub(super) place: Option<String>,
     pub(super) done: bool,
 }
 
-/// A line from a box to one of the next column, by their numbers.
+/// A line from a box to a box in the next column, by their indices.
 pub(super) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -44,7 +44,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Writes it; on a narrow screen it can be moved sideways.
+    /// Writes the drawing; on a narrow screen it scrolls sideways.
     pub(super) fn write(&self, html: &mut Html<'_>) {
         let rows = self.columns.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(0);
         let height = TOP + number(rows) * ROW + EDGE;
@@ -125,12 +125,12 @@ impl Node {
     }
 }
 
-/// Where a column begins.
+/// The left edge of a column.
 fn left(column: u32) -> u32 {
     EDGE + column * (BOX + GAP)
 }
 
-/// Where a box begins; those of a short column are spread over the height of the longest.
+/// The top edge of a box; the boxes of a short column are spread over the height of the longest.
 fn top(row: usize, of: usize, rows: usize) -> u32 {
     let share = number(rows) * ROW / number(of).max(1);
     TOP + number(row) * share + (share - ROW) / 2

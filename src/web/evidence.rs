@@ -1,4 +1,5 @@
-//! What the program itself ran, on which tree, with its logs.
+//! The section of evidence: the commands that git-cowork itself ran, on which tree, with their
+//! logs.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +66,7 @@ fn of_commit(
     Ok(())
 }
 
-/// A run with its log; a log that was shown already is named only.
+/// A run with its log; a log that was already shown is only named.
 fn log(
     source: &Source<'_>,
     room: &mut Room,

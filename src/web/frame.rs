@@ -1,4 +1,4 @@
-//! The page around its sections: what a browser must know and may do, and where one can go.
+//! The page around its sections: metadata, security policy, header and navigation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use super::source::Source;
 use crate::clean::one_line;
 
 const STYLE: &str = include_str!("style.css");
-/// Longest title of a window.
+/// Maximum length of the window's title.
 const TITLE: usize = 80;
 
-/// The whole page around its sections, whose places and titles are these.
+/// Returns the whole page; `sections` are the ids and titles for the navigation.
 pub(super) fn around(
     source: &Source<'_>,
     sections: &[(&'static str, &'static str)],
@@ -47,7 +47,8 @@ pub(super) fn around(
     html.into_string()
 }
 
-/// Nothing is loaded, run or sent; the one style is ours.
+/// The content security policy: nothing is loaded, run or sent, and only the page's own style
+/// counts.
 fn policy() -> String {
     let style = STANDARD.encode(digest(&SHA256, STYLE.as_bytes()));
     format!("default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'")

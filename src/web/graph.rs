@@ -1,5 +1,5 @@
-//! Which task works on which requirement, and in which files: as a picture, and as a list for whoever
-//! does not see it.
+//! The section with the graph of requirements, tasks and files: as a drawing, and as a list for
+//! readers who cannot see it.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A requirement, task or file, and where on the page one reads more of it.
+/// A requirement, task or file, with the place on the page that shows more of it.
 struct Item {
     id: String,
     title: String,
@@ -45,9 +45,9 @@ struct Graph {
     requirements: Vec<Item>,
     tasks: Vec<Item>,
     files: Vec<Item>,
-    /// From a requirement to a task, by their numbers.
+    /// Pairs of a requirement and a task, by their indices.
     works_on: Vec<(usize, usize)>,
-    /// From a task to a file.
+    /// Pairs of a task and a file, by their indices.
     touches: Vec<(usize, usize)>,
     left_out: usize,
 }
@@ -73,7 +73,7 @@ impl Graph {
         let mut graph = Self { left_out: more, ..Self::default() };
         let mut wanted = store.requirements()?.requirements;
         if source.session().is_patch() {
-            // Those of its parent that it leaves alone are not its own.
+            // Leave out the parent's requirements that no task of this session serves.
             wanted.retain(|requirement| tasks.iter().any(|task| serves(task, requirement)));
         }
         let (requirements, more) = room.first(&wanted, NODES);
@@ -119,7 +119,7 @@ impl Graph {
                         Some((n, commit.files.iter().position(|file| file == path)?))
                     });
                     let done = newest.is_some();
-                    // Where its difference is shown.
+                    // The place where its diff is shown.
                     let place = newest.filter(|(_, k)| *k < FILES).map(|(n, k)| file_id(n, k));
                     self.touches.push((t, self.files.len()));
                     self.files.push(Item {
@@ -151,7 +151,7 @@ impl Graph {
             done: item.done,
         };
         let column = |items: &[Item]| items.iter().map(node).collect();
-        // As many colours as there are, one a task.
+        // Each task has one colour, as long as there are enough.
         let edges = |all: &[(usize, usize)], task: fn(&(usize, usize)) -> usize| {
             all.iter().map(|pair| Edge { from: pair.0, to: pair.1, color: task(pair) }).collect()
         };
@@ -224,7 +224,7 @@ fn item(html: &mut Html<'_>, item: &Item) {
     };
 }
 
-/// The document that holds the requirements, where the session has it.
+/// The id of the document that contains the requirements, if the session has it.
 fn place_of_requirements(
     source: &Source<'_>,
     files: &dyn crate::artifact::Files,

@@ -1,5 +1,5 @@
-//! The only writer of the page. Markup is what the program itself says, as the type of its literals
-//! shows; everything else goes through [`Html::text`] or into an attribute, and is text there.
+//! The only writer of the page. Markup can only be a literal of this program (`&'static str`);
+//! everything else goes through [`Html::text`] or into an attribute, and is escaped there.
 
 use crate::clean::{marked, one_line};
 use crate::secret::Secrets;
@@ -16,7 +16,7 @@ impl<'a> Html<'a> {
         Self { out: String::new(), secrets }
     }
 
-    /// What was written.
+    /// The HTML that was written.
     pub(super) fn into_string(self) -> String {
         self.out
     }
@@ -26,47 +26,48 @@ impl<'a> Html<'a> {
         self.out.len()
     }
 
-    /// Takes back what was written after the first `len` bytes.
+    /// Removes everything after the first `len` bytes.
     pub(super) fn truncate(&mut self, len: usize) {
         self.out.truncate(len);
     }
 
-    /// An empty part with the same rules.
+    /// An empty part that withholds the same secrets.
     pub(super) fn part(&self) -> Self {
         Self::new(self.secrets)
     }
 
-    /// Adds a part that was written by the same rules.
+    /// Adds a part.
     pub(super) fn add(&mut self, part: Self) -> &mut Self {
         self.out.push_str(&part.out);
         self
     }
 
-    /// What the Markdown library made of events that are all text: of `markdown.rs` alone.
+    /// Adds HTML that the Markdown library rendered from harmless events; only for `markdown.rs`.
     pub(super) fn rendered(&mut self, markup: &str) -> &mut Self {
         self.out.push_str(markup);
         self
     }
 
-    /// Markup of ours.
+    /// Adds literal markup.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.out.push_str(markup);
         self
     }
 
-    /// Text of anybody's.
+    /// Adds text from any source, cleaned and escaped.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         let clean = self.clean(text);
         push_escaped(&mut self.out, &clean);
         self
     }
 
-    /// Text of anybody's beside ours: the direction it is written in changes nothing around it.
+    /// Adds text from any source in a way that its writing direction does not affect the text
+    /// around it.
     pub(super) fn isolated(&mut self, text: &str) -> &mut Self {
         self.raw("<bdi>").text(text).raw("</bdi>")
     }
 
-    /// An opening tag, its attributes as they are given.
+    /// Adds an opening tag with these attributes, whose values are escaped.
     pub(super) fn open(
         &mut self,
         tag: &'static str,
@@ -79,12 +80,12 @@ impl<'a> Html<'a> {
         self.raw(">")
     }
 
-    /// A closing tag.
+    /// Adds a closing tag.
     pub(super) fn close(&mut self, tag: &'static str) -> &mut Self {
         self.raw("</").raw(tag).raw(">\n")
     }
 
-    /// An element that holds text alone.
+    /// Adds an element that contains only text.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -94,13 +95,13 @@ impl<'a> Html<'a> {
         self.open(tag, attributes).text(text).close(tag)
     }
 
-    /// A part that opens when it is asked for; `summary` is what is shown of it before.
+    /// Adds a part that is folded; `summary` is shown until a reader opens it.
     pub(super) fn folded(&mut self, summary: &str, inner: Self) -> &mut Self {
         self.raw("<details><summary>").isolated(summary).raw("</summary>\n");
         self.add(inner).close("details")
     }
 
-    /// A text of anybody's that may be long: its first line's worth, and all of it when it is asked for.
+    /// Adds a text that may be long: one line of it, with the whole text folded below.
     pub(super) fn short(&mut self, text: &str, most: usize) -> &mut Self {
         let line = one_line(text, usize::MAX);
         if line.chars().count() < most {
@@ -112,14 +113,14 @@ impl<'a> Html<'a> {
         self.folded(&line, whole)
     }
 
-    /// Text without the user's keys and without what a reader would not see: control characters, and
-    /// those that reorder or hide what is around them, become `U+FFFD`.
+    /// Withholds the user's secrets in a text, and replaces characters that a reader would not see
+    /// (control characters, and those that reorder or hide the text around them) with `U+FFFD`.
     pub(super) fn clean(&self, text: &str) -> String {
         marked(&self.secrets.withheld(text))
     }
 }
 
-/// Text as it may stand between tags and in a quoted attribute.
+/// Escapes text for the content of an element and for a quoted attribute.
 fn push_escaped(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_is_text_everywhere() {
+    fn text_from_outside_is_escaped_everywhere() {
         let secrets = Secrets::new(["sk-0123456789abcdef".to_owned()]);
         let mut html = Html::new(&secrets);
         html.element(

@@ -1,5 +1,5 @@
-//! Markdown of models and people as HTML that can do nothing: markup in it is text, only links to the
-//! web are links, nothing is loaded.
+//! Renders Markdown from models and people as harmless HTML: markup in it is text, only links to
+//! the web are links, nothing is loaded.
 
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
@@ -7,7 +7,7 @@ use pulldown_cmark::{
 
 use super::html::Html;
 
-/// Headings of a document stand below that of its part of the page.
+/// The levels of a document's headings: below those of the page's sections, down to the lowest.
 const BELOW: usize = 3;
 const LOWEST: usize = 6;
 
@@ -24,24 +24,25 @@ pub(super) fn markdown(html: &mut Html<'_>, text: &str) {
     html.rendered(&out);
 }
 
-/// What of a document becomes what.
+/// Converts the events of a document.
 struct Rules<'h> {
     html: &'h Html<'h>,
-    /// The level of the last heading: a reader that goes by headings must meet each level.
+    /// The level of the last heading: screen readers navigate by headings, so no level may be
+    /// skipped.
     level: usize,
-    /// Whether each link that is open is one.
+    /// For each open link, true if it is kept as a link.
     links: Vec<bool>,
 }
 
 impl Rules<'_> {
-    /// What is written in the place of an event, if anything is.
+    /// The event that replaces this one, if any.
     fn of<'t>(&mut self, event: Event<'t>) -> Option<Event<'t>> {
         Some(match event {
             Event::Html(text) | Event::InlineHtml(text) | Event::Text(text) => {
                 Event::Text(self.clean(&text))
             }
             Event::Code(text) => Event::Code(self.clean(&text)),
-            // A box that could be ticked would need a name.
+            // A checkbox would need a label.
             Event::TaskListMarker(is_done) => Event::Text(if is_done { "☑ " } else { "☐ " }.into()),
             Event::Start(tag) => return self.start(tag),
             Event::End(tag) => return self.end(tag),
@@ -58,7 +59,7 @@ impl Rules<'_> {
                 let (classes, attrs) = (Vec::new(), Vec::new());
                 Event::Start(Tag::Heading { level, id: None, classes, attrs })
             }
-            // It would write sides as styles, which the page's own policy forbids.
+            // The library would write alignments as styles, which the page's policy forbids.
             Tag::Table(sides) => Event::Start(Tag::Table(vec![Alignment::None; sides.len()])),
             Tag::CodeBlock(_) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
             Tag::Link { link_type, dest_url, .. } => {
@@ -89,13 +90,13 @@ impl Rules<'_> {
         })
     }
 
-    /// The parser has resolved entities: what they stand for is cleaned, too.
+    /// Cleans text again: the parser has resolved entities in it.
     fn clean(&self, text: &str) -> CowStr<'static> {
         self.html.clean(text).into()
     }
 }
 
-/// An address that a person may want to open and that runs nothing here.
+/// True for an address that a person may want to open and that runs no code in the page.
 fn leads_to_the_web(address: &str) -> bool {
     let plain = !address.chars().any(|c| c.is_control() || c.is_whitespace());
     let lower = address.to_ascii_lowercase();

@@ -1,9 +1,9 @@
-//! A session as one HTML page that needs nothing but a browser: no network, no script, no file beside
-//! it. What models, commits and clones say is text in it (`html.rs`, `markdown.rs`), and the page's
-//! own policy forbids everything else. It is bounded (`room.rs`).
+//! A session as one self-contained HTML page: no network, no script, no other file. Everything from
+//! models, commits and clones is escaped in it (`html.rs`, `markdown.rs`), and the page's own
+//! policy forbids everything else. Its size is limited (`room.rs`).
 //!
-//! A section is a file: it reads what it shows from [`Source`] and writes it. One that cannot be read
-//! says so in its place, and the others are there.
+//! Each section is a file, which reads its data from [`Source`] and writes HTML. If a section
+//! fails, the page shows its error and the other sections.
 
 mod changes;
 mod cost;
@@ -25,17 +25,17 @@ use html::Html;
 use room::Room;
 pub(crate) use source::Source;
 
-/// What writes a section.
+/// A function that writes a section.
 type Write = fn(&Source<'_>, &mut Room, &mut Html<'_>) -> anyhow::Result<()>;
 
-/// A part of the page: where links lead to, its heading, what writes it.
+/// A section of the page: its id for links, its heading, and the function that writes it.
 struct Section {
     id: &'static str,
     title: &'static str,
     write: Write,
 }
 
-/// The sections, in the order a reader asks for them.
+/// The sections, in reading order.
 const SECTIONS: [Section; 6] = [
     Section { id: "timeline", title: "Timeline", write: timeline::write },
     Section { id: "graph", title: "From requirement to file", write: graph::write },
@@ -45,7 +45,7 @@ const SECTIONS: [Section; 6] = [
     Section { id: "changes", title: "Changes by task", write: changes::write },
 ];
 
-/// The page.
+/// Returns the page of a session.
 pub(crate) fn page(source: &Source<'_>) -> String {
     let mut room = Room::default();
     let mut main = Html::new(source.secrets);
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_section_has_a_place_of_its_own() {
+    fn each_section_has_its_own_id() {
         let ids: std::collections::BTreeSet<_> =
             SECTIONS.iter().map(|section| section.id).collect();
         assert_eq!(ids.len(), SECTIONS.len());

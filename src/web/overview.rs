@@ -1,4 +1,4 @@
-//! What the session is and how far: the top of the page.
+//! The top of the page: the session, its state and its stages.
 
 use super::html::Html;
 use super::source::Source;
@@ -7,7 +7,7 @@ use crate::clock;
 use crate::session::{Kind, key};
 use crate::stage::Stage;
 
-/// Longest title.
+/// Maximum length of a title.
 const TITLE: usize = 200;
 
 pub(super) fn write(source: &Source<'_>, html: &mut Html<'_>) {
@@ -92,12 +92,12 @@ fn standing(source: &Source<'_>, stage: Stage, class: &str) -> String {
     }
 }
 
-/// `in_progress` as people write it.
+/// `in progress` for `in_progress`.
 fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A moment to the minute.
+/// A time to the minute.
 pub(super) fn moment(rfc3339: &str) -> String {
     match clock::parse_rfc3339(rfc3339) {
         Some(_) => rfc3339.get(..16).unwrap_or_default().replace('T', " ") + " UTC",
@@ -105,9 +105,9 @@ pub(super) fn moment(rfc3339: &str) -> String {
     }
 }
 
-/// What was worked on in a commit, as its trailers and the plan say.
+/// The subject of a commit; that of a task's commit without the stage.
 pub(super) fn subject(kind: Option<&Kind>, subject: &str) -> String {
-    // `coding: TASK-001 …` names the task; what a person wrote names nothing of ours.
+    // `coding: TASK-001 …` becomes `TASK-001 …`; a person's subject is not changed.
     match kind {
         Some(Kind::Task(_)) => {
             subject.split_once(": ").map_or(subject, |(_, rest)| rest).to_owned()
@@ -116,7 +116,7 @@ pub(super) fn subject(kind: Option<&Kind>, subject: &str) -> String {
     }
 }
 
-/// What the program ran on a commit, where it ran anything.
+/// The checks that git-cowork ran on a commit, if any.
 pub(super) fn checks(entry: &crate::session::Entry) -> Option<&str> {
     entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none")
 }

@@ -1,10 +1,10 @@
-//! The difference of a file.
+//! The diff of a file.
 
 use super::html::Html;
 use super::room::{PATCH, Room};
 use crate::git::patches::FilePatch;
 
-/// Writes hunks and what git says beside them; `command` shows what there is no room for.
+/// Writes the hunks and git's notes on them; `command` shows what is cut.
 pub(super) fn patch(html: &mut Html<'_>, room: &mut Room, patch: &FilePatch, command: &str) {
     for note in &patch.notes {
         html.element("p", &[("class", "soft")], note);

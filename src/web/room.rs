@@ -1,23 +1,23 @@
-//! How much of everything a page holds: it is to be opened by any browser and sent to anybody. What is
-//! left out is said where it would be, with the command that shows it.
+//! Limits the size of a page, so that any browser can open it and it can be sent to anybody.
+//! Whatever is left out is noted in its place, with the command that shows it.
 
 use super::html::Html;
 use crate::excerpt::{beginning, ends};
 
-/// Bytes of a page.
+/// Maximum size of the texts in a page, in bytes.
 const PAGE: usize = 8 * 1024 * 1024;
-/// Bytes of one text in it: a document, a log, the difference of one file.
+/// Maximum size of one text, in bytes: a document, a log, the diff of one file.
 pub(super) const DOCUMENT: usize = 128 * 1024;
 pub(super) const LOG: usize = 32 * 1024;
 pub(super) const PATCH: usize = 48 * 1024;
-/// Of lists.
+/// Maximum lengths of lists.
 pub(super) const STEPS: usize = 1_000;
 pub(super) const FILES: usize = 60;
 pub(super) const COMMITS: usize = 200;
 pub(super) const NODES: usize = 40;
 pub(super) const VERSIONS: usize = 20;
 
-/// What is left of it, and what was left out.
+/// The room that is left, and the number of things that were left out.
 #[derive(Debug)]
 pub(super) struct Room {
     left: usize,
@@ -32,8 +32,8 @@ impl Default for Room {
 }
 
 impl Room {
-    /// At most `most` bytes of a text from its beginning; what is missing is noted with the command
-    /// that shows it.
+    /// Returns at most `most` bytes from the beginning of a text; notes a cut with the command that
+    /// shows the text.
     pub(super) fn take<'t>(
         &mut self,
         text: &'t str,
@@ -46,7 +46,7 @@ impl Room {
         cut
     }
 
-    /// The same, from both ends.
+    /// [`Self::take`] from both ends of a text.
     pub(super) fn take_ends(
         &mut self,
         text: &str,
@@ -59,7 +59,7 @@ impl Room {
         cut
     }
 
-    /// The first `most` of a list, and how many there are beyond.
+    /// The first `most` items of a list, and the number of the others.
     pub(super) fn first<'t, T>(&mut self, all: &'t [T], most: usize) -> (&'t [T], usize) {
         let (shown, rest) = all.split_at(all.len().min(most));
         self.left_out += rest.len();

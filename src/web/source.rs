@@ -1,4 +1,4 @@
-//! What a page is made from: a session as history and refs tell it.
+//! The data of a page: a session, read from history and refs.
 
 use super::room::COMMITS;
 use crate::artifact::{Plan, Store, Task};
@@ -9,26 +9,26 @@ use crate::session::{
 };
 use crate::stage::Stage;
 
-/// What a page is made from.
+/// The data of a page.
 pub(crate) struct Source<'a> {
     /// The repository.
     pub git: &'a Git,
-    /// Where the session stands, and what it used.
+    /// The state and the usage of the session.
     pub status: &'a Status,
     /// How each finished stage was passed, in words.
     pub passed: &'a [(Stage, String)],
-    /// What nobody may read.
+    /// The secrets that must not be in the page.
     pub secrets: &'a Secrets,
 }
 
 /// A commit of the session that changed code.
 pub(super) struct CodeCommit {
     pub(super) commit: Commit,
-    /// What it was made on.
+    /// The commit's parent.
     pub(super) parent: Oid,
-    /// The files it changed, the session's own left out.
+    /// The files that it changed, without the session's documents.
     pub(super) files: Vec<String>,
-    /// What the session's history says of it.
+    /// Its entry in the session's history, if any.
     pub(super) entry: Option<Entry>,
 }
 
@@ -56,8 +56,9 @@ impl Source<'_> {
         Ok((plan, own))
     }
 
-    /// The commits of the branch that changed code, oldest first, people's own among them, and how many
-    /// there are before those. What a merge brought is others'.
+    /// The commits of the branch that changed code, oldest first, including those of people, and
+    /// the number of earlier commits that are left out. Commits that came with a merge are not
+    /// included.
     pub(super) fn code_commits(&self) -> anyhow::Result<(Vec<CodeCommit>, usize)> {
         let (session, reader) = (self.session(), self.git.reader());
         let Some(start) = start_of_code(self.git, session) else { return Ok((Vec::new(), 0)) };
@@ -83,12 +84,12 @@ impl Source<'_> {
     }
 }
 
-/// How a file of a commit is named in links: of the `n`th commit that changed code, the `k`th file.
+/// The id, for links, of the `k`th file in the `n`th commit that changed code.
 pub(super) fn file_id(n: usize, k: usize) -> String {
     format!("file-{n}-{k}")
 }
 
-/// How a commit that changed code is named in links.
+/// The id, for links, of the `n`th commit that changed code.
 pub(super) fn commit_id(n: usize) -> String {
     format!("change-{n}")
 }

@@ -1,4 +1,4 @@
-//! What happened, step by step: drafts, verdicts, tasks, and what was left behind.
+//! The section with the timeline: drafts, verdicts, tasks and abandoned attempts.
 
 use super::html::Html;
 use super::overview::moment;
@@ -8,7 +8,7 @@ use crate::clean::one_line;
 use crate::session::{Step, once};
 use crate::stage::Stage;
 
-/// Longest text that is not folded.
+/// Maximum length of a text that is not folded.
 const TEXT: usize = 240;
 
 pub(super) fn write(
@@ -32,7 +32,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A step; `like_it` more say as much.
+/// A step; `like_it` further steps say the same.
 fn line(step: &Step, like_it: usize, html: &mut Html<'_>) {
     let kind = match step.event {
         "feedback" if step.decision == Some("rejected") => "refused",

@@ -1,4 +1,4 @@
-//! The versions of a document: its drafts, what was recorded, what it is now.
+//! The versions of a document: its drafts, the committed one, the current one.
 
 use super::source::Source;
 use crate::artifact::Artifact;
@@ -6,22 +6,23 @@ use crate::git::{EntryKind, Oid};
 use crate::session::{Entry, Kind, RefNames, Verdict, artifact_path};
 use crate::stage::Stage;
 
-/// Drafts of a stage that are looked at, from the newest on.
+/// Maximum number of drafts of a stage that are read, from the newest on.
 const DRAFTS: usize = 200;
 
 /// A version of a document.
 pub(super) struct Version {
-    /// What it is: `prd draft 1`, `recorded with prd`; several where they hold the same bytes.
+    /// Its label, such as `prd draft 1` or `recorded with prd`; several labels if the bytes are
+    /// equal.
     pub(super) label: String,
-    /// Its bytes.
+    /// Its content.
     pub(super) blob: Oid,
-    /// The drafts that hold it: stage and number.
+    /// The drafts that contain it: stage and number.
     pub(super) drafts: Vec<(Stage, u32)>,
-    /// When it was there first (Unix seconds).
+    /// When it first existed (Unix seconds).
     pub(super) since: i64,
 }
 
-/// A commit that may hold a version.
+/// A commit that may contain a version.
 struct Place {
     label: String,
     commit: Oid,
@@ -64,12 +65,13 @@ impl Place {
         Self { label, commit: entry.commit.clone(), draft: None, time: entry.time }
     }
 
-    /// Adds what it holds: a version of its own, or one more place of the last.
+    /// Adds its content: as a new version, or as another place of the last version if that is
+    /// equal.
     fn join(self, found: &mut Vec<Version>, blob: Oid) {
         let Self { label, draft, time: since, .. } = self;
         match found.last_mut() {
             Some(last) if last.blob == blob => {
-                // A draft may be kept again as it is.
+                // A draft may be saved again unchanged.
                 if !last.label.ends_with(&label) {
                     last.label = format!("{}, {label}", last.label);
                 }
@@ -104,7 +106,7 @@ fn of_stage(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Place>> {
     Ok(all)
 }
 
-/// The drafts that are kept beside the branch, oldest first: each names the one before.
+/// The drafts in the stage's draft ref, oldest first: each has the one before it as a parent.
 fn kept(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
     let session = source.session();
     let reader = source.git.reader();
@@ -115,7 +117,7 @@ fn kept(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
         let Ok(commit) = reader.commit(&id) else { break };
         next = commit.parents.get(1).cloned();
         let Some(entry) = Entry::of(&commit, &session.file.id) else { break };
-        // The note that ends a draft is not one.
+        // The commit that ends an aborted draft is not a draft.
         if matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted) {
             drafts.push(entry);
         }

@@ -1,11 +1,11 @@
-//! Notes of the workspace in its state directory, replaced whole or not at all.
+//! Atomic replacement of the workspace's JSON files in the state directory.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Writes beside the file and renames over it, so that whoever is killed in between leaves the old
-/// note. Not synced: a note outlives our process, not a power cut.
+/// Writes a new file beside `file` and renames it over `file`, so that a process killed in between
+/// leaves the old content. Not synced: the file survives a crash of git-cowork, not a power cut.
 pub(crate) fn replace(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let writing = || format!("writing {}", file.display());
     let new = file.with_extension("json.new");

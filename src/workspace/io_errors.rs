@@ -1,12 +1,12 @@
-//! What the operating system refused: a model is told at once and works around it; a person has to
-//! hear of it, too, and to be reminded at the end.
+//! I/O errors of the operating system. A model gets each error at once and works around it; the
+//! user sees them too, with a reminder at the end of the run.
 
 use std::cell::RefCell;
 
 use crate::error::{Error, is_disk_full};
 use crate::workspace::refusal::Refusal;
 
-/// What was refused in this run.
+/// The I/O errors of this run.
 #[derive(Default)]
 pub struct IoErrors(RefCell<Noted>);
 
@@ -18,7 +18,7 @@ struct Noted {
 }
 
 impl IoErrors {
-    /// Notes what could not be done, and why.
+    /// Records a failed operation.
     pub(crate) fn note(&self, text: String, error: &anyhow::Error) {
         let mut noted = self.0.borrow_mut();
         noted.disk_full |= is_disk_full(error);
@@ -27,15 +27,15 @@ impl IoErrors {
         }
     }
 
-    /// What could not be written, for the model; a person hears of it, too.
+    /// Records a failed write and returns the refusal for the model.
     pub(crate) fn failed(&self, doing: &str, path: &str, error: std::io::Error) -> Refusal {
         let text = format!("{doing} {path} failed: {error}");
         self.note(text.clone(), &error.into());
         Refusal::failed(text)
     }
 
-    /// What could not be read, for the model. A person hears of it only where the system refused,
-    /// not where nothing is there.
+    /// Returns the refusal for a file that cannot be read. Recorded for the user only if the system
+    /// failed, not if the path is missing or not a text file.
     pub(crate) fn unreadable(&self, path: &str, error: std::io::Error) -> Refusal {
         use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound};
         let text = format!("{path} cannot be read: {error}");
@@ -45,7 +45,7 @@ impl IoErrors {
         Refusal::failed(text)
     }
 
-    /// What was refused since the last call.
+    /// Returns the errors recorded since the last call.
     pub fn new_ones(&self) -> Vec<String> {
         let mut noted = self.0.borrow_mut();
         let new = noted.all.iter().skip(noted.told).cloned().collect();
@@ -53,15 +53,15 @@ impl IoErrors {
         new
     }
 
-    /// All that was refused in this run.
+    /// Returns all errors of this run.
     pub fn all(&self) -> Vec<String> {
         self.0.borrow().all.clone()
     }
 
-    /// Ends the work on a full disk: nothing a model does makes room.
+    /// Stops the run if the disk is full: a model cannot free space.
     ///
     /// # Errors
-    /// Exit 5 when the disk was full at one of the last writes.
+    /// Exit 5 if one of the last writes found the disk full.
     pub fn require_room(&self) -> anyhow::Result<()> {
         let noted = self.0.borrow();
         match noted.all.last().filter(|_| noted.disk_full) {

@@ -1,11 +1,12 @@
-//! What tools wrote: `written.json` in the state directory.
+//! Journal of the files that tools wrote: `written.json` in the state directory.
 //!
-//! After a crash the files lie where they were. Those that are as a tool left them are the draft;
-//! the others are a person's edits. So the intended content is noted *before* each write, beside
-//! the content it replaces: whenever the process dies, the file is one of the two.
+//! A crash leaves files in the working tree. Files with the content that a tool wrote belong to the
+//! draft; other changes are a person's edits. So the intended content is recorded *before* each
+//! write, together with the content it replaces: whenever the process dies, the file matches one of
+//! the two.
 //!
-//! Nothing is synced to the disk: the journal outlives our process, not a power cut, and after
-//! one everything counts as a person's edit, which is the safe side.
+//! Nothing is synced to disk: the journal survives a crash of git-cowork, not a power cut. After a
+//! power cut every file counts as a person's edit, which is the safe side.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -18,23 +19,23 @@ use crate::workspace::atomic_file;
 
 const FILE: &str = "written.json";
 
-/// A content's length and hash.
+/// Length and hash of a file's content.
 ///
-/// FNV-1a, because it must be the same in every release, which the standard library's hasher does
-/// not promise. It need not be cryptographic: it tells a person's edit from a tool's, and whoever
-/// could forge a collision can also edit the journal or simply leave the file alone.
+/// FNV-1a, because the value must be the same in every release, which the standard library's hasher
+/// does not guarantee. It need not be cryptographic: it distinguishes a person's edits from a
+/// tool's, and anyone who could forge a collision could also edit the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Of bytes.
+    /// Returns the fingerprint of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         let mut hash = Fnv::default();
         hash.add(bytes);
         hash.finish()
     }
 
-    /// Of a file, without holding it in memory.
+    /// Returns the fingerprint of a file, without loading the file into memory.
     pub fn of_reader(mut reader: impl Read) -> std::io::Result<Self> {
         let mut hash = Fnv::default();
         let mut buffer = vec![0; 64 * 1024];
@@ -77,21 +78,21 @@ impl Fnv {
     }
 }
 
-/// What a tool did to one path last.
+/// The last write of a tool to one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Relative to the root.
     pub path: String,
-    /// What it was to hold; `None` = deleted.
+    /// The content the tool wrote; `None` = deleted.
     pub now: Option<Fingerprint>,
-    /// What it held before that write; `None` = there was no file.
+    /// The content before that write; `None` = there was no file.
     pub before: Option<Fingerprint>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
     written: Vec<Written>,
-    /// The path written last, whose temporary file may have been left behind.
+    /// The path written last; a crash may have left its temporary file.
     #[serde(default)]
     last: Option<String>,
 }
@@ -99,7 +100,7 @@ struct Stored {
 impl Stored {
     fn read(file: &Path) -> anyhow::Result<Self> {
         match std::fs::read(file) {
-            // A journal we cannot read says nothing: every file then counts as a person's.
+            // An unreadable journal counts as empty: every file is then a person's.
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                 tracing::warn!("{} cannot be read: {error}", file.display());
                 Self::default()
@@ -110,11 +111,11 @@ impl Stored {
     }
 }
 
-/// The paths of the tree `root` that lie as a run's tools left them, which the journal in `state_dir`
-/// tells. Nothing is made or changed.
+/// Returns the paths below `root` whose content is as recorded in the journal in `state_dir`
+/// (before or after the tool's write). Creates and changes nothing.
 ///
 /// # Errors
-/// The journal is there and cannot be read.
+/// If the journal exists and cannot be read.
 pub fn lying_as_written(root: &Path, state_dir: &Path) -> anyhow::Result<Vec<String>> {
     let stored = Stored::read(&state_dir.join(FILE))?;
     let found = |path: &str| {
@@ -148,14 +149,14 @@ impl Journal {
         Ok(Self { file, entries, last: stored.last })
     }
 
-    /// Notes a write that is about to happen.
+    /// Records a write before it happens.
     pub(crate) fn note(&mut self, written: Written) -> anyhow::Result<()> {
         self.last = Some(written.path.clone());
         self.entries.insert(written.path.clone(), written);
         self.save()
     }
 
-    /// Notes what is there already.
+    /// Records writes that already happened.
     pub(crate) fn note_all(
         &mut self,
         written: impl IntoIterator<Item = Written>,
@@ -186,7 +187,7 @@ impl Journal {
         if self.entries.len() == had {
             Ok(())
         } else if self.entries.is_empty() {
-            // Needs no room on a full disk.
+            // Removing the file works even on a full disk.
             match std::fs::remove_file(&self.file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     Err(error).with_context(|| format!("removing {}", self.file.display()))

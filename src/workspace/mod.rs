@@ -1,9 +1,9 @@
-//! The working tree as tools may use it: files confined to it, a journal of what was written,
-//! the project's commands, search.
+//! Access to the working tree for tools: files confined to the tree, a journal of writes, the
+//! project's commands, search.
 //!
-//! This room knows no model and no git; what it must know of git is asked for with [`Tracking`].
-//! What it refuses to a model is a [`Refusal`] with a sentence the model can act on; what is wrong with the
-//! machine itself is an ordinary error when the workspace is opened.
+//! This module does not depend on the model or git modules; it queries git through [`Tracking`]. A
+//! request denied to a model returns a [`Refusal`] with a message the model can act on; problems of
+//! the machine itself are ordinary errors when the workspace is opened.
 
 mod atomic_file;
 mod command;
@@ -66,9 +66,9 @@ use files::guard::{self, Purpose};
 use files::{read, search, walk, write};
 use working_tree::WorkingTree;
 
-/// The working tree, as tools may use it.
+/// The working tree that tools work in.
 ///
-/// Not shared between threads: one agent works in a tree at a time, by the session lock.
+/// Not shared between threads: the session lock ensures that only one agent works in a tree.
 pub struct Workspace {
     tree: WorkingTree,
     commands: CommandSettings,
@@ -83,87 +83,87 @@ impl std::fmt::Debug for Workspace {
 }
 
 impl Workspace {
-    /// Opens a tree and its journal. Fails when the root cannot be opened, or the state directory
-    /// neither read nor made.
+    /// Opens a tree and its journal. Fails if the root cannot be opened, or if the state directory
+    /// cannot be read or created.
     pub fn open(options: WorkspaceOptions) -> anyhow::Result<Self> {
         let tree = WorkingTree::open(&options)?;
         let commands = CommandSettings::new(&options, &tree.root);
         tree.sweep_temporary();
         dependencies::put_back_lock_files(&tree);
-        // Of a command that was cut short together with the last process.
+        // Left by a command that was interrupted when the last process ended.
         effects::take_left(&tree)?;
         Ok(Self { tree, commands, known: Known::default() })
     }
 
-    /// The top level of the working tree, with links resolved.
+    /// The top level of the working tree, with symbolic links resolved.
     pub fn root(&self) -> &Path {
         &self.tree.root
     }
 
-    /// The user's keys, which nothing a model reads or writes may hold.
+    /// The user's keys, which must not appear in anything a model reads or writes.
     pub fn secrets(&self) -> &Secrets {
         self.commands.secrets()
     }
 
-    /// How commands are run.
+    /// The settings for running commands.
     pub fn commands(&self) -> &CommandSettings {
         &self.commands
     }
 
-    /// What tools wrote.
+    /// The files that tools wrote.
     pub fn written(&self) -> WrittenFiles<'_> {
         self.tree.written()
     }
 
-    /// What tools do not write because it is a person's.
+    /// The paths that tools must not write because they contain a person's work.
     pub fn protection(&self) -> &Protection {
         &self.tree.protection
     }
 
-    /// What nobody but the person sees.
+    /// The files that only the user may see.
     pub fn private(&self) -> &PrivateFiles {
         &self.tree.private
     }
 
-    /// Changes of what git acts upon that wait for a person.
+    /// Changes to git control files that wait for a person's approval.
     pub fn proposals(&self) -> Proposals<'_> {
         Proposals::of(&self.tree)
     }
 
-    /// What the model of this conversation has seen.
+    /// The file contents that the model of this conversation has seen.
     pub fn read_tracker(&self) -> &ReadTracker {
         &self.tree.read_tracker
     }
 
-    /// What the operating system refused.
+    /// The I/O errors of this run.
     pub fn io_errors(&self) -> &IoErrors {
         &self.tree.io_errors
     }
 
-    /// The artifacts of a session: its documents and data in one directory, its own records in
-    /// another, both relative to the root.
+    /// The artifacts of a session: documents and data in `artifact_dir`, git-cowork's records in
+    /// `record_dir`, both relative to the root.
     pub fn session_files(&self, artifact_dir: String, record_dir: String) -> SessionFiles<'_> {
         SessionFiles::of(&self.tree, artifact_dir, record_dir)
     }
 
-    /// Whether a regular file is at this path of the working tree; false for a path the guard
-    /// would refuse.
+    /// True if a regular file exists at this path of the working tree; false for a path the guard
+    /// refuses.
     pub fn exists(&self, path: &str) -> bool {
         guard::metadata(&self.tree, path).is_some_and(|metadata| metadata.is_file())
     }
 
-    /// Whether a file or a folder is at this path; false for a path the guard would refuse.
+    /// True if anything exists at this path; false for a path the guard refuses.
     pub fn has(&self, path: &str) -> bool {
         guard::metadata(&self.tree, path).is_some()
     }
 
-    /// The path of something a model may look at, free of links and relative to the root.
+    /// Resolves a path that a model may read: without symbolic links, relative to the root.
     pub fn existing(&self, path: &str) -> Result<String, Refusal> {
         guard::resolve(&self.tree, path, Purpose::Look)
     }
 
-    /// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
-    /// that says which they are and how to get the rest.
+    /// Returns at most `limit` lines of a text file from line `offset` (the first is 1), after a
+    /// header with the line range and how to read the rest.
     pub fn read(
         &self,
         path: &str,
@@ -173,16 +173,16 @@ impl Workspace {
         read::lines(&self.tree, path, offset, limit)
     }
 
-    /// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
-    /// empty for what is no readable regular file within the tree.
+    /// Returns the beginning of a text file, slightly more than `bytes` at most, with invalid UTF-8
+    /// replaced; empty if the path is not a readable regular file in the tree.
     pub fn head(&self, path: &str, bytes: usize) -> String {
         read::head(&self.tree, path, bytes)
     }
 
-    /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
-    /// pattern without `/` is matched with file names. Of very many, the directories with how many
-    /// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
-    /// itself; those at the last level are named.
+    /// Lists files below `path` (`.` is the root) that match the glob `pattern`, if given. A
+    /// pattern without `/` matches file names. If there are too many files, lists the directories
+    /// with their file counts. Descends `depth` levels (1 = the entries of `path` itself);
+    /// directories at the last level are listed, not entered.
     pub fn list(
         &self,
         path: &str,
@@ -192,21 +192,21 @@ impl Workspace {
         walk::list(&self.tree, path, pattern, depth)
     }
 
-    /// Lines matching the regular expression `pattern`, in files below `path`, of those whose path
-    /// matches `glob`.
+    /// Returns lines that match the regular expression `pattern` in the files below `path` whose
+    /// paths match `glob`.
     pub fn search(&self, pattern: &str, path: &str, glob: Option<&str>) -> Result<String, Refusal> {
         search::search(&self.tree, pattern, path, glob)
     }
 
-    /// Replaces a file's content, or makes the file and its directories. Line ends, byte-order
-    /// mark and final newline stay as the file has them.
+    /// Replaces a file's content, or creates the file and its directories. The file's line endings,
+    /// byte-order mark and final newline are preserved.
     pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
         let answer = write::write(&self.tree, path, content)?;
         repositories::look_after_writing(&self.tree, path);
         Ok(answer)
     }
 
-    /// Replaces passages of a file: all that are given, or none.
+    /// Replaces passages of a file: all of them, or none.
     pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
         let answer = write::edit(&self.tree, path, edits)?;
         repositories::look_after_writing(&self.tree, path);
@@ -218,27 +218,27 @@ impl Workspace {
         write::delete(&self.tree, path)
     }
 
-    /// Documents a person had edited and that were replaced since this was last asked, with the
-    /// copies that keep the person's version.
+    /// Returns the documents with a person's edits that were replaced since the last call, each
+    /// with the copy that preserves the person's version.
     pub fn take_set_aside(&self) -> Vec<(String, PathBuf)> {
         std::mem::take(&mut *self.tree.set_aside.borrow_mut())
     }
 
-    /// What the commands of this process have done.
+    /// The effects of the commands of this process.
     pub fn command_effects(&self) -> CommandEffects<'_> {
         CommandEffects::of(&self.tree)
     }
 
-    /// The commands that run until this ends are compared by one look before the first and one after
-    /// the last. Nobody may be asked, and nothing written, between them.
+    /// Groups commands until the returned guard is dropped: changes are detected by one scan before
+    /// the first command and one after the last. In between, do not prompt the user or write files.
     pub fn together(&self) -> Together<'_> {
         Together::begin(&self.tree)
     }
 
-    /// Runs a shell command of a model's in the root and waits, at most `timeout_s` seconds (the
-    /// configured limit when `None`, never more than the configured maximum). Whatever it started
-    /// is gone afterwards, also when the future is dropped. Refused are background jobs, scripts
-    /// out of a pipe and git commands that write.
+    /// Runs a model's shell command in the root and waits at most `timeout_s` seconds (the
+    /// configured limit if `None`, never more than the configured maximum). All processes it
+    /// started are killed afterwards, also if the future is dropped. Background jobs, scripts read
+    /// from a pipe and git commands that write are refused.
     pub async fn run(
         &self,
         command: &str,
@@ -252,9 +252,9 @@ impl Workspace {
         })
     }
 
-    /// Like [`Self::run`], for a command the configuration or this program chose: it is not
-    /// judged, but confined as well. Fails when it cannot be started, with a [`Refusal`] when it
-    /// cannot be confined and nobody allows that.
+    /// Like [`Self::run`], for a command from the configuration or from git-cowork: not checked
+    /// against the policy, but confined as well. Fails if the command cannot be started; fails with
+    /// a [`Refusal`] if it cannot be confined and nobody allows it to run unconfined.
     pub async fn run_trusted(
         &self,
         command: &str,
@@ -263,8 +263,8 @@ impl Workspace {
         Ok(self.run_check(command, timeout_s).await?.shortened())
     }
 
-    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
-    /// output is kept that the names of failing tests are in it.
+    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: keeps enough output
+    /// to contain the names of failing tests.
     pub async fn run_check(
         &self,
         command: &str,
@@ -273,14 +273,15 @@ impl Workspace {
         run_with_input(self, command, timeout_s, None).await
     }
 
-    /// What the projects of the tree lack after everything was fetched that may be: a person is
-    /// asked on the way. Nothing where commands have the network, and fetch for themselves.
+    /// Returns the dependencies still missing after all permitted ones were fetched, prompting the
+    /// user if needed. Empty if commands have network access and fetch for themselves.
     pub async fn missing_dependencies(&self) -> anyhow::Result<Vec<Missing>> {
         let _turn = process::ONE_AT_A_TIME.lock().await;
         self.fetcher().missing().await
     }
 
-    /// Whether what `command` needs is there, and what is missing of it in words.
+    /// Returns the state of the dependencies that `command` needs, and descriptions of the missing
+    /// ones.
     pub async fn dependencies_of(
         &self,
         command: &str,
@@ -294,7 +295,8 @@ impl Workspace {
     }
 }
 
-/// A working tree, as one of two that are linked: changes in one are taken over into the other.
+/// Returns the file operations for one of two linked working trees: changes in one are copied into
+/// the other.
 pub fn linked(workspace: &Workspace) -> LinkedFiles<'_> {
     LinkedFiles::of(&workspace.tree, workspace.commands.secrets())
 }

@@ -1,4 +1,4 @@
-//! What a workspace is made of.
+//! Options for opening a workspace.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,32 +10,32 @@ use crate::secret::Secrets;
 use crate::workspace::sandbox::Confinement;
 use crate::workspace::tracking::Tracking;
 
-/// What a workspace is made of.
+/// Options for opening a workspace.
 #[derive(Clone, Default)]
 pub struct WorkspaceOptions {
     /// The top level of the working tree.
     pub root: PathBuf,
-    /// Where the journal is kept, outside the tree; created when missing.
+    /// The directory of the journal, outside the tree; created if missing.
     pub state_dir: PathBuf,
-    /// Directories below the root, such as `.cowork/sessions/todo`, that hold the session's own
-    /// artifacts: readable with the file tools, written only through [`SessionFiles`].
+    /// Directories below the root, such as `.cowork/sessions/todo`, with the session's artifacts:
+    /// readable with the file tools, written only through [`SessionFiles`].
     pub artifact_dirs: Vec<String>,
-    /// Seconds a command may take.
+    /// Default time limit of a command in seconds.
     pub timeout_s: u64,
-    /// Seconds a caller may ask for.
+    /// Largest time limit in seconds that a caller may request.
     pub timeout_max_s: u64,
-    /// Put before `sh -c COMMAND`, which is not confined then.
+    /// Words put before `sh -c COMMAND`; if set, the built-in sandbox is not used.
     pub command_prefix: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
-    /// Keys that never reach a command's environment nor leave in its output.
+    /// Keys that are removed from a command's environment and redacted in its output.
     pub secrets: Secrets,
-    /// What nobody but the person sees.
+    /// Files that only the user may see.
     pub private: PrivateFiles,
-    /// The environment of the program, of which commands get a safe part.
+    /// The environment of git-cowork; commands get a safe subset.
     pub env: Vec<(OsString, OsString)>,
-    /// Told which command runs and what it prints, and which files tools change.
+    /// Callback for the running command, its output, and the files that tools change.
     pub watch: Option<Watch>,
-    /// Tells what commands changed; without it, that is not found out.
+    /// Reports what commands changed; if `None`, changes by commands are not detected.
     pub tracking: Option<Rc<dyn Tracking>>,
 }

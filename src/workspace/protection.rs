@@ -1,11 +1,11 @@
-//! Paths that hold a person's work which git does not have.
+//! Paths with a person's uncommitted work.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::instructions::instructs_agents;
 
-/// Which paths tools do not write.
+/// The paths that tools must not write.
 #[derive(Default)]
 pub struct Protection {
     protected: RefCell<BTreeSet<String>>,
@@ -15,48 +15,47 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// From now on refuses to write these paths (relative to the root): they hold a person's work
-    /// that git does not have.
-    /// An entry that ends with a slash stands for the files that are in that directory.
+    /// Refuses writes to these paths (relative to the root) from now on: they contain a person's
+    /// uncommitted work. An entry that ends with a slash covers the files in that directory.
     pub fn protect(&self, paths: impl IntoIterator<Item = String>) {
         self.protected.borrow_mut().extend(paths);
     }
 
-    /// Lets tools write a path after all, because a person said so.
+    /// Lets tools write a path again, because a person allowed it.
     pub fn allow(&self, path: &str) {
         self.protected.borrow_mut().remove(path);
         self.allowed.borrow_mut().insert(path.to_owned());
     }
 
-    /// Lets tools write these files that instruct agents, and no others of the kind: a plan that a person
-    /// approved names them.
+    /// Lets tools write those of these files that instruct agents, and no other such files: an
+    /// approved plan names them.
     pub fn plan(&self, paths: impl IntoIterator<Item = String>) {
         *self.planned.borrow_mut() =
             paths.into_iter().filter(|path| instructs_agents(path)).collect();
     }
 
-    /// The paths tools wanted to write since this was last asked and were refused, because they
-    /// hold a person's work.
+    /// Returns the paths that tools were refused since the last call, because they contain a
+    /// person's work.
     pub fn take_refused(&self) -> Vec<String> {
         std::mem::take(&mut *self.refused.borrow_mut()).into_iter().collect()
     }
 
-    /// Notes that a tool wanted to write a path and was refused.
+    /// Records that a tool was refused a write to `path`.
     pub(crate) fn note_refused(&self, path: &str) {
         self.refused.borrow_mut().insert(path.to_owned());
     }
 
-    /// Whether a person said that tools may write a path, or approved a plan that says so.
+    /// True if a person, or a plan that a person approved, allows tools to write a path.
     pub(crate) fn is_allowed(&self, path: &str) -> bool {
         self.allowed.borrow().contains(path) || self.planned.borrow().contains(path)
     }
 
-    /// Whether a path is protected itself.
+    /// True if the path itself is protected.
     pub(crate) fn names(&self, path: &str) -> bool {
         self.protected.borrow().contains(path)
     }
 
-    /// Whether a folder is protected that a path is in.
+    /// True if a folder that contains the path is protected.
     pub(crate) fn names_folder_of(&self, path: &str) -> bool {
         let protected = self.protected.borrow();
         path.match_indices('/').any(|(at, _)| protected.contains(&path[..=at]))

@@ -1,10 +1,10 @@
-//! What the model of this conversation has last read or written of each file. A file it has seen is
-//! changed only while it is still that: a command or a person may have changed it since. One it has
-//! not seen may be edited, for who knows a passage has seen it somewhere, and written over while it
-//! is small.
+//! Tracks the content of each file that the model of this conversation last read or wrote. A file
+//! the model has seen is changed only if it still has that content: a command or a person may have
+//! changed it since. A file it has not seen may be edited, because whoever can quote a passage has
+//! seen it somewhere, and overwritten if it is small.
 //!
-//! The conversation keeps these notes with its messages, so that one that was cut and goes on knows
-//! what the one before has read.
+//! These records are saved with the messages of the conversation, so that an interrupted
+//! conversation can resume with them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,48 +14,48 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::journal::{Fingerprint, Journal};
 use crate::workspace::refusal::Refusal;
 
-/// A file with more lines than this should be edited rather than written again, and read before.
+/// A file with more lines than this must be read before it is overwritten; prefer edits.
 pub(crate) const SMALL: usize = 300;
-/// All lines there are.
+/// The whole file was seen.
 const ALL: u64 = u64::MAX;
 
-/// A file as a model has seen it.
+/// A file as the model has seen it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Relative to the root.
     pub path: String,
-    /// What the file held.
+    /// The content of the file.
     pub content: Fingerprint,
-    /// So many lines from the first on were seen.
+    /// Number of lines seen, counted from the first line.
     pub lines: u64,
 }
 
-/// What the model of this conversation has seen.
+/// The file contents that the model of this conversation has seen.
 #[derive(Default)]
 pub struct ReadTracker {
     files: RefCell<BTreeMap<String, Seen>>,
-    /// Not yet kept with the conversation.
+    /// Not yet saved with the conversation.
     new: RefCell<Vec<Seen>>,
 }
 
 impl ReadTracker {
-    /// Begins a conversation, whose model has seen nothing yet.
+    /// Starts a conversation, whose model has seen nothing yet.
     pub fn forget(&self) {
         self.files.borrow_mut().clear();
         self.new.borrow_mut().clear();
     }
 
-    /// Takes up what was seen before the conversation was cut.
+    /// Restores a record of the interrupted conversation.
     pub fn recall(&self, seen: Seen) {
         self.files.borrow_mut().insert(seen.path.clone(), seen);
     }
 
-    /// What was seen since this was last asked.
+    /// Returns the records added since the last call.
     pub fn take_new(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.new.borrow_mut())
     }
 
-    /// Notes lines `first` to `last` of a file of `total` lines as read.
+    /// Records lines `first` to `last` of a file of `total` lines as read.
     pub(crate) fn note_read(&self, path: &str, bytes: &[u8], first: u64, last: u64, total: u64) {
         let content = Fingerprint::of(bytes);
         let known = self.files.borrow().get(path).cloned();
@@ -66,14 +66,15 @@ impl ReadTracker {
         self.note_seen(Seen { path: path.to_owned(), content, lines });
     }
 
-    /// Notes a file as written by the model: as a `whole`, which it knows thereby, or a part of it.
+    /// Records that the model wrote a file: all of it (`whole`), so that it knows the content, or a
+    /// part.
     pub(crate) fn note_wrote(&self, path: &str, bytes: &[u8], whole: bool) {
         let before = self.files.borrow().get(path).map_or(0, |seen| seen.lines);
         let lines = if whole { ALL } else { before };
         self.note_seen(Seen { path: path.to_owned(), content: Fingerprint::of(bytes), lines });
     }
 
-    /// Notes a file as gone: whatever comes there next was not seen.
+    /// Records a file as deleted: the model has not seen what is written there next.
     pub(crate) fn note_deleted(&self, path: &str) {
         self.files.borrow_mut().remove(path);
     }
@@ -86,8 +87,8 @@ impl ReadTracker {
         }
     }
 
-    /// Refuses to change what is not as the model has last seen it. What it never saw may go: git
-    /// has it, and nobody deletes by guessing.
+    /// Refuses to change a file that is not as the model last saw it. A file it never saw may be
+    /// deleted: git has the file, and deletions are not guesses.
     pub(crate) fn refuse_stale(
         &self,
         journal: &Journal,
@@ -105,7 +106,8 @@ impl ReadTracker {
         )))
     }
 
-    /// Refuses to write over what the model has not seen as it is now, but for small files.
+    /// Refuses to overwrite a file whose current content the model has not seen, except small
+    /// files.
     pub(crate) fn refuse_unseen(
         &self,
         journal: &Journal,
@@ -141,8 +143,8 @@ impl ReadTracker {
     }
 }
 
-/// Whether a tool put `now` where `seen` was: a call of this conversation whose answer was lost
-/// because the program was killed.
+/// True if a tool replaced `seen` by `now`: a call of this conversation whose result was lost
+/// because git-cowork was killed.
 fn wrote_over(journal: &Journal, seen: &Seen, now: &Fingerprint) -> bool {
     journal.get(&seen.path).is_some_and(|written| {
         written.now.as_ref() == Some(now) && written.before.as_ref() == Some(&seen.content)
@@ -158,13 +160,13 @@ mod tests {
         result.unwrap_err().message
     }
 
-    /// A file of so many lines.
+    /// Returns a file of `count` lines.
     fn lines(count: usize) -> String {
         (1..=count).map(|n| format!("line {n}\n")).collect()
     }
 
     #[test]
-    fn what_has_changed_since_it_was_seen_is_not_changed() {
+    fn a_file_changed_since_it_was_seen_is_not_overwritten() {
         let tree = Tree::new();
         tree.put("a", "one\ntwo\n");
         let write = |text: &str| tree.workspace.write("a", text);
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_process_knows_what_was_seen() {
+    fn seen_files_survive_a_restart() {
         let tree = Tree::new();
         tree.put("a", "one\n");
         tree.workspace.read("a", None, None).unwrap();
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_whose_answer_was_lost_is_nobody_elses_change() {
+    fn a_write_with_a_lost_result_is_not_a_foreign_change() {
         let tree = Tree::new();
         tree.put("a", "one\n");
         tree.workspace.read("a", None, None).unwrap();

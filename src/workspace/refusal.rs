@@ -1,9 +1,9 @@
-//! What is not done for a model, and why.
+//! Refusals: requests of a model that were denied, with the reason.
 
 /// Why a [`Refusal`] was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// Outside what a model may touch. Counts towards asking a person.
+    /// A request outside a model's permitted paths and commands. Counts towards asking a person.
     Guard,
     /// A person's uncommitted work, or a file only a person changes.
     Protected,
@@ -11,11 +11,11 @@ pub enum RefusalKind {
     Failed,
 }
 
-/// Something that was not done, and why, in words for a model.
+/// A denied request and the reason, worded for a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// What kind.
+    /// The kind of refusal.
     pub kind: RefusalKind,
     /// What was refused, why, and what to do instead.
     pub message: String,
@@ -27,12 +27,12 @@ impl Refusal {
         Self { kind: RefusalKind::Guard, message: message.into() }
     }
 
-    /// A person's.
+    /// Protected: a person's work or file.
     pub fn protected(message: impl Into<String>) -> Self {
         Self { kind: RefusalKind::Protected, message: message.into() }
     }
 
-    /// Could not be done.
+    /// Failed: could not be done.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { kind: RefusalKind::Failed, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! A working tree to try things on.
+//! A temporary working tree for unit tests.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// The same tree and journal, as the next process sees them.
+    /// Opens the same tree and journal, as the next process would.
     pub(super) fn reopened(&self) -> Workspace {
         let tracking = self.workspace.tree.tracking.clone();
         Workspace::open(WorkspaceOptions { tracking, ..Self::options(self.dir.path()) }).unwrap()

@@ -1,46 +1,47 @@
-//! What this room must know of git, told by a room that knows it.
+//! The queries the workspace makes about git, implemented outside of it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What this room must know of git, told by a room that knows it.
+/// The queries the workspace makes about git, implemented outside of it.
 pub trait Tracking {
-    /// Paths that differ from the last commit, untracked ones included, ignored ones, submodules
-    /// and nested repositories left out; relative to the root.
+    /// Paths that differ from the last commit, relative to the root: with untracked files; without
+    /// ignored files, submodules and nested repositories.
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>>;
-    /// Whether that holds of this one path.
+    /// True if this path differs from the last commit.
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool>;
-    /// Hears of a file of the session that this program itself has just written or removed.
+    /// Reports that git-cowork has just written or removed a file of the session.
     fn wrote(&self, path: &str);
-    /// Whether git tracks anything below this folder.
+    /// True if git tracks a file below this folder.
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
-    /// Whether git tracks a file of this name.
+    /// True if git tracks this path.
     fn tracks(&self, path: &str) -> anyhow::Result<bool>;
-    /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.
+    /// Files and folders that git ignores; for a fully ignored folder, only the folder itself.
     fn ignored(&self) -> anyhow::Result<Vec<String>>;
-    /// The folders where a submodule is due, filled or not.
+    /// The folders of submodules, checked out or not.
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>>;
-    /// What git would run in the repository of this git directory, by its configuration and hooks.
+    /// The program that git would run in the repository of this git directory, because of its
+    /// configuration or hooks.
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>>;
-    /// What git acts upon in the tree.
+    /// The git control files of the tree.
     fn acted_on(&self) -> anyhow::Result<GitControlFiles>;
 }
 
-/// What git acts upon in the tree, besides what it knows by its name.
+/// Files in the tree that change git's behavior, besides those that git finds by a fixed name.
 #[derive(Clone, Debug, Default)]
 pub struct GitControlFiles {
-    /// Files, relative to the root; also such that are not there.
+    /// Files, relative to the root; may include missing ones.
     pub files: BTreeSet<String>,
-    /// Folders with all that is in them.
+    /// Folders, with everything in them.
     pub folders: BTreeSet<String>,
 }
 
-/// What is known of repositories below a tree since the first command of a run.
+/// The repositories found below a tree since the first command of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownRepositories {
-    /// Those that no command made, by their git directories, relative to the root.
+    /// Git directories that no command created, relative to the root.
     pub(crate) others: BTreeSet<String>,
-    /// When the first command began.
+    /// When the first command started.
     pub(crate) begun: SystemTime,
 }

@@ -1,5 +1,5 @@
-//! The working tree itself: the handle of its root, what is noted of its files, and who is asked
-//! about it. What is done with its files stands in `files`.
+//! State of an open working tree: the handle of its root, records about its files, and the git
+//! queries. The file operations are in `files`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use crate::workspace::tracking::{GitControlFiles, KnownRepositories, Tracking};
 /// Largest file, in bytes, that is read or written as a whole.
 pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
 
-/// Texts of artifacts by path.
+/// Artifact texts by path.
 type Artifacts = BTreeMap<String, Option<String>>;
 
 /// A working tree and its journal.
@@ -42,20 +42,20 @@ pub(crate) struct WorkingTree {
     pub(crate) private: PrivateFiles,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
-    /// Commands run together; true when the first has begun.
+    /// Set while commands run as a group; true once the first has started.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
-    /// Files that no commit will hold because of their names, and what is wrong with each.
+    /// Files that cannot be committed because of their names, with the problem of each name.
     pub(crate) odd_names: RefCell<BTreeMap<String, String>>,
-    /// Repositories below it, since the first command of a run.
+    /// Repositories below the tree, known since the first command of a run.
     pub(crate) repositories: RefCell<Option<KnownRepositories>>,
     pub(crate) documents: RefCell<BTreeSet<String>>,
-    /// Artifacts as they were read since the tree was last touched, by path; none where there is no file.
+    /// Artifacts read since the tree last changed, by path; `None` if there is no file.
     pub(crate) artifacts: RefCell<Option<(Untouched, Artifacts)>>,
     pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
 }
 
-// Not derived: what is noted of files must not end up in a log.
+// Not derived: records about files must not end up in a log.
 impl std::fmt::Debug for WorkingTree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WorkingTree").field("root", &self.root).finish_non_exhaustive()

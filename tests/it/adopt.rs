@@ -39,7 +39,9 @@ fn ten_plain_commits_are_adopted_delivered_and_merged() {
     adopt(&sandbox, &["--review", "wait"])
         .exits(3)
         .says("Adopted from feature/todo-list: 10 commits by Ana Example\n")
-        .says("draft 1 of the plan is made of them: 10 tasks; feature/todo-list stays as it is\n");
+        .says(
+            "draft 1 of the plan has 10 tasks made from them; feature/todo-list is not changed\n",
+        );
     assert!(sandbox.server.requests().is_empty() && sandbox.server.first_requests().is_empty());
     let plan = sandbox.blob("HEAD", ".cowork/sessions/todo-list/plan.md");
     for words in [
@@ -199,7 +201,7 @@ fn merges_fixups_and_deletions_are_no_tasks_of_their_own() {
     adopt(&sandbox, &["--review", "auto", "--stop-after", "plan"])
         .exits(0)
         .says("12 commits")
-        .says("2 commits stand for no task");
+        .says("2 commits have no task");
     let file = json_of(&sandbox, "HEAD", "session.json");
     let adopted = file["origin"]["adopted"].as_array().unwrap();
     assert_eq!(adopted[1]["commits"].as_array().unwrap().len(), 2, "the fixup: {adopted:?}");
@@ -246,7 +248,7 @@ fn what_cannot_be_adopted_is_refused() {
     sandbox
         .cowork(&["adopt", "same"])
         .exits(5)
-        .says("there is nothing to adopt: 'same' has no change that main lacks")
+        .says("nothing to adopt: 'same' has no change that is not in main")
         .says("hint: compare with another revision: git cowork adopt same --base REV");
     sandbox.git(&["branch", "-D", "same"]);
     adopt(&sandbox, &["--base", "nope"]).exits(2).says("'nope' names no commit");
@@ -255,7 +257,7 @@ fn what_cannot_be_adopted_is_refused() {
     sandbox.git(&["checkout", "-q", "--orphan", "alone"]);
     sandbox.commit_file("x.txt", "x\n", "alone");
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.cowork(&["adopt", "alone"]).exits(5).says("'alone' and main have nothing in common");
+    sandbox.cowork(&["adopt", "alone"]).exits(5).says("'alone' and main have no common ancestor");
     sandbox.git(&["branch", "-D", "alone"]);
     assert_eq!(sandbox.all_refs(), before);
     assert!(!sandbox.exists(".cowork"));
@@ -263,7 +265,7 @@ fn what_cannot_be_adopted_is_refused() {
     adopt(&sandbox, &["--review", "wait"]).exits(3);
     let again = "a session named 'todo-list' already exists";
     adopt(&sandbox, &[]).exits(5).says(again).says("git cowork resume todo-list");
-    sandbox.cowork(&["adopt", "todo-list"]).exits(5).says("'todo-list' is a session already");
+    sandbox.cowork(&["adopt", "todo-list"]).exits(5).says("'todo-list' is already a session");
     sandbox
         .cowork(&["adopt", "cowork/todo-list"])
         .exits(5)
@@ -271,7 +273,7 @@ fn what_cannot_be_adopted_is_refused() {
         .says("hint: continue it: git cowork resume todo-list");
     sandbox.git(&["branch", "on-top"]);
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.cowork(&["adopt", "on-top"]).exits(5).says("holds commits of session todo-list");
+    sandbox.cowork(&["adopt", "on-top"]).exits(5).says("contains commits of session todo-list");
     // Nothing makes its plan a deeper one.
     sandbox.cowork(&["resume", "todo-list", "--depth", "standard"]).exits(5).says("is adopted");
     sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);

@@ -138,8 +138,8 @@ fn each_of_them_is_asked_with_its_own_words_and_answers_in_its_own_events() {
         let outcome = sandbox.cowork(&RESUME).exits(0);
         let how = match confinement() {
             Level::None => "it runs as you, nothing confines it",
-            Level::Landlock => "it is confined as commands are, with the network",
-            _ => "it is confined as commands are, and reaches its own servers only",
+            Level::Landlock => "it is confined like commands, with network access",
+            _ => "it is confined like commands, and reaches its own servers only",
         };
         assert!(outcome.stderr.contains(how), "{name}: {}", outcome.stderr);
         assert_eq!(noted(&sandbox, name, "words"), words);
@@ -218,11 +218,11 @@ fn every_way_of_giving_no_answer_is_told_by_program_exit_and_last_line() {
     let failed = r#"say '{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429"}}'; exit 1"#;
     let out = r#"say '{"type":"turn.failed","error":{"message":"Missing environment variable: `K`."}}'; exit 1"#;
     let cases = [
-        ("exit 1", "Codex failed (exit 1); it said nothing"),
-        ("exit 0", "Codex ended without an answer (exit 0); it said nothing"),
+        ("exit 1", "Codex failed (exit 1); it printed nothing"),
+        ("exit 0", "Codex ended without an answer (exit 0); it printed nothing"),
         ("echo one >&2; echo 'it broke' >&2", "without an answer (exit 0): it broke"),
         ("echo 'Not inside a trusted directory' >&2; exit 1", "(exit 1): Not inside a trusted"),
-        ("say '<html>502</html>'", "nothing that can be read as an answer (exit 0): <html>502"),
+        ("say '<html>502</html>'", "no answer that git-cowork can read (exit 0): <html>502"),
         (&format!("{half}; exit 3"), "in the middle of its answer (exit 3)"),
         (&format!("{half}; kill -9 $$"), "middle of its answer (signal 9): So far APPROVED"),
         (half, "in the middle of its answer (exit 0)"),
@@ -368,11 +368,11 @@ fn what_cannot_be_counted_is_not_used_under_a_budget_unless_a_person_says_so() {
     let sandbox = challenged_by("command = [\"judge\"]");
     settle(&sandbox, "command = [\"judge\"]", "[budget]\ntokens = 100000\n");
     program(&sandbox, "judge", "echo APPROVED");
-    let told = "'second' does not say how many tokens it uses, so the budget cannot be kept";
+    let told = "'second' does not report how many tokens it uses, so the budget cannot be enforced";
     sandbox.cowork(&RESUME).exits(4).says(told).says("git config cowork.budget.tokens 0");
     assert_eq!(sandbox.server.requests().len(), 0);
     let mut terminal = sandbox.terminal(&RESUME);
-    terminal.sees("the budget cannot be kept");
+    terminal.sees("the budget cannot be enforced");
     terminal.sees("not counted");
     terminal.types("j\r");
     let (code, rest) = terminal.ends();

@@ -153,7 +153,7 @@ fn where_signatures_are_asked_for_an_approval_is_a_signed_commit() {
     becomes(&mut sandbox, "Bob");
     sandbox.git(&["config", "cowork.review.signed", "true"]);
     let refused = sandbox.cowork(&["merge"]).exits(5);
-    refused.says("no signature that git accepts").says("--stage coding --pass");
+    refused.says("by a signature that git accepts").says("--stage coding --pass");
     let approve = ["review", "todo", "--stage", "coding", "--pass"];
     sandbox.cowork(&approve).exits(0).says("git config commit.gpgsign true");
     sandbox.cowork(&["merge"]).exits(5);

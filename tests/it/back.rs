@@ -34,7 +34,7 @@ fn undo_takes_a_revert_back_and_is_itself_undone() {
     let revert = sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
     let reverted = tip(&sandbox);
     assert_ne!(before, reverted);
-    let moves = format!("cowork/todo goes from {} to {}", &before[..7], &reverted[..7]);
+    let moves = format!("cowork/todo moves from {} to {}", &before[..7], &reverted[..7]);
     let revert = revert.says(&moves);
     let lines: Vec<&str> = revert.stderr.lines().map(str::trim).collect();
     for line in [
@@ -77,7 +77,7 @@ fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
     sandbox.cowork(&["undo"]).exits(0);
     sandbox.write("README.md", "# Mine\n");
     let edited = sandbox.cowork(&revert).exits(0).says("uncommitted edits are kept");
-    edited.says("not committed, and kept there, too: README.md");
+    edited.says("uncommitted, and kept there as well: README.md");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn no_stage_runs_on_a_file_that_is_broken_in_the_working_tree() {
         damage(&sandbox, &path, how);
         // What is missing is written again, too.
         if follows_a_document(file, Truncate) && !matches!(how, Folder) {
-            sandbox.cowork(&RESUME).exits(0).says("is written again from prd.md");
+            sandbox.cowork(&RESUME).exits(0).says("was regenerated from prd.md");
             assert_eq!(sandbox.read(&path), good, "{file} {how:?}");
             continue;
         }
@@ -147,7 +147,7 @@ fn no_stage_runs_on_a_file_that_a_commit_broke() {
         // A good commit that came later has no part in it.
         sandbox.commit_file("README.md", "# Mine\n", "mine");
         if follows_a_document(file, how) {
-            sandbox.cowork(&RESUME).exits(0).says("is written again from prd.md");
+            sandbox.cowork(&RESUME).exits(0).says("was regenerated from prd.md");
             assert_eq!(sandbox.blob("HEAD", &path), good, "{file} {how:?}");
             continue;
         }
@@ -224,7 +224,7 @@ fn verify_fix_commits_what_a_commit_broke_as_it_was() {
         assert_eq!(sandbox.blob("HEAD", &path), good, "{file} {how:?}: {told}");
         assert_eq!(sandbox.git(&["rev-parse", "--short=7", "HEAD^"]), broken);
         let said = match follows_a_document(file, how) {
-            true => format!("{file} is written again from prd.md"),
+            true => format!("{file} was regenerated from prd.md"),
             false => format!("git show {broken}:{path}"),
         };
         assert!(told.contains(&said), "{told}");
@@ -245,7 +245,7 @@ fn what_was_corrected_and_not_committed_is_committed_as_it_is() {
     sandbox.write(&path, &mine);
     let told = sandbox.cowork(&RESUME).exits(5).stderr;
     assert!(
-        told.contains("the working tree has it right") && told.contains("git commit -m"),
+        told.contains("but readable in the working tree") && told.contains("git commit -m"),
         "{told}"
     );
     sandbox.cowork(&FIX);
@@ -375,7 +375,7 @@ fn a_change_request_needs_its_parents_files_and_its_own() {
     let resume = ["resume", "--review", "auto", "--stop-after", "prd"];
     for (path, how, why) in [
         (format!("{DIR}/idea.md"), Bytes(b"\n"), "is empty"),
-        (format!("{DIR}/design.md"), Bytes(b"\0"), "holds NUL bytes"),
+        (format!("{DIR}/design.md"), Bytes(b"\0"), "contains NUL bytes"),
         (format!("{DIR}/prd.md"), Delete, "is missing"),
         (format!("{own}/change_request.json"), Bytes(b"{\"scope\": 1}"), "cannot be read"),
         (format!("{own}/session.json"), Delete, "is missing"),

@@ -81,7 +81,7 @@ fn edits_after_the_drafts_ran_out_open_the_gate_and_not_the_menu() {
     let mine = edit(&sandbox);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     let shown = terminal.sees("p pass ");
-    assert!(shown.contains("draft 3 is what you made of prd.md"), "{shown}");
+    assert!(shown.contains("draft 3 contains your edits of prd.md"), "{shown}");
     assert!(!shown.contains("What now"), "{shown}");
     terminal.types("p");
     let (code, rest) = terminal.ends();

@@ -93,7 +93,7 @@ fn what_renumbering_did_to_a_document_of_one_change_was_passed() {
     let told = sandbox.cowork(&["verify"]).exits(1).stdout;
     assert!(told.contains("changed-after-approval") && told.contains("design.md"), "{told}");
     assert!(!told.contains("revert") && told.contains("git cowork modify"), "{told}");
-    let back = told.split("take the approved bytes back: ").nth(1).unwrap();
+    let back = told.split("restore the approved version: ").nth(1).unwrap();
     let back = back.split("; ").next().unwrap();
     assert!(sandbox.command("sh").args(["-c", back]).status().unwrap().success(), "{back}");
     sandbox.cowork(&["verify"]).exits(0);
@@ -189,7 +189,7 @@ fn what_a_merge_lost_is_said() {
         let lost = |id: &str| ("lost-record".to_owned(), id.to_owned());
         assert_eq!(told, ["REQ-004", "FEAT-003", "TASK-006"].map(lost), "{how}");
         let said = sandbox.cowork(&["verify"]).exits(1).stdout;
-        assert!(said.contains("REQ-004 of todo--sorted is not here: Sorted lists"), "{said}");
+        assert!(said.contains("REQ-004 of todo--sorted is missing: Sorted lists"), "{said}");
     }
     // Put back as told, it is one of two with the same id; renumbered, all is well.
     let from = "cowork/todo--sorted";
@@ -238,18 +238,18 @@ fn a_change_begins_with_the_documents_of_the_newest_one_that_was_merged() {
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     let modify =
         |name: &'static str| ["modify", name, "-n", name, "--session", "todo", "--review", "auto"];
-    sandbox.cowork(&modify("due")).exits(0).says("its documents are those todo left");
+    sandbox.cowork(&modify("due")).exits(0).says("its documents come from todo");
     sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.script_small_change("lib/add.sh", "at once");
-    sandbox.cowork(&modify("tags")).exits(0).says("its documents are those todo--due left");
+    sandbox.cowork(&modify("tags")).exits(0).says("its documents come from todo--due");
     assert!(sandbox.artifact("requirements.json").contains("Due dates"));
     assert!(sandbox.artifact("prd.md").contains("REQ-004 Due dates"));
     sandbox.cowork(&["verify"]).exits(0);
     // Also when the branch of the first is gone: it is in the archive.
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.git(&["branch", "-q", "-D", "cowork/todo--due"]);
-    sandbox.cowork(&modify("again")).exits(0).says("its documents are those todo--due left");
+    sandbox.cowork(&modify("again")).exits(0).says("its documents come from todo--due");
 }
 
 #[test]

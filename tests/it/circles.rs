@@ -158,7 +158,7 @@ fn a_call_that_always_fails_needs_a_person() {
     let sandbox = before_prd();
     let edit = json!({"id": "REQ-009", "title": "none"});
     sandbox.server.on(at("prd", "actor"), Reply::call("update_requirement", edit));
-    fails_for_good(&sandbox, "the same call of update_requirement failed 3 times");
+    fails_for_good(&sandbox, "the same call to update_requirement failed 3 times");
     assert_eq!(sandbox.server.requests().len(), 3);
 }
 

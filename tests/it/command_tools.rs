@@ -111,7 +111,7 @@ fn a_command_is_confined_as_those_of_models_are() {
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let answer = &answers(&sandbox)[0];
     assert!(answer.contains("key ==") && !answer.contains("wrote"), "{answer}");
-    assert!(answer.contains(".gitattributes changed and was put back"), "{answer}");
+    assert!(answer.contains(".gitattributes changed and was restored"), "{answer}");
     assert!(!sandbox.root().join("outside").exists());
     for path in [".git/hooks/pre-commit", ".cowork/x", ".gitattributes"] {
         assert!(!sandbox.exists(path), "{path}");
@@ -176,12 +176,12 @@ fn what_cannot_be_offered_is_named_with_its_place_and_exit_4() {
     let sandbox = Sandbox::new();
     let usual = "command = \"true\"\ndescription = \"Does it.\"\n";
     for (name, keys, told) in [
-        ("run_command", usual, "has the name of a tool that the program has itself"),
-        ("Read_File", usual, "has the name of a tool that the program has itself"),
-        ("\"a b\"", usual, "is not a name for a tool"),
+        ("run_command", usual, "has the name of a built-in tool"),
+        ("Read_File", usual, "has the name of a built-in tool"),
+        ("\"a b\"", usual, "is not a valid tool name"),
         ("count", "description = \"Does it.\"\n", "has no command"),
         ("count", "command = \"true\"\n", "has no description"),
-        ("count", "stages = [\"check\"]\n", "where everybody only reads"),
+        ("count", "stages = [\"check\"]\n", "but that stage is read-only"),
         ("count", "stages = [\"cooking\"]\n", "must be a list of stages"),
         ("count", "schema = \"path\"\n", "must be a table"),
         ("count", "schema = { type = \"array\" }\n", "schema.type must be \"object\""),

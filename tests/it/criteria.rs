@@ -169,7 +169,7 @@ fn a_test_that_is_missing_or_shows_nothing_goes_back_to_coding() {
     let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "REQ-001 names the test tests/test_calc.py::test_adds, which was not found: \
-         tests/test_calc.py holds no test of that name; it holds test_sums, test_is_there",
+         tests/test_calc.py contains no test of that name; it contains test_sums, test_is_there",
         "REQ-002 says that tests/test_calc.py::test_is_there fails without this session's code, \
          and it passes there, too",
     ] {

@@ -158,8 +158,8 @@ fn without_dependencies_every_record_says_not_run() {
     let Some(sandbox) = project() else { return };
     fetch(&sandbox, "never");
     let told = sandbox.auto(&["--stop-after", "plan"]).exits(0).stderr;
-    let said = "sandbox.fetch in the configuration says never. Checks that need them are not run; to \
-                have them, run it yourself: npm ci\n";
+    let said = "sandbox.fetch in the configuration says never. Checks that need them are skipped; to \
+                fetch them yourself: npm ci\n";
     assert_eq!(told.matches(said).count(), 1, "{told}");
     first_task(&sandbox, &[Reply::call("check_tests", json!({}))]);
     let mut terminal = sandbox.terminal(&["resume", "--review", "ask"]);
@@ -276,9 +276,9 @@ fn a_registry_that_wants_a_login_names_the_command_for_the_person() {
         exit 1 ;; esac";
     sandbox.executable(&sandbox.root().join("bin/npm"), npm);
     let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
-    let said = "a login is wanted, and this step is given none: npm error code E403";
+    let said = "the registry requires a login, and this step has none: npm error code E403";
     assert!(told.contains(said), "{told}");
-    assert_eq!(told.matches("run it yourself: npm ci\n").count(), 1, "{told}");
+    assert_eq!(told.matches("fetch them yourself: npm ci\n").count(), 1, "{told}");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn the_base_is_measured_again_once_dependencies_are_there() {
     sandbox.auto(&[]).exits(4);
     paste(&sandbox, "npm ci");
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
-    assert!(told.contains("before anything is changed this fails"), "{told}");
+    assert!(told.contains("these fail before anything is changed"), "{told}");
     let coding = sandbox.stage_commit("coding");
     let as_before = "failed (npm test, exit 1, as before)";
     assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [as_before]);

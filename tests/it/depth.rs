@@ -300,7 +300,7 @@ fn the_depth_is_chosen_by_the_work() {
     let cases: [(&[&str], &str, &str); 4] = [
         (&["a todo list", "--stop-after", "plan"], "quick", "a short idea"),
         (&[&long], "standard", "479 characters"),
-        (&["a todo list", "--stop-after", "prd"], "standard", "to stop after prd"),
+        (&["a todo list", "--stop-after", "prd"], "standard", "stops after prd"),
         (&["a todo list", "--stop-after", "idea", "--depth", "thorough"], "thorough", "--depth"),
     ];
     let original = with_code();

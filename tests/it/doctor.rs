@@ -77,7 +77,7 @@ fn where_all_is_well_each_check_is_one_line() {
     }
     let url = sandbox.server.base_url();
     let model = format!(
-        "ok       model          scripted at {url}: scripted-1 answers, streams, calls tools, holds 200000 tokens\n"
+        "ok       model          scripted at {url}: scripted-1 answers, streams, calls tools, context window of 200000 tokens\n"
     );
     assert!(outcome.stdout.contains(&model), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("commits are made as Ana Example <ana@example.org>\n"));
@@ -157,8 +157,8 @@ fn what_a_server_does_not_take_is_said() {
             false => Reply::text("I am ready."),
         })
     });
-    let fix = "take a model that calls tools: git cowork models";
-    wrong(&sandbox, "model", "warning", "takes no tools: they are described in words", fix);
+    let fix = "use a model that calls tools: git cowork models";
+    wrong(&sandbox, "model", "warning", "accepts no tools: they are described in the prompt", fix);
     sandbox.server.on_with(at(START, "actor"), |received| {
         let streams = received.body["stream"] == true;
         Some(match streams {
@@ -168,7 +168,7 @@ fn what_a_server_does_not_take_is_said() {
     });
     let model = one(&doctor(&sandbox).exits(0), "model");
     assert!(
-        model["text"].as_str().unwrap().contains("does not stream: answers come whole"),
+        model["text"].as_str().unwrap().contains("does not stream: responses arrive in one piece"),
         "{model}"
     );
 }
@@ -178,7 +178,13 @@ fn a_smaller_window_than_configured_is_a_warning() {
     let sandbox = well();
     sandbox.server.lists(json!([{"id": "scripted", "max_model_len": 32_768}]));
     let fix = "git config cowork.llm.contextwindow 32768";
-    wrong(&sandbox, "model", "warning", "holds 32768 tokens, and 128000 are configured", fix);
+    wrong(
+        &sandbox,
+        "model",
+        "warning",
+        "context window of 32768 tokens, and 128000 are configured",
+        fix,
+    );
     sandbox.git(&["config", "cowork.llm.contextwindow", "32768"]);
     assert_eq!(one(&doctor(&sandbox).exits(0), "model")["state"], "ok");
 }
@@ -208,8 +214,8 @@ fn an_agent_program_is_looked_at_and_not_asked() {
     let models = found(&outcome, "model");
     assert_eq!(models[1]["text"], "second: Codex codex-cli 1.2.3, signed in");
     assert_eq!(one(&outcome, "agents")["text"], "on PATH: codex");
-    let open = "second: Codex codex-cli 1.2.3, signed in; it may reach every server, \
-                as sandbox.network says";
+    let open = "second: Codex codex-cli 1.2.3, signed in; it may reach every server \
+                (set by sandbox.network)";
     sandbox.git(&["config", "cowork.sandbox.network", "true"]);
     assert_eq!(found(&doctor(&sandbox).exits(0), "model")[1]["text"], open);
     sandbox.git(&["config", "--unset", "cowork.sandbox.network"]);
@@ -267,7 +273,13 @@ fn a_state_that_stops_sessions_is_a_problem() {
     wrong(&sandbox, "repository", "problem", "a merge is in progress", "git merge --abort");
     std::fs::remove_file(sandbox.path(".git/MERGE_HEAD")).unwrap();
     sandbox.git(&["branch", "cowork"]);
-    wrong(&sandbox, "repository", "problem", "no room for", "git branch -m cowork old-cowork");
+    wrong(
+        &sandbox,
+        "repository",
+        "problem",
+        "prevents branches",
+        "git branch -m cowork old-cowork",
+    );
 }
 
 #[test]
@@ -398,7 +410,7 @@ fn what_the_sandbox_lacks_for_the_projects_check_is_found() {
     let outcome = sandbox.cowork(&["doctor", "--json", "--compare"]).exits(0);
     let check = one(&outcome, "check");
     assert_eq!(check["state"], "ok");
-    assert!(check["text"].as_str().unwrap().contains("ends alike"), "{check}");
+    assert!(check["text"].as_str().unwrap().contains("has the same result"), "{check}");
 }
 
 #[test]
@@ -407,7 +419,7 @@ fn on_a_terminal_the_check_is_compared_only_after_a_yes() {
     let ran = sandbox.root().join("home/ran");
     for (answer, is_run) in [("\r", false), ("n", false), ("y", true)] {
         let mut terminal = sandbox.terminal(&["doctor"]);
-        terminal.sees("then with your rights, and compare?");
+        terminal.sees("then with your permissions, and compare?");
         terminal.types(answer);
         assert_eq!(terminal.ends().0, 0);
         assert_eq!(ran.exists(), is_run, "{answer:?}");

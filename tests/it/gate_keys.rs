@@ -61,7 +61,7 @@ fn an_edit_that_broke_is_taken_back_and_kept() {
     terminal.sees(BROKEN);
     terminal.types("x");
     let shown = terminal.sees(ASKED);
-    assert!(shown.contains("is taken back and kept as attempt 1"), "{shown}");
+    assert!(shown.contains("is reverted and kept as attempt 1"), "{shown}");
     assert!(shown.contains("git cowork restore todo 1"), "{shown}");
     assert!(!shown.contains("x take my edit back"), "{shown}");
     assert!(attempted(&sandbox, 1).contains("`urgent`"));

@@ -76,7 +76,7 @@ fn hooks_of_the_user_still_run_with_their_input() {
     for event in ["post-rewrite", "pre-push"] {
         sandbox.hook(event, theirs);
     }
-    sandbox.cowork(&["init", "--hooks"]).exits(0).says("what was there still runs");
+    sandbox.cowork(&["init", "--hooks"]).exits(0).says("its old content still runs");
     sandbox.git(&["commit", "-q", "--amend", "--no-edit", "--allow-empty"]);
     assert!(sandbox.read(".git/seen").contains(&sandbox.git(&["rev-parse", "HEAD"])));
     sandbox.git(&["init", "-q", "--bare", "../remote"]);

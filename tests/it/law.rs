@@ -47,7 +47,7 @@ fn resume(sandbox: &Sandbox, mode: &str) -> crate::support::sandbox::Outcome {
 
 /// Runs the command that was printed to take the person's version back.
 fn takes_back(sandbox: &Sandbox, told: &str) {
-    let (_, command) = told.split_once("take yours back: git ").unwrap();
+    let (_, command) = told.split_once("restore yours: git ").unwrap();
     let args: Vec<&str> = command.split_whitespace().take(4).collect();
     sandbox.git(&args);
     assert_eq!(sandbox.artifact("prd.md"), theirs(), "{args:?}");
@@ -63,7 +63,7 @@ fn a_waiting_draft_that_changed_a_persons_lines_says_which_and_where_theirs_are(
         "{told}"
     );
     // What the person took out is named, too.
-    assert!(told.contains("is there again, which you took out"), "{told}");
+    assert!(told.contains("is back although you deleted it"), "{told}");
     // On any machine: it is in the commit that waits.
     assert!(sandbox.git(&["log", "-1", "--format=%b"]).contains(BROKEN));
     assert!(sandbox.cowork(&["status"]).stdout.contains(BROKEN));

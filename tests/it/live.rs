@@ -109,7 +109,7 @@ fn a_killed_run_is_no_run_and_its_draft_is_named() {
     assert_eq!(draft["suggested_fix"], "git cowork resume todo");
     assert!(draft["details"].as_str().unwrap().contains("a draft of prd"), "{draft}");
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
-    assert!(shown.contains("Left     a draft of prd that was not finished is in"), "{shown}");
+    assert!(shown.contains("Left     an unfinished draft of prd is in"), "{shown}");
     // Stopped in an orderly way it is in its side ref, and the tree is clean.
     sandbox.git(&["clean", "-q", "-fd"]);
     let stopped = signal_at_request(&sandbox, &["resume", "--review", "auto"], 2, Signal::TERM);

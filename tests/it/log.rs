@@ -166,7 +166,7 @@ fn a_graph_draws_what_was_left_behind_beside_the_branch() {
     let plain = sandbox.cowork(&["log"]).exits(0).stdout;
     assert!(plain.contains(design.trim_start_matches(['*', ' '])), "{plain}");
     let refused = sandbox.cowork(&["log", "--graph", "--json"]).exits(2).stdout;
-    assert!(refused.contains("--graph draws for people"), "{refused}");
+    assert!(refused.contains("--graph cannot be used with --json"), "{refused}");
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_refusal_is_told_with_its_text_and_the_next_run_begins_again() {
     let reply = Reply::text("I will not write that.").finish("refusal");
     sandbox.server.times(1, at("idea", "actor").turn(2), reply);
     let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(4);
-    outcome.says("the model refuses: I will not write that.").says("in other words");
+    outcome.says("the model refuses: I will not write that.").says("reword the idea");
     let before = sandbox.server.requests().len();
     assert_eq!(before, 2);
     sandbox.assert_sound();
@@ -190,7 +190,7 @@ fn a_model_without_tools_writes_its_calls() {
         Some(if received.turn == 1 { first } else { Reply::text("The draft is saved.") })
     });
     let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(0);
-    outcome.says("the model server refuses tools: asking without");
+    outcome.says("the model server refuses tools: sending requests without it");
     assert_eq!(sandbox.artifact("idea.md"), IDEA);
     let asked = sandbox.server.requests();
     assert_eq!(asked.len(), 3);

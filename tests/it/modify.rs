@@ -43,7 +43,7 @@ fn a_dry_run_says_what_would_be_started_and_starts_nothing() {
     let told = sandbox.cowork(&modify("Say that adding is quick", &["--dry-run"])).exits(0);
     let told = told.says("nothing was started").stdout;
     let from = format!("Changes  todo, from cowork/todo at {tip}\n");
-    let branch = "Branch   cowork/todo--say-that-adding-is-quick, or as the model names it\n";
+    let branch = "Branch   cowork/todo--say-that-adding-is-quick, or a name the model chooses\n";
     assert_eq!(told, format!("{from}{branch}"));
     let told = sandbox.cowork(&modify("x", &["-n", "quick", "--dry-run", "-w"])).exits(0).stdout;
     assert_eq!(told, format!("{from}Branch   cowork/todo--quick\n"));
@@ -426,7 +426,7 @@ fn the_gates_show_what_the_change_makes_of_the_documents() {
     terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
-    for part in ["What this change makes of it: 1 requirement added", "+### REQ-004 Due dates"] {
+    for part in ["Changes by this change request: 1 requirement added", "+### REQ-004 Due dates"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("### REQ-001"), "{shown}");

@@ -56,7 +56,7 @@ fn a_price_nobody_knows_is_asked_for() {
     sandbox.auto(&[]).exits(4);
     let price = "git config cowork.budget.prices.scripted.in DOLLARS && \
                  git config cowork.budget.prices.scripted.out DOLLARS && git cowork resume todo";
-    both_say(&sandbox, &["Stopped  the session's budget of money", price]);
+    both_say(&sandbox, &["Stopped  cannot enforce the session's budget of money", price]);
     for key in ["in", "out"] {
         sandbox.git(&["config", &format!("cowork.budget.prices.scripted.{key}"), "0"]);
     }

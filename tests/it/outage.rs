@@ -39,7 +39,7 @@ fn lasting() -> Vec<(Reply, usize, &'static str)> {
             4,
             "the model server answered HTTP 503: the disk is full (tried 4 times)",
         ),
-        (Reply::status(500, "oops"), 4, "it runs and cannot serve: look at its own log"),
+        (Reply::status(500, "oops"), 4, "the server runs but cannot answer: check its log"),
         // A server that is busy is waited for a minute: 1 + 2 + 4 + 8 + 16 + 32 seconds.
         (Reply::status(429, "slow down"), 7, "cowork.llm.ratelimit"),
         (Reply::text("Half an ans").fault(Fault::CutAfter(2)), 4, "did not finish its answer"),
@@ -119,7 +119,7 @@ fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
     let more = Reply::text(&"more ".repeat(40)).fault(Fault::EndlessAfter(2));
     sandbox.server.times(1, at("idea", "actor").turn(1), more);
     let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
-    let says = "the answer has no end after 1 s (answer_s): asking once more";
+    let says = "the answer is not complete after 1 s (answer_s): trying once more";
     assert_eq!(told.matches(says).count(), 1, "{told}");
     assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 2);
     // The scripted server counts 20 tokens for each answer it ends (the first request's, too), and nobody those of the other.

@@ -122,7 +122,7 @@ fn one_command_pushes_the_branch_and_opens_the_request() {
     let message = format!("Add a todo list for the terminal (#7)\n\n{body}");
     far.git(&["commit", "-q", "-m", &message]);
     assert_eq!(far.trailers("main")["Cowork-Event"], ["merge"]);
-    far.cowork(&["pr", "todo"]).exits(0).says("merged already");
+    far.cowork(&["pr", "todo"]).exits(0).says("already merged");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn tags_are_pushed_on_request_and_an_open_request_is_no_error() {
         "echo 'a pull request for branch \"cowork/todo\" into branch \"main\" already exists:' >&2
 echo https://github.com/ana/todo/pull/3 >&2; exit 1",
     );
-    let again = far.cowork(&["pr", "--tags"]).exits(0).says("has a pull request already");
+    let again = far.cowork(&["pr", "--tags"]).exits(0).says("already has a pull request");
     assert_eq!(again.stdout, "https://github.com/ana/todo/pull/3\n");
     assert!(far.has("ana/todo.git").contains("refs/tags/cowork/todo/delivery"));
     let json = far.cowork(&["pr", "--json"]).exits(0).json();
@@ -165,12 +165,12 @@ fn a_draft_is_opened_plain_where_there_are_none() {
     far.gh(&format!(
         "[ -n \"$draft\" ] && {{ echo 'GraphQL: Draft pull requests are not supported in this repository. (createPullRequest)' >&2; exit 1; }}\n{OPENED}"
     ));
-    far.cowork(&["pr", "--draft"]).exits(0).says("takes no drafts");
+    far.cowork(&["pr", "--draft"]).exits(0).says("accepts no drafts");
     let asked = far.asked();
     assert!(asked[1].ends_with("--draft") && !asked[2].contains("--draft"), "{asked:?}");
     far.gh(OPENED);
     let plain = far.cowork(&["pr", "--draft"]).exits(0);
-    assert!(!plain.stderr.contains("takes no drafts"), "{}", plain.stderr);
+    assert!(!plain.stderr.contains("accepts no drafts"), "{}", plain.stderr);
     far.gh("echo 'HTTP 403: Resource not accessible' >&2; exit 1");
     let refused = far.cowork(&["pr"]).exits(5).says("HTTP 403").says("cowork/todo is pushed");
     refused.says("https://github.com/ana/todo/compare/main...cowork/todo");
@@ -237,8 +237,8 @@ fn the_remote_is_chosen_as_git_would_or_asked_for() {
         &far.root().join("remotes/far.git").display().to_string(),
     ]);
     far.git(&["remote", "add", "near", "../near.git"]);
-    far.cowork(&["pr"]).exits(5).says("which remote?").says("--remote");
-    far.cowork(&["pr", "--remote", "nowhere"]).exits(5).says("there is: far, near");
+    far.cowork(&["pr"]).exits(5).says("there are several remotes").says("--remote");
+    far.cowork(&["pr", "--remote", "nowhere"]).exits(5).says("the remotes are: far, near");
     far.cowork(&["pr", "--remote", "near"]).exits(5).says("git ls-remote near");
     let plain = far.cowork(&["pr", "--remote", "far"]).exits(0);
     assert!(plain.stdout.starts_with("The following changes since"), "{}", plain.stdout);

@@ -6,7 +6,7 @@ use crate::support::pty::Terminal;
 
 const REVERT: [&str; 4] = ["revert", "--to", "prd", "--no-run"];
 const UNDO: [&str; 1] = ["undo"];
-const ASKED: &str = "Go on all the same?";
+const ASKED: &str = "Continue anyway?";
 /// The last line of the question: from here on keys are read.
 const KEYS: &str = "cancel (Enter)";
 const DESIGN: &str = ".cowork/sessions/todo/design.md";
@@ -71,7 +71,7 @@ fn uncommitted_edits() {
     base.cowork(&UNDO).exits(0);
     base.write("README.md", "# Mine\n");
     base.write(DESIGN, "A design of mine.\n");
-    let said = ["not committed, and kept there, too: .cowork/sessions/todo/design.md, README.md"];
+    let said = ["uncommitted, and kept there as well: .cowork/sessions/todo/design.md, README.md"];
     let goto = [
         "resume",
         "--goto-stage",
@@ -111,7 +111,7 @@ fn head_on_another_branch() {
     let sandbox = designed();
     sandbox.git(&["switch", "-q", "main"]);
     let args = ["revert", "todo", "--to", "prd", "--no-run"];
-    asks_and_obeys(&sandbox, &args, &["HEAD is on main and goes to cowork/todo"]);
+    asks_and_obeys(&sandbox, &args, &["HEAD is on main and moves to cowork/todo"]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn who_said_so_beforehand_or_is_not_there_is_not_asked() {
     base.write("README.md", "# Mine\n");
     let sandbox = base.fork();
     let told = sandbox.cowork(&REVERT).exits(0).stderr;
-    assert!(told.contains("kept there, too: README.md") && !told.contains(ASKED), "{told}");
+    assert!(told.contains("kept there as well: README.md") && !told.contains(ASKED), "{told}");
     for option in [&["--review", "auto"][..], &["--review", "wait"], &["--no-interactive"]] {
         let sandbox = base.fork();
         let (code, rest) = sandbox.terminal(&[&REVERT[..], option].concat()).ends();

@@ -238,8 +238,7 @@ fn verify_names_file_line_and_record_and_writes_the_json_again() {
     let line = todo::PRD.lines().position(|line| line.contains("### REQ-002")).unwrap() + 1;
     let problems = sandbox.cowork(&["verify", "--json"]).exits(1).json_lines();
     let found = problems.iter().find(|one| one["code"] == "records-differ").unwrap();
-    let said =
-        format!("{DIR}/prd.md:{line}: REQ-002: title is something else in requirements.json");
+    let said = format!("{DIR}/prd.md:{line}: REQ-002: different in requirements.json: title");
     assert_eq!(found["details"], said);
     assert_eq!((&found["about"], &found["fixable"]), (&"REQ-002".into(), &true.into()));
     sandbox.cowork(&["verify", "--fix"]);
@@ -262,7 +261,7 @@ fn json_that_cannot_be_read_is_written_again_by_the_next_command() {
     assert_eq!(fixed.blob("HEAD", &path), before);
     let told = begun.cowork(&["resume", "--review", "auto", "--stop-after", "design"]).exits(0);
     assert!(
-        told.stderr.contains("requirements.json is written again from prd.md"),
+        told.stderr.contains("requirements.json was regenerated from prd.md"),
         "{}",
         told.stderr
     );
@@ -296,7 +295,7 @@ fn json_broken_only_in_the_working_tree_is_written_again_and_kept() {
     let (before, broken) = (sandbox.read(&path), "{\"requirements\": [{\"title\": \"mine\"");
     sandbox.write(&path, broken);
     let told = sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "design"]).exits(0);
-    let line = told.stderr.lines().find(|line| line.contains("is written again from prd.md"));
+    let line = told.stderr.lines().find(|line| line.contains("was regenerated from prd.md"));
     let line = line.unwrap_or_else(|| panic!("{}", told.stderr));
     let kept = line.split("git show ").nth(1).unwrap();
     assert_eq!(sandbox.git_outcome(&["show", kept]).exits(0).stdout, broken);

@@ -55,7 +55,7 @@ fn a_whole_session_is_delivered_through_responses() {
 #[test]
 fn a_server_that_wants_responses_says_so_once_and_the_session_is_delivered() {
     let sandbox = sandbox(Speaks::Responses, "");
-    let outcome = sandbox.auto(&[]).exits(0).says("through the Responses API");
+    let outcome = sandbox.auto(&[]).exits(0).says("using the Responses API");
     assert_eq!(outcome.stderr.matches("Responses API").count(), 1, "{}", outcome.stderr);
     assert_eq!(sandbox.server.turned_away(), [CHAT]);
     delivered(&sandbox);

@@ -27,7 +27,7 @@ fn a_terminal_shows_a_summary_and_the_commands_that_come_next() {
         "━━ delivered ━━ Add a todo list for the terminal ━━",
         "  3 of 3 requirements met    REQ-001 ✓  REQ-002 ✓  REQ-003 ✓\n",
         "  5 files, +5 −0             lib/add.sh  lib/done.sh  lib/list.sh  lib/store.sh  todo.sh\n",
-        "  tests                      none were run: no command is known\n",
+        "  tests                      not run: no test command is known\n",
         "  try it      sh todo.sh list\n",
         "  read it     git cowork show report\n",
         "  take it     git cowork merge\n",

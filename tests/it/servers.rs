@@ -26,7 +26,7 @@ fn a_server_is_waited_for_as_long_as_it_asks_and_the_person_is_told() {
     ];
     sandbox.server.sequence(at("idea", "actor").turn(1), replies);
     let outcome = sandbox.auto(&IDEA_ONLY).exits(0);
-    for wait in ["31 s, as it asks", "6 min, as it asks", "44 s, as it asks"] {
+    for wait in ["31 s, as requested", "6 min, as requested", "44 s, as requested"] {
         assert!(outcome.stderr.contains(wait), "{}", outcome.stderr);
     }
     sandbox.assert_sound();
@@ -62,7 +62,7 @@ fn a_refusal_and_a_filter_are_told_with_their_text() {
     for (reply, says) in told {
         let sandbox = Sandbox::new();
         sandbox.server.times(1, at("idea", "actor"), reply);
-        sandbox.auto(&IDEA_ONLY).exits(4).says(says).says("in other words");
+        sandbox.auto(&IDEA_ONLY).exits(4).says(says).says("reword the idea");
         assert_eq!(sandbox.server.requests().len(), 1);
         sandbox.assert_sound();
         sandbox.cowork(&RESUME).exits(0);
@@ -101,7 +101,10 @@ fn a_model_without_tools_writes_its_calls() {
         let first = Reply::text(&format!("I save it.\n{calls}"));
         Some(if received.turn == 1 { first } else { Reply::text("The draft is saved.") })
     });
-    sandbox.auto(&IDEA_ONLY).exits(0).says("the model server refuses tools: asking without");
+    sandbox
+        .auto(&IDEA_ONLY)
+        .exits(0)
+        .says("the model server refuses tools: sending requests without it");
     assert_eq!(sandbox.artifact("idea.md"), IDEA);
     let asked = sandbox.server.requests();
     assert_eq!(asked.len(), 3);

@@ -81,8 +81,8 @@ fn a_folder_of_spec_kit_is_delivered() {
         "From specs/001-todo-list (spec-kit): spec.md, plan.md, tasks.md\n",
         "Not read: contracts/todo.yaml, research.md\n",
         "depth quick (its requirements and tasks are written)",
-        "draft 1 of the plan is made of it: 6 requirements, 3 features, 4 tasks",
-        "1 task ticked in tasks.md: not planned",
+        "draft 1 of the plan is made from it: 6 requirements, 3 features, 4 tasks",
+        "1 task already ticked in tasks.md; not planned",
         "1 place marked [NEEDS CLARIFICATION]: FR-004",
     ] {
         assert!(told.stderr.contains(words), "{words}\n---\n{}", told.stderr);

@@ -124,7 +124,7 @@ fn while_a_command_of_the_model_runs_it_is_killed_and_the_draft_kept() {
             gone(script);
         });
         let outcome = outcome.exits(130);
-        assert!(outcome.stderr.contains("draft 1 of coding is kept"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("draft 1 of coding is saved"), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("git cowork resume todo"), "{}", outcome.stderr);
         sandbox.assert_sound();
         let kept = sandbox.tree("refs/cowork/drafts/todo/coding");
@@ -210,7 +210,7 @@ fn while_the_network_is_silent() {
             kill_process(program, signal).unwrap();
         });
         let outcome = outcome.exits(130);
-        assert!(outcome.stderr.contains("draft 1 of design is kept"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("draft 1 of design is saved"), "{}", outcome.stderr);
         sandbox.assert_sound();
         sandbox.server.on(at("design", "actor").turn(2), Reply::text("Done."));
         sandbox.server.forget();
@@ -231,7 +231,7 @@ fn at_the_menu_a_signal_is_an_interruption() {
         terminal.signal(signal);
         let (code, rest) = terminal.ends();
         assert_eq!(code, 130, "{rest}");
-        assert!(rest.contains("draft 1 of idea is kept"), "{rest}");
+        assert!(rest.contains("draft 1 of idea is saved"), "{rest}");
         sandbox.assert_sound();
         let kept =
             sandbox.git(&["show", "refs/cowork/drafts/todo/idea:.cowork/sessions/todo/idea.md"]);
@@ -279,7 +279,7 @@ fn ctrl_c_through_git_is_one_interruption() {
     BufReader::new(&reached).read_line(&mut line).unwrap();
     terminal.control('c');
     let (code, rest) = terminal.ends();
-    assert!(rest.contains("draft 1 of prd is kept"), "exit {code}: {rest}");
+    assert!(rest.contains("draft 1 of prd is saved"), "exit {code}: {rest}");
     sandbox.assert_sound();
     let kept = sandbox.git(&["show", "refs/cowork/drafts/todo/prd:.cowork/sessions/todo/prd.md"]);
     assert_eq!(kept, PRD.trim_end());

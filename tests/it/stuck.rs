@@ -191,7 +191,7 @@ fn a_critic_that_asks_for_a_person_opens_the_menu() {
     let sandbox = critic_asks();
     let mut terminal = sandbox.terminal(&RESUME);
     let shown = terminal.sees("What now");
-    assert!(shown.contains("prd: a person is asked for"), "{shown}");
+    assert!(shown.contains("prd: a person's decision is needed"), "{shown}");
     assert!(shown.contains("I cannot tell (unclear requirements): who is it for?"), "{shown}");
     terminal.sees("resume asks again");
     terminal.types("2");

@@ -101,12 +101,12 @@ fn with_our_hooks_the_push_explains_itself_also_when_it_is_forced() {
     let sandbox = both_went_on(true);
     for args in [&PUSH[..], &["push", "--force", "origin", "cowork/todo"]] {
         let told = refused(&sandbox, args);
-        let told = told.says("origin has").says("somebody went on with it elsewhere");
+        let told = told.says("origin has").says("somebody continued it elsewhere");
         told.says("git fetch origin").says("git cowork resume todo").says("--no-verify");
     }
     // Seen, but not taken: still theirs.
     sandbox.git(&["fetch", "-q"]);
-    refused(&sandbox, &["push", "--force", "origin", "cowork/todo"]).says("somebody went on");
+    refused(&sandbox, &["push", "--force", "origin", "cowork/todo"]).says("somebody continued");
     // What was here once and was left behind is one's own.
     sandbox.git(&["reset", "-q", "--keep", "origin/cowork/todo"]);
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);

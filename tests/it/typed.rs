@@ -316,7 +316,7 @@ fn ctrl_c_stops_as_before_and_keeps_what_was_typed_for_the_next_run() {
     let (_, seen) = screen.ends();
     assert!(seen.contains("ended 130"), "{seen}");
     assert!(
-        seen.contains("the actor was not told \"name Ana in ital\": it is kept for the next run"),
+        seen.contains("the actor has not seen \"name Ana in ital\": it is kept for the next run"),
         "{seen}"
     );
     let modes: Vec<&str> = seen.split_whitespace().collect();

@@ -110,7 +110,7 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
         assert!(ways[2].contains(" as it is now: git cowork review todo --stage "), "{ways:?}");
         let look = ways[0].strip_prefix("look: git ").unwrap();
         assert!(sandbox.git(&look.split(' ').collect::<Vec<_>>()).contains("diff --git"));
-        let back = ways[1].strip_prefix("take the approved bytes back: ").unwrap().to_owned();
+        let back = ways[1].strip_prefix("restore the approved version: ").unwrap().to_owned();
         let outcome = sandbox.command("sh").args(["-c", &back]).status().unwrap();
         assert!(outcome.success(), "{back}");
         assert!(codes(sandbox, 0).is_empty(), "{back}");

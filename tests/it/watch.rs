@@ -110,7 +110,7 @@ fn where_nothing_runs_that_is_said() {
     let sandbox = Sandbox::stopped_after("prd");
     let seen = sandbox.cowork(&["watch"]).exits(0).stdout;
     assert!(
-        seen.contains("3 requirements") && seen.contains("todo: no run works on it now\n"),
+        seen.contains("3 requirements") && seen.contains("todo: no run is active now\n"),
         "{seen}"
     );
     assert!(seen.contains("Next     git cowork resume todo"), "{seen}");

@@ -1,4 +1,5 @@
-//! What a person says in a conversation while the actor works, and what still ends it.
+//! Passes what the user types during a conversation to the actor, and picks the words that end the
+//! conversation.
 
 use super::Talk;
 use crate::agent::brief::Brief;
@@ -9,7 +10,7 @@ use crate::secret::Secrets;
 use crate::stage::Role;
 
 impl Talk {
-    /// Tells an actor what a person has said since; true where it said something.
+    /// Sends the actor what the user has typed since; true if there was something new.
     pub(in crate::agent) fn pass_on(
         &mut self,
         brief: &Brief,
@@ -24,7 +25,7 @@ impl Talk {
         let mut is_new = false;
         for note in &waiting {
             let content = secrets.for_models(&note.told).into_owned();
-            // The run that was cut had told it, and could not say so any more.
+            // The interrupted run had sent it to the model, but could not record that.
             if let Some(at) = self.noted.iter().position(|noted| *noted == content) {
                 self.noted.remove(at);
                 continue;
@@ -41,14 +42,14 @@ impl Talk {
         Ok(is_new)
     }
 
-    /// What was said with the closing act is not replaced by the answer to a note.
+    /// Saves the words of the closing act, so that the answer to a note does not replace them.
     pub(super) fn keep_closing_words(&mut self) {
         if self.acted && self.closing_words.is_none() {
             self.closing_words = Some(self.newest_words());
         }
     }
 
-    /// What ends the conversation: these words, unless better ones came before a note.
+    /// Returns the closing words saved before a note, if not empty; else `words`.
     pub(in crate::agent) fn ending_words(&mut self, words: String) -> String {
         self.closing_words.take().filter(|before| !before.is_empty()).unwrap_or(words)
     }

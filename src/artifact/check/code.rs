@@ -1,27 +1,28 @@
-//! What a session's code says of its tasks: whether anything was changed at all, and whether a task
-//! that is completed has changed something.
+//! Checks a session's code against its tasks: whether anything was changed at all, and whether each
+//! completed task changed something.
 
 use std::collections::BTreeSet;
 
 use super::{Baseline, Finding, Report};
 use crate::artifact::{Plan, Task, TaskStatus};
 
-/// What a session has changed outside `.cowork`, by its commits and, while it is being written, the
-/// draft in the working tree.
+/// What a session changed outside `.cowork`: in its commits and, while a draft is being written, in
+/// the working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeChanges {
-    /// Paths the session has made different from what it found.
+    /// Paths that differ from the session's base.
     pub now: BTreeSet<String>,
-    /// Those, what its commits changed on the way, and what was merged into it.
+    /// The paths in `now`, those that commits changed in between, and those that were merged into
+    /// the session.
     pub touched: BTreeSet<String>,
     /// Tasks whose own commit changed code.
     pub tasks: BTreeSet<String>,
 }
 
 impl CodeChanges {
-    /// Whether there is code of the session behind a top-level task: its own commit changed some, or
-    /// one of the files it names was changed by another. A task that names no file has what the
-    /// session has.
+    /// True if the session has code for a top-level task: the task's own commit changed code, or
+    /// any commit changed a file that the task names. For a task that names no file, any change of
+    /// the session counts.
     pub fn stands_behind(&self, plan: &Plan, task: &Task) -> bool {
         if self.tasks.contains(&task.id) {
             return true;
@@ -33,7 +34,7 @@ impl CodeChanges {
         }
     }
 
-    /// Whether a file, or one in this folder, was changed.
+    /// True if the file, or a file in the folder, was changed.
     pub fn touches(&self, path: &str) -> bool {
         self.touched.contains(path) || {
             let folder = format!("{path}/");
@@ -43,7 +44,7 @@ impl CodeChanges {
     }
 }
 
-/// A session that leaves everything outside `.cowork` as it was has nothing to deliver.
+/// Finds that a session changes nothing outside `.cowork`, so that it has nothing to deliver.
 pub(super) fn something_changed(report: &mut Report, code: &CodeChanges) {
     report.rule("files outside .cowork are changed", |report| {
         if code.now.is_empty() {
@@ -62,8 +63,8 @@ pub fn nothing_changed() -> Finding {
     .fix("make the change in the project's files; if there is nothing to do or something is in the way, say so with request_human_review")
 }
 
-/// A completed task left with nothing is one whose files no commit of the session touches. Where a
-/// file it promised is missing (`exists`), that says it already.
+/// Finds completed tasks whose files no commit of the session changes. Tasks with a missing file
+/// (`exists`) are skipped, because another rule reports them.
 pub(super) fn tasks_changed_something(
     report: &mut Report,
     plan: &Plan,
@@ -72,7 +73,7 @@ pub(super) fn tasks_changed_something(
     added: Option<&Baseline>,
 ) {
     report.rule("completed tasks changed files", |report| {
-        // That nothing was changed at all is said once.
+        // A session without any change is reported once, by `something_changed`.
         if code.now.is_empty() {
             return;
         }
@@ -147,7 +148,7 @@ mod tests {
         let mut report = Report::default();
         tasks_changed_something(&mut report, &plan, &|_| true, &code, Some(&known));
         assert!(report.is_ok());
-        // Nothing at all is one finding.
+        // Without any change, there is only one finding.
         let mut report = Report::default();
         something_changed(&mut report, &CodeChanges::default());
         tasks_changed_something(&mut report, &plan, &|_| true, &CodeChanges::default(), None);

@@ -1,25 +1,26 @@
-//! The documents that have no records of their own: idea, check report, delivery report; and the
-//! change request.
+//! Checks of documents without records (idea, check report, delivery report) and of the change
+//! request.
 
 use super::code::{CodeChanges, something_changed};
 use super::{Finding, Report};
 use crate::artifact::{Artifact, Store};
 
-/// Words below which a document says nothing.
+/// A document with fewer words is nearly empty.
 const LEAST_WORDS: usize = 8;
 
 /// Longest pull-request title, in characters.
 pub const LONGEST_TITLE: usize = 100;
 
-/// The sections of `idea.md` as its prompt names them, in order. A document has them in the language
-/// of its idea, so they are counted, and named where one is missing.
+/// The sections of `idea.md`, as the prompt names them, in order. A document has them in the
+/// language of its idea, so the sections are counted; the names are for messages about missing
+/// sections.
 pub const IDEA_SECTIONS: [&str; 6] =
     ["Problem", "Users", "Goals", "Thoughts", "Technical considerations", "Next steps"];
 
-/// Sections below which `idea.md` of any session says too little; older ones have fewer than six.
+/// Fewest sections that `idea.md` of any session needs; older ones have fewer than six.
 const LEAST_SECTIONS: usize = 3;
 
-/// Checks `idea.md`: a title, and in a draft every section with something in it.
+/// Checks `idea.md`: it needs a title and, while it is drafted, text in every section.
 pub fn idea(store: &Store<'_>, drafting: bool) -> Report {
     let mut report = Report::default();
     let Some(text) = report.document(store, Artifact::Idea) else { return report };
@@ -40,15 +41,15 @@ pub fn idea(store: &Store<'_>, drafting: bool) -> Report {
         }
         for section in shape.sections.iter().filter(|section| drafting && section.words == 0) {
             let details = format!("the section '{}' of idea.md is empty", section.heading);
-            report.find(Finding::missing("idea-sections", details).fix("say something in it"));
+            report.find(Finding::missing("idea-sections", details).fix("write something in it"));
         }
         trivial(report, Artifact::Idea, shape.words);
     });
     report
 }
 
-/// Which sections are not there: by their names, where the headings are those of the prompt, else
-/// all names and what was found.
+/// Describes the missing sections: by name if the headings are those of the prompt, otherwise with
+/// all names and the headings that were found.
 fn lacking(found: &[Section]) -> String {
     let is_there = |name: &&str| {
         let word = name.split(' ').next().unwrap_or(name).to_lowercase();
@@ -68,7 +69,7 @@ fn lacking(found: &[Section]) -> String {
     )
 }
 
-/// Checks that `check_report.md` is there and says something.
+/// Checks that `check_report.md` exists and is not nearly empty.
 pub fn check_report(store: &Store<'_>) -> Report {
     let mut report = Report::default();
     if let Some(text) = report.document(store, Artifact::CheckReport) {
@@ -79,8 +80,9 @@ pub fn check_report(store: &Store<'_>) -> Report {
     report
 }
 
-/// Checks that there is something to deliver, and that the report begins with a title for the pull
-/// request and a summary. What the plan promised is coding's business: here nothing can be written.
+/// Checks that there is something to deliver, and that the report starts with a title for the pull
+/// request and a summary. Whether the plan was carried out is checked in coding: in delivery, no
+/// code can be written.
 pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
     let mut report = Report::default();
     something_changed(&mut report, code);
@@ -103,7 +105,7 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                 report.find(
                     Finding::missing(
                         "delivery-summary",
-                        "delivery_report.md does not begin with a summary after its title: a reviewer begins there",
+                        "delivery_report.md has no summary right after its title, where a reviewer starts",
                     )
                     .fix("after the title, a section '## Summary' with text in it: what a user can do now, how to try it"),
                 );
@@ -156,8 +158,8 @@ pub fn triage(store: &Store<'_>) -> Report {
     report
 }
 
-/// Whether text follows the title, under a heading of its own or none. What the heading says depends
-/// on the language.
+/// True if text follows the title, with or without a heading of its own. The heading's words are
+/// not checked, because they depend on the language.
 fn has_summary(report: &str) -> bool {
     let bold = |line: &str| line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
     let is_heading = |line: &str| line.starts_with('#') || bold(line);
@@ -167,8 +169,8 @@ fn has_summary(report: &str) -> bool {
     after.next().is_some_and(|line| !is_heading(line))
 }
 
-/// The pull-request title a report begins with, without Markdown; `None` when its first line is
-/// no usable one.
+/// Returns the pull-request title at the start of a report, without Markdown; `None` if the first
+/// line is not a usable title.
 pub fn pr_title(text: &str) -> Option<String> {
     let line = text.trim_start().lines().next()?;
     let title = line.trim_start_matches('#').trim().trim_matches('*').trim();
@@ -185,19 +187,19 @@ pub fn pr_title(text: &str) -> Option<String> {
 fn trivial(report: &mut Report, artifact: Artifact, words: usize) {
     if words < LEAST_WORDS {
         let name = artifact.file_name();
-        report.find(Finding::missing("trivial-document", format!("{name} says next to nothing")));
+        report.find(Finding::missing("trivial-document", format!("{name} is nearly empty")));
     }
 }
 
-/// What a Markdown document is made of, headings in code blocks aside.
+/// The structure of a Markdown document; headings in code blocks do not count.
 struct Shape {
     title: bool,
-    /// Those of the highest level there is below the title.
+    /// The sections of the highest level below the title.
     sections: Vec<Section>,
     words: usize,
 }
 
-/// A heading, and how many words are below it.
+/// A heading and the number of words below it.
 struct Section {
     level: usize,
     heading: String,
@@ -206,7 +208,7 @@ struct Section {
 
 impl Shape {
     fn of(text: &str) -> Self {
-        /// Models like "**Problem**" for a heading.
+        /// The level of bold text like "**Problem**" that models use as a heading.
         const BOLD: usize = 7;
         let mut shape = Self { title: false, sections: Vec::new(), words: 0 };
         let mut fenced = false;
@@ -239,7 +241,7 @@ impl Shape {
         shape
     }
 
-    /// What is below a deeper heading is part of the section above it.
+    /// Merges sections of deeper levels into the section above.
     fn join_levels(&mut self) {
         let top = self.sections.iter().map(|section| section.level).min().unwrap_or(0);
         let mut joined: Vec<Section> = Vec::new();
@@ -311,7 +313,7 @@ mod tests {
                 "the section 'Nutzer' of idea.md is empty"
             ]
         );
-        // What was recorded before this rule stays what it is.
+        // Documents recorded before this rule stay valid.
         assert_eq!(found(&idea_of(&some), false), Vec::<String>::new());
         assert_eq!(found(&empty, false), Vec::<String>::new());
     }
@@ -334,7 +336,7 @@ mod tests {
             let expected: &[&str] = if missing { &["delivery-summary"] } else { &[] };
             assert_eq!(codes(&delivery(&store, &code)), expected, "{text}");
         }
-        // What the plan promised is not looked at here.
+        // Delivery does not check the plan.
         files.put(Artifact::ImplementationPlan, "{}");
         assert!(delivery(&store, &code).is_ok());
         let report = delivery(&store, &CodeChanges::default());

@@ -1,11 +1,11 @@
-//! Ids in running text, and whether documents and JSON speak of the same ones.
+//! Ids in running text, and whether documents and JSON contain the same ids.
 
 use std::collections::BTreeSet;
 
 use super::{Finding, Report, plural_of};
 use crate::artifact::{Artifact, IdKind, Store, number_of};
 
-/// The ids of a kind that a text mentions, in the program's spelling (`REQ-1` is `REQ-001`).
+/// Returns the ids of a kind that a text mentions, in canonical form (`REQ-1` is `REQ-001`).
 pub fn mentioned_ids(kind: IdKind, text: &str) -> BTreeSet<String> {
     let prefix = kind.prefix();
     let mut found = BTreeSet::new();
@@ -33,7 +33,7 @@ fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// An id in the program's spelling; what is no id of the kind stays as it is.
+/// Returns an id in canonical form; a text that is not an id of this kind stays unchanged.
 fn canonical(kind: IdKind, id: &str) -> String {
     let Some(number) = number_of(kind, id) else { return id.to_owned() };
     let rest = id.split_once('.').map(|(_, rest)| format!(".{rest}")).unwrap_or_default();
@@ -46,7 +46,7 @@ pub(crate) fn same_id(kind: IdKind, a: &str, b: &str) -> bool {
     of(a) == of(b)
 }
 
-/// Every id of a kind in the JSON files.
+/// Returns every id of a kind in the JSON files.
 pub(crate) fn known_ids(store: &Store<'_>, kind: IdKind) -> anyhow::Result<Vec<String>> {
     Ok(match kind {
         IdKind::Requirement => {
@@ -58,8 +58,8 @@ pub(crate) fn known_ids(store: &Store<'_>, kind: IdKind) -> anyhow::Result<Vec<S
     })
 }
 
-/// Compares a document with the JSON: `own` kinds must agree both ways, `others` may be left out
-/// of the document but must exist when named there.
+/// Compares a document with the JSON. Records of `own` kinds must be in both; records of `others`
+/// can be missing in the document, but must exist if it mentions them.
 pub(super) fn agree(
     report: &mut Report,
     store: &Store<'_>,
@@ -90,7 +90,7 @@ pub(super) fn agree(
             if !own.contains(kind) {
                 continue;
             }
-            // A sub-task is a detail of its parent: the document need not name it.
+            // A sub-task is a detail of its parent, so the document need not mention it.
             for id in known.iter().filter(|id| !id.contains('.')) {
                 if !mentioned.contains(&canonical(*kind, id)) {
                     report.find(

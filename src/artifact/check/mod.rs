@@ -1,8 +1,8 @@
-//! What must hold of artifacts, checked mechanically before any critic is asked (contract 3).
+//! Mechanical checks of artifacts, which run before any critic (contract 3).
 //!
-//! Every check reads a [`Store`] and gives a [`Report`]; a file that cannot be read is a finding
-//! like any other, because its author is the one who can fix it. Nothing here judges taste:
-//! that is the critic's part, for whom [`Report::notes`] is evidence.
+//! Every check reads a [`Store`] and returns a [`Report`]. A file that cannot be read is a finding
+//! like any other, because its author can fix it. Checks do not judge taste: the critic does, with
+//! [`Report::notes`] as evidence.
 
 use std::collections::BTreeSet;
 
@@ -34,25 +34,25 @@ pub use records::UNPLANNED;
 pub(crate) use records::{components_of, features_of, requirements_of, uncovered_features};
 pub(crate) use tasks::{tasks_of, unworked_features};
 
-/// Something that does not hold.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule: stable and kebab-case, for scripts and tests.
+    /// The rule's id: stable and kebab-case, for scripts and tests.
     pub code: &'static str,
-    /// As what it is fed back.
+    /// The feedback type of the finding.
     pub feedback_type: FeedbackType,
     /// How bad it is.
     pub severity: Severity,
-    /// What does not hold, for whoever fixes it.
+    /// What is wrong, for the author.
     pub details: String,
     /// How to fix it.
     pub suggested_fix: Option<String>,
-    /// The id it is about.
+    /// The id of the record with the problem.
     pub about: Option<String>,
 }
 
 impl Finding {
-    /// A major finding that something is there but wrong.
+    /// Makes a major finding that something exists but is wrong.
     pub fn wrong(code: &'static str, details: impl Into<String>) -> Self {
         Self {
             code,
@@ -64,38 +64,39 @@ impl Finding {
         }
     }
 
-    /// A major finding that something is not there.
+    /// Makes a major finding that something is missing.
     pub fn missing(code: &'static str, details: impl Into<String>) -> Self {
         Self { feedback_type: FeedbackType::MissingRequirement, ..Self::wrong(code, details) }
     }
 
-    /// Makes it critical.
+    /// Makes the finding critical.
     #[must_use]
     pub fn critical(mut self) -> Self {
         self.severity = Severity::Critical;
         self
     }
 
-    /// Says how to fix it.
+    /// Adds a suggested fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.suggested_fix = Some(fix.into());
         self
     }
 
-    /// Says which record it is about.
+    /// Adds the id of the record with the problem.
     #[must_use]
     pub fn about(mut self, id: impl Into<String>) -> Self {
         self.about = Some(id.into());
         self
     }
 
-    /// True where only a number is out of its limits: a setting may have changed since.
+    /// True if only a count is outside its limits: the limits may have been configured differently
+    /// since.
     pub fn is_limit(&self) -> bool {
         LIMITS.contains(&self.code)
     }
 
-    /// As an entry of the feedback history.
+    /// Converts the finding to an entry of the feedback history.
     pub fn to_feedback(&self, at: &str, stage: Stage, iteration: u32) -> Feedback {
         Feedback {
             at: at.to_owned(),
@@ -111,10 +112,10 @@ impl Finding {
     }
 }
 
-/// The findings of [`Report::count`].
+/// The codes of the findings of [`Report::count`].
 const LIMITS: [&str; 4] = ["requirement-count", "feature-count", "component-count", "task-count"];
 
-/// How many records there may be, fewest and most.
+/// Allowed numbers of records, fewest and most.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Requirements.
@@ -127,26 +128,26 @@ pub struct Sizes {
     pub tasks: [u32; 2],
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What holds, in short lines such as "4 requirements (3–6)".
+    /// Rules that passed, in short lines such as "4 requirements (3–6)".
     pub passed: Vec<String>,
-    /// What does not hold; any one refuses the draft.
+    /// Violations; any single one rejects the draft.
     pub findings: Vec<Finding>,
-    /// Evidence for the critic, never a refusal.
+    /// Evidence for the critic; never rejects a draft.
     pub notes: Vec<String>,
-    /// What a person should know of it, never a refusal.
+    /// Warnings for a person; never reject a draft.
     pub warnings: Vec<String>,
 }
 
 impl Report {
-    /// True when nothing was found.
+    /// True if there are no findings.
     pub fn is_ok(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Adds another report.
+    /// Adds the contents of another report.
     pub fn merge(&mut self, other: Self) {
         self.passed.extend(other.passed);
         self.findings.extend(other.findings);
@@ -158,7 +159,7 @@ impl Report {
         self.findings.push(finding);
     }
 
-    /// Runs `check` and notes `line` if it found nothing.
+    /// Runs `check` and records `line` as passed if there are no new findings.
     pub(crate) fn rule(&mut self, line: &str, check: impl FnOnce(&mut Self)) {
         let before = self.findings.len();
         check(self);
@@ -167,7 +168,7 @@ impl Report {
         }
     }
 
-    /// The value, or its default and a finding.
+    /// Returns the loaded value; if it cannot be read, its default, with a finding.
     pub(crate) fn load<T: Default>(&mut self, loaded: anyhow::Result<T>) -> T {
         loaded.unwrap_or_else(|error| {
             self.find(Finding::wrong("unreadable-file", format!("{error:#}")).critical());
@@ -175,7 +176,7 @@ impl Report {
         })
     }
 
-    /// The text of a document, or a finding that it is not there.
+    /// Returns the text of a document, or adds a finding that it is missing.
     pub(crate) fn document(&mut self, store: &Store<'_>, artifact: Artifact) -> Option<String> {
         let text = self.load(store.text(artifact)).filter(|text| !text.trim().is_empty());
         if text.is_none() {
@@ -189,8 +190,8 @@ impl Report {
         text
     }
 
-    /// Checks a count against its limits. In a patch session (`added`) only the upper one holds,
-    /// and only for what was added.
+    /// Checks a count against its limits. In a patch session (`added`), only the upper limit
+    /// applies, and only new records count.
     pub(crate) fn count(
         &mut self,
         kind: IdKind,
@@ -235,7 +236,7 @@ impl Report {
         }
     }
 
-    /// Finds ids used twice.
+    /// Finds duplicate ids.
     pub(crate) fn unique(&mut self, artifact: Artifact, ids: &[&str]) {
         let mut seen = BTreeSet::new();
         for id in ids {
@@ -267,17 +268,17 @@ impl Report {
     }
 }
 
-/// The ids a patch session started with: what is not among them was added by it.
+/// The ids that a patch session started with; the session added all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     /// Ids of every kind.
     pub ids: BTreeSet<String>,
-    /// The change is to have tasks. Without a plan nothing new can be traced to one.
+    /// True if the change has a plan. Without one, no task can refer to new records.
     pub plans: bool,
 }
 
 impl Baseline {
-    /// The ids in these files.
+    /// Collects the ids in these files.
     pub fn of(store: &Store<'_>) -> anyhow::Result<Self> {
         let mut ids = BTreeSet::new();
         ids.extend(store.requirements()?.requirements.into_iter().map(|r| r.id));
@@ -287,19 +288,19 @@ impl Baseline {
         Ok(Self { ids, plans: true })
     }
 
-    /// True when the record was there before.
+    /// True if the record existed before.
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
     }
 }
 
-/// How many there may be, for prompts: `3 to 6`; `at most 6` where only what is added counts, as in
+/// Formats limits for prompts: `3 to 6`, or `at most 6` if only new records count, as in
 /// [`Report::count`].
 pub fn limit_words([least, most]: [u32; 2], only_added: bool) -> String {
     if only_added { format!("at most {most}") } else { format!("{least} to {most}") }
 }
 
-/// `requirements`, `features`, …
+/// Returns the plural: `requirements`, `features`, …
 pub(crate) const fn plural_of(kind: IdKind) -> &'static str {
     match kind {
         IdKind::Requirement => "requirements",
@@ -309,7 +310,7 @@ pub(crate) const fn plural_of(kind: IdKind) -> &'static str {
     }
 }
 
-/// The tool that saves a document.
+/// Returns the name of the tool that saves a document.
 pub(crate) const fn save_tool(artifact: Artifact) -> &'static str {
     match artifact {
         Artifact::Idea => "save_idea",
@@ -331,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_many() {
+    fn a_single_record_has_a_singular_noun() {
         let mut report = Report::default();
         report.count(IdKind::Feature, &["FEAT-001"], [1, 4], None);
         report.count(IdKind::Requirement, &["REQ-001", "REQ-002"], [1, 6], None);

@@ -1,15 +1,16 @@
-//! The order of tasks, and the cycles that stand in its way.
+//! The order of tasks, and dependency cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::artifact::Plan;
 
-/// Top-level tasks so that each comes after what it depends on, otherwise in file order.
-/// Dependencies of and on sub-tasks count for their top-level tasks; unknown ids are ignored.
+/// Returns the top-level tasks in an order in which each task comes after its dependencies;
+/// otherwise they keep the order of the file. Dependencies of and on sub-tasks count for their
+/// top-level tasks; unknown ids are ignored.
 ///
 /// # Errors
 ///
-/// A cycle, first id repeated at the end.
+/// A cycle; the first id is repeated at the end.
 pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
     let mut graph: Graph<'_> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -19,14 +20,14 @@ pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
             graph.push((own, Vec::new()));
             graph.len() - 1
         });
-        // What happens within one top-level task is not about the order of tasks.
+        // Dependencies within one top-level task do not affect the order of tasks.
         let outward = |id: &&String| top(id) != own || **id == task.id;
         graph[at].1.extend(task.dependencies.iter().filter(outward).map(|id| top(id)));
     }
     if let Some(cycle) = find_cycle(&graph) {
         return Err(cycle);
     }
-    // How many of its needs are not done, and who waits for it, by place.
+    // By index: the number of unfinished dependencies of each task, and the tasks that wait for it.
     let mut open = vec![0_usize; graph.len()];
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
     for (at, (_, needs)) in graph.iter().enumerate() {
@@ -49,14 +50,14 @@ pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
     Ok(done)
 }
 
-/// Each node with what it needs.
+/// Each node with its dependencies.
 pub(super) type Graph<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
 fn top(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
-/// A cycle, first id repeated at the end.
+/// Returns a cycle; the first id is repeated at the end.
 pub(super) fn find_cycle(graph: &Graph<'_>) -> Option<Vec<String>> {
     let needs: BTreeMap<_, _> = graph.iter().map(|(id, needs)| (*id, needs)).collect();
     let mut safe = BTreeSet::new();

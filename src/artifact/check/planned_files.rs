@@ -1,5 +1,5 @@
-//! The files tasks name: at least one each, what is to be changed exists, what is to be created is
-//! there in the end.
+//! The files that tasks name: every task needs one, files to change must exist, and files to create
+//! must exist in the end.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::{Baseline, Finding, Report};
 use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 
-/// The rules by which git ignores paths, of those that it ignores.
+/// Returns, for each ignored path, the git rule that ignores it.
 pub type IgnoringRules<'a> = dyn Fn(&[&str]) -> BTreeMap<String, String> + 'a;
 
-/// Checks the files a plan in the making names; `known` says whether a path is in the repository,
-/// `ignored` which rules of git's keep paths out of it. In a change request (`added`) the tasks of its
-/// parent are done. It is not asked again of a plan that
-/// was approved: code may have gone other ways since, and older plans name no file to change.
+/// Checks the files that a plan names while it is drafted. `known` returns whether a path is in the
+/// repository, `ignored` the git rules that ignore paths. In a change request (`added`), the
+/// parent's tasks are already done. An approved plan is not checked again: the code may have
+/// changed since, and older plans name no files to change.
 pub fn planned_files(
     store: &Store<'_>,
     known: &dyn Fn(&str) -> bool,
@@ -27,7 +27,7 @@ pub fn planned_files(
         to_change_exist(report, &plan, known, added);
     });
     report.rule("files to create are not ignored by git", |report| {
-        // A task that changes the rules may take the file out of them.
+        // A task that changes the rules may stop git from ignoring the file.
         if !plan.tasks.iter().any(|task| task.files().any(|path| path.ends_with(".gitignore"))) {
             ignored_files(report, &plan, known, ignored, added);
         }
@@ -35,8 +35,8 @@ pub fn planned_files(
     report
 }
 
-/// Each top-level task names a file, itself or in a sub-task; nobody has planned those that answer
-/// reviewers.
+/// Finds top-level tasks that name no file, neither themselves nor in a sub-task. Tasks that answer
+/// reviewers are skipped, because nobody planned them.
 fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
     let planned = plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
     let own = planned.filter(|task| added.is_none_or(|known| !known.has(&task.id)));
@@ -52,8 +52,8 @@ fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
     }
 }
 
-/// A file that is to be changed is in the repository, or a task that comes before creates it. A file to
-/// be created may exist: it is there in the end, which is all that is asked of it.
+/// Finds files to change that are neither in the repository nor created by an earlier task. A file
+/// to create may already exist: it only has to exist in the end.
 fn to_change_exist(
     report: &mut Report,
     plan: &Plan,
@@ -79,7 +79,7 @@ fn to_change_exist(
                         task.id
                     ),
                 )
-                .fix("correct the path; a new file belongs into files_to_create"),
+                .fix("correct the path; a new file belongs in files_to_create"),
                 Some(_) if creators.clone().any(|c| place(c) <= place(task)) => continue,
                 Some(later) => Finding::wrong(
                     "unknown-file",
@@ -92,8 +92,9 @@ fn to_change_exist(
     }
 }
 
-/// A file that a task creates can be committed: a person's own list (`core.excludesFile`) may hide what
-/// the project's does not. `known` says whether a path is in the repository.
+/// Finds files to create that git ignores, so that they could not be committed: the user's own list
+/// (`core.excludesFile`) may ignore what the project's does not. `known` returns whether a path is
+/// in the repository.
 pub(super) fn ignored_files(
     report: &mut Report,
     plan: &Plan,
@@ -121,9 +122,9 @@ pub(super) fn ignored_files(
     }
 }
 
-/// The files that completed tasks were to create, each with the task or sub-task that names it. A
-/// sub-task is completed with its top-level task, whatever its own status is. In a patch session only
-/// its own tasks count, since a change may remove files.
+/// Returns the files that completed tasks had to create, each with the task or sub-task that names
+/// it. A sub-task is completed with its top-level task, whatever its own status. In a patch
+/// session, only its own tasks count, since a change may remove files.
 pub(super) fn promised<'a>(plan: &'a Plan, added: Option<&Baseline>) -> Vec<(&'a Task, &'a str)> {
     let done = plan
         .tasks
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_names_a_file_whatever_its_description_says() {
+    fn a_task_must_name_a_file_for_any_description() {
         let described = |id: &str, words: &str| Task {
             description: words.to_owned(),
             ..task(id, &["", " "], &[], &[])
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_to_change_is_there_or_made_before() {
+    fn a_file_to_change_exists_or_is_created_before() {
         let tasks = vec![
             task("TASK-001", &["new.rs"], &["there.rs", "src/"], &[]),
             task("TASK-002", &["there.rs"], &["new.rs", "gone.rs"], &[]),

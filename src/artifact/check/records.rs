@@ -1,4 +1,5 @@
-//! Requirements, features and components: complete, within limits, and traced to one another.
+//! Checks of requirements, features and components: complete, within limits, and linked to one
+//! another.
 
 use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::{Artifact, DesignSpec, FeatureList, IdKind, Requirements, Store};
@@ -13,7 +14,8 @@ pub fn prd(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report
     report
 }
 
-/// Checks the records of `requirements.json` and `feature_list.json`, whichever document holds them.
+/// Checks the records of `requirements.json` and `feature_list.json`, whichever document contains
+/// them.
 pub(super) fn requirements_and_features(
     store: &Store<'_>,
     sizes: &Sizes,
@@ -43,7 +45,7 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
     report.count(IdKind::Component, &component_ids, sizes.components, added);
     report.merge(components_of(&design, &features));
     report.rule("every feature covered", |report| {
-        // Where changes have come to the design, a task may say which component carries a feature.
+        // If changes have reached the design, a task can name the component of a feature.
         let tasks = added.map(|_| report.load(store.plan()).tasks).unwrap_or_default();
         let carried = |id: &str| {
             tasks.iter().any(|task| {
@@ -68,7 +70,7 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
     report
 }
 
-/// The form of every requirement.
+/// Checks the form of every requirement.
 pub(crate) fn requirements_of(requirements: &Requirements) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = requirements.requirements.iter().map(|r| r.id.as_str()).collect();
@@ -90,7 +92,7 @@ pub(crate) fn requirements_of(requirements: &Requirements) -> Report {
     report
 }
 
-/// The form of every feature, and that the requirements it names exist.
+/// Checks the form of every feature, and that the requirements it names exist.
 pub(crate) fn features_of(features: &FeatureList, requirements: &Requirements) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = features.features.iter().map(|f| f.id.as_str()).collect();
@@ -126,7 +128,7 @@ pub(crate) fn features_of(features: &FeatureList, requirements: &Requirements) -
     report
 }
 
-/// The form of every component, and that the features it names exist.
+/// Checks the form of every component, and that the features it names exist.
 pub(crate) fn components_of(design: &DesignSpec, features: &FeatureList) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = design.components.iter().map(|c| c.id.as_str()).collect();
@@ -152,7 +154,7 @@ pub(crate) fn components_of(design: &DesignSpec, features: &FeatureList) -> Repo
     report
 }
 
-/// Id and name of the features no component carries.
+/// Returns id and name of the features that no component covers.
 pub(crate) fn uncovered_features(
     features: &FeatureList,
     design: &DesignSpec,
@@ -162,10 +164,10 @@ pub(crate) fn uncovered_features(
     uncovered.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
 }
 
-/// The finding that only a wider scope can answer, when the feature has to be.
+/// Code of the finding that needs a wider scope if the feature is necessary.
 pub const UNPLANNED: &str = "unplanned-feature";
 
-/// A change request whose scope has no plan cannot carry out a feature it adds.
+/// Finds new features in a change request whose scope has no plan: no task would implement them.
 fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baseline>) {
     let Some(known) = added.filter(|known| !known.plans) else { return };
     for feature in features.features.iter().filter(|feature| !known.has(&feature.id)) {
@@ -173,7 +175,7 @@ fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baselin
             Finding::missing(
                 UNPLANNED,
                 format!(
-                    "{} is new, but the scope of this change has no plan: no task will make it",
+                    "{} is new, but the scope of this change has no plan: no task will build it",
                     feature.id
                 ),
             )
@@ -183,7 +185,8 @@ fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baselin
     }
 }
 
-/// A requirement no feature serves is worth a critic's look, but the contract lets it stand.
+/// Notes requirements that no feature serves. They are worth a critic's look, but the contract
+/// allows them.
 fn untraced(report: &mut Report, requirements: &Requirements, features: &FeatureList) {
     for requirement in &requirements.requirements {
         if !features.features.iter().any(|f| f.requirement_ids.contains(&requirement.id)) {
@@ -192,12 +195,12 @@ fn untraced(report: &mut Report, requirements: &Requirements, features: &Feature
     }
 }
 
-/// True when there is no item with text in it.
+/// True if no item has text.
 pub(super) fn blank(items: &[String]) -> bool {
     items.iter().all(|item| item.trim().is_empty())
 }
 
-/// Finds a record whose named fields are empty.
+/// Finds a record with empty fields.
 pub(super) fn incomplete(
     report: &mut Report,
     code: &'static str,
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_uncovered_feature_and_unknown_names_are_found() {
+    fn uncovered_features_and_unknown_ids_are_found() {
         let files = Memory::valid();
         files.edit(Artifact::DesignSpec, |v| {
             v["components"][0]["related_features"] = json!(["FEAT-002", "FEAT-009"]);

@@ -1,36 +1,36 @@
-//! Whether rejections say the same again and again, so that a person should look.
+//! Detects rejections that repeat themselves, so that a person should look.
 //!
-//! Everything here is read from the feedback history: a run that was killed sees the same as one
-//! that was not. A person's word starts the count again.
+//! Everything is read from the feedback history, so a run that was killed gets the same result as
+//! one that was not. A person's feedback restarts the count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, number_of};
 use crate::stage::Stage;
 
-/// From here on two texts say the same.
+/// Above this similarity, two texts count as repetitions.
 const SAME: f64 = 0.8;
 
-/// The newest rejections of a stage, as far as they say the same.
+/// The newest rejections of a stage that repeat one another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circle {
-    /// How many in a row, at least two.
+    /// Number of similar rejections in a row, at least two.
     pub strikes: u32,
-    /// In what they are alike.
+    /// What the rejections have in common.
     pub alike: Alike,
 }
 
-/// In what rejections are alike.
+/// What rejections have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alike {
-    /// In their words.
+    /// Their words.
     Words,
-    /// Each has a finding of one type about this id.
+    /// A finding of one type about this id.
     Finding(String),
 }
 
-/// How much two texts have in common, from 0 to 1: the share of words (without case, numbers kept)
-/// that both have.
+/// Returns the similarity of two texts, from 0 to 1: the share of words (without case, numbers
+/// included) that both contain.
 pub fn similarity(a: &str, b: &str) -> f64 {
     let (a, b) = (words(a), words(b));
     let total: usize = a.values().sum::<usize>() + b.values().sum::<usize>();
@@ -43,9 +43,9 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     share
 }
 
-/// The circle the newest rejections of a stage go round in, if the last two are alike. A rejection
-/// is everything said about one draft, whoever said it; drafts up to number `after` belong to an
-/// earlier run of the stage.
+/// Returns the newest repetition among a stage's rejections, if the last two are alike. A rejection
+/// is all feedback on one draft, from any origin; drafts up to number `after` belong to an earlier
+/// run of the stage.
 pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> {
     let rejections = rejections(history, stage, after);
     let pairs = rejections.windows(2).rev();
@@ -66,7 +66,7 @@ pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> 
     (strikes > 1).then_some(Circle { strikes, alike })
 }
 
-/// Whether a finding was made of the draft before, too.
+/// True if the previous draft already had this finding.
 pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
     let earlier = |entry: &&Feedback| {
         let asks = entry.goto_stage().is_some();
@@ -83,7 +83,7 @@ pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
     })
 }
 
-/// The id a finding is about and its type.
+/// The id that a finding is about, and the finding's type.
 type Finding = (String, &'static str);
 
 struct Rejection {
@@ -99,7 +99,7 @@ fn rejections(history: &[Feedback], stage: Stage, after: u32) -> Vec<Rejection> 
             rejections.clear();
             continue;
         }
-        // None of them refuses a draft.
+        // Entries like these do not reject a draft.
         if entry.from == Origin::SelfReview || entry.is_note() || entry.goto_stage().is_some() {
             continue;
         }
@@ -119,7 +119,7 @@ fn rejections(history: &[Feedback], stage: Stage, after: u32) -> Vec<Rejection> 
     rejections
 }
 
-/// The first id stands for what a finding is about; others are mentioned beside it.
+/// The first id in the text is the subject of a finding; other ids are only mentioned.
 fn finding(entry: &Feedback) -> Option<Finding> {
     let kind = match entry.feedback_type {
         FeedbackType::BuildError => "build_error",
@@ -151,7 +151,7 @@ fn words(text: &str) -> BTreeMap<String, usize> {
         }
     };
     for c in text.chars() {
-        // From here on scripts do without spaces: each character is a word.
+        // From here on, scripts have no spaces: each character counts as a word.
         let alone = c >= '\u{2e80}';
         if alone || !c.is_alphanumeric() {
             end(&mut word);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn words_alike_are_counted_whoever_said_them() {
+    fn similar_words_of_any_origin_are_counted() {
         let mut history = critic(&[
             "nothing says when the list is full at all",
             "Nothing says, when the LIST is full at all.",
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_refuses_nothing_is_no_rejection() {
+    fn entries_that_reject_no_draft_are_not_counted() {
         let words = "REQ-003 does not say what ticking twice does";
         let mut history = vec![said(1, Origin::SelfReview, words), said(1, Origin::Critic, words)];
         assert_eq!(strikes(&history), 1);
@@ -232,13 +232,13 @@ mod tests {
         assert_eq!(strikes(&history), 2);
         history.push(Feedback { severity, ..said(3, Origin::Human, words) });
         assert_eq!(strikes(&history), 2);
-        assert!(made_before(&history, &said(4, Origin::Critic, words)), "of draft 2");
+        assert!(made_before(&history, &said(4, Origin::Critic, words)), "in draft 2");
         history.push(said(3, Origin::Human, words));
         assert_eq!(strikes(&history), 1);
     }
 
     #[test]
-    fn one_kind_of_finding_on_one_id_is_a_circle_in_other_words_too() {
+    fn one_type_of_finding_about_one_id_is_a_repetition_in_other_words_too() {
         let history = critic(&[
             "REQ-002 is vague",
             "Nobody could try out REQ-002, see REQ-001",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_draft_before_had_wrong_is_known() {
+    fn findings_of_the_previous_draft_are_recognized() {
         let history = critic(&["REQ-002 is vague", "no user is named"]);
         let new = |details| said(3, Origin::Validator, details);
         assert!(made_before(&history, &new("no user is named.")));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn similarity_is_of_words() {
+    fn similarity_compares_words() {
         assert!(similarity("REQ-002 has no title", "REQ-003 has no title") < 0.81);
         assert!(similarity("", "") > 0.99 && similarity("a", "b") < 0.01);
         assert!(similarity("没有说明谁使用它", "没有说明谁会使用它") > SAME);

@@ -1,4 +1,5 @@
-//! Tasks: complete, traced, in an order without cycles; and what their status says about features.
+//! Checks of tasks: complete, linked, without dependency cycles; and the status of features that
+//! follows from tasks.
 
 use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
@@ -10,11 +11,11 @@ use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
 };
 
-/// Levels of `TASK-001.1.1`.
+/// Levels of task ids, such as `TASK-001.1.1`.
 pub const MAX_LEVELS: usize = 3;
 
-/// Checks `plan.md` and `implementation_plan.json`; where there is no `prd.md`, also the requirements
-/// and features that the plan holds then.
+/// Checks `plan.md` and `implementation_plan.json`. Without a `prd.md`, also checks the
+/// requirements and features, which are in the plan.
 pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Plan);
@@ -51,16 +52,17 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
     report
 }
 
-/// Id and name of the features no task works on.
+/// Returns id and name of the features that no task works on.
 pub(crate) fn unworked_features(features: &FeatureList, plan: &Plan) -> Vec<(String, String)> {
     let worked_on = |id: &String| plan.tasks.iter().any(|task| task.feature_id == *id);
     let idle = features.features.iter().filter(|feature| !worked_on(&feature.id));
     idle.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
 }
 
-/// Checks that coding is done: every top-level task completed, with the files it promised and a
-/// change of its own, and features say so. `exists` says whether a file is there now, `ignored`
-/// which rules of git's keep paths out; in a patch session (`added`) only its own tasks count.
+/// Checks that coding is done: every top-level task is completed, with its promised files and a
+/// change of its own, and the status of features agrees. `exists` returns whether a file exists
+/// now, `ignored` the git rules that ignore paths. In a patch session (`added`), only its own tasks
+/// count.
 pub fn coding(
     store: &Store<'_>,
     exists: &dyn Fn(&str) -> bool,
@@ -102,8 +104,8 @@ pub fn coding(
     report
 }
 
-/// A finding for each task that is not completed; those that were never begun, because they come
-/// after it, are named with the first.
+/// Returns a finding for each task that is not completed. Later tasks that were never started are
+/// named in the first finding.
 fn open_tasks(plan: &Plan) -> Vec<Finding> {
     let order = task_order(plan).unwrap_or_default();
     let place = |task: &Task| order.iter().position(|id| *id == task.id).unwrap_or(usize::MAX);
@@ -130,7 +132,7 @@ fn open_tasks(plan: &Plan) -> Vec<Finding> {
     told.filter(|(at, task)| *at == 0 || task.status != TaskStatus::Pending).map(finding).collect()
 }
 
-/// The form of every task, what it names, and its dependencies.
+/// Checks the form of every task, the records that it names, and its dependencies.
 pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
@@ -166,7 +168,7 @@ fn traced(report: &mut Report, task: &Task, features: &FeatureList, design: &Des
         ),
     ];
     for (what, id, known) in names {
-        // A sub-task may leave it to its parent, and without a design there are no components.
+        // A sub-task can inherit the id from its parent; without a design there are no components.
         let none = what == "component" && design.components.is_empty();
         if known || (id.is_empty() && (none || !task.is_top_level())) {
             continue;
@@ -231,8 +233,8 @@ fn dependencies(report: &mut Report, plan: &Plan) {
     }
 }
 
-/// Whether there is code behind a task, for [`derive_feature_status`]: what was there before a change
-/// request began (`added`) has its code in its parent.
+/// Returns whether a task has code, for [`derive_feature_status`]. The code of tasks that existed
+/// before a change request (`added`) is in the parent session.
 pub fn has_code<'a>(
     plan: &'a Plan,
     code: &'a CodeChanges,
@@ -241,10 +243,10 @@ pub fn has_code<'a>(
     move |task| added.is_some_and(|known| known.has(&task.id)) || code.stands_behind(plan, task)
 }
 
-/// Sets each feature's status from the top-level tasks that work on it, themselves or in a sub-task:
-/// implemented when all are completed and there is code behind each (`has_code`), in progress when
-/// one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
-/// Returns the changes, such as `FEAT-001 is implemented`.
+/// Sets each feature's status from the top-level tasks that work on it, themselves or in a
+/// sub-task: implemented if all are completed and have code (`has_code`), in progress if one is
+/// started or done, otherwise planned. Verified and delivered features and features without tasks
+/// keep their status. Returns the changes, such as `FEAT-001 is implemented`.
 pub fn derive_feature_status(
     features: &mut FeatureList,
     plan: &Plan,
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_named() {
+    fn a_dependency_cycle_is_reported() {
         let files = Memory::valid();
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"][1]["dependencies"] = json!(["TASK-005"]);
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_names_must_exist() {
+    fn records_that_a_task_names_must_exist() {
         let files = Memory::valid();
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"][0]["feature_id"] = json!("FEAT-009");
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn coding_is_done_when_every_task_is() {
+    fn coding_is_done_when_every_task_is_done() {
         let files = Memory::valid();
         let store = Store::new(&files);
         let changed: BTreeSet<String> = (1..6).map(|n| format!("src/{n}.rs")).collect();
@@ -380,7 +382,7 @@ mod tests {
         let report = coding(&store, &|path| path != "src/2.rs", &no_rules, &code, None);
         assert_eq!(codes(&report), ["missing-file"]);
         assert_eq!(report.findings[0].about.as_deref(), Some("TASK-002"));
-        // Where nothing was changed, nothing is implemented.
+        // Without any change, no feature is implemented.
         let report = coding(&store, &|_| true, &no_rules, &CodeChanges::default(), None);
         assert_eq!(codes(&report), ["nothing-changed", "feature-status"]);
         let baseline = Baseline::of(&store).unwrap();

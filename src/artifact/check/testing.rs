@@ -26,19 +26,19 @@ impl Files for Memory {
 }
 
 impl Memory {
-    /// Puts a text.
+    /// Writes a text.
     pub(crate) fn put(&self, artifact: Artifact, text: &str) {
         self.write(artifact, text).unwrap();
     }
 
-    /// Changes a JSON file.
+    /// Edits a JSON file.
     pub(crate) fn edit(&self, artifact: Artifact, change: impl FnOnce(&mut Value)) {
         let mut value = serde_json::from_str(&self.read(artifact).unwrap().unwrap()).unwrap();
         change(&mut value);
         self.put(artifact, &value.to_string());
     }
 
-    /// A project everything holds of: 3 requirements, 2 features, 2 components, 5 tasks.
+    /// Returns a project that passes all checks: 3 requirements, 2 features, 2 components, 5 tasks.
     pub(crate) fn valid() -> Self {
         let files = Self::default();
         files.put(
@@ -81,7 +81,7 @@ impl Memory {
         files
     }
 
-    /// Documents whose sections are the records.
+    /// Writes documents whose sections are the records.
     pub(crate) fn write_documents(&self) {
         let records = records_of(self).unwrap();
         let all = Documents { prd: true, design: true, plan: true };
@@ -97,7 +97,7 @@ impl Memory {
     }
 }
 
-/// A session without a commit.
+/// The history of a session without commits.
 #[derive(Default)]
 pub(crate) struct NoHistory(BTreeMap<String, String>);
 

@@ -1,23 +1,23 @@
-//! What is often built although nobody asked for it: one table, from which prompts tell what to leave
-//! out and checks find the words that point at it. A word is evidence for the critic, never a refusal,
-//! because "performance" may be just what the idea is about.
+//! Things that models often build although nobody asked for them. Prompts use this table to say
+//! what to leave out, and checks to find words that hint at such things. A word is evidence for the
+//! critic and never rejects a draft, because "performance" may be exactly what the idea is about.
 
 use serde::Serialize;
 
-/// Where a thing is too much: in what is wanted, or in how it is built.
+/// Where a thing is unwanted: in what the product does, or in how it is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Product,
     Structure,
 }
 
-/// A thing that is left out unless somebody asks for it.
+/// A thing to leave out unless somebody asks for it.
 struct Excess {
     part: Part,
-    /// As prompts name it.
+    /// The name that prompts use.
     name: &'static str,
-    /// Words and phrases that point at it, lower-case; a match begins at a word's start and may end
-    /// in more letters. At least one is in the name.
+    /// Lower-case words and phrases that hint at the thing; a match starts at the start of a word
+    /// and may end with more letters. At least one of them is in the name.
     words: &'static [&'static str],
 }
 
@@ -45,16 +45,16 @@ const EXCESSES: [Excess; 13] = [
     excess(Part::Structure, "class hierarchies", &["class hierarch", "abstract factory"]),
 ];
 
-/// What prompts say is left out unless it is asked for, as lists of words: `a, b, c`.
+/// Lists of things to leave out unless they are asked for, for prompts: `a, b, c`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unasked {
-    /// Of what a product does and comes with.
+    /// Things that a product does or comes with.
     pub product: String,
-    /// Of how it is built.
+    /// Things in the structure of the code.
     pub structure: String,
-    /// What no task is about alone.
+    /// Work that must not be a task of its own.
     pub tasks: &'static str,
-    /// Of the code, besides its structure.
+    /// Further things in the code.
     pub code: &'static str,
 }
 
@@ -73,8 +73,8 @@ impl Default for Unasked {
     }
 }
 
-/// The words of the table in a text, each with the line it is in first:
-/// `"monitoring" (line 12: - monitoring of all requests)`.
+/// Returns the words of the table that a text contains, each with its first line: `"monitoring"
+/// (line 12: - monitoring of all requests)`.
 pub fn word_evidence(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in EXCESSES.iter().flat_map(|excess| excess.words) {
@@ -114,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn only_at_the_start_of_a_word() {
+    fn words_match_only_at_the_start_of_a_word() {
         assert!(word_evidence("geocache hunting; no such thing").is_empty());
     }
 
     #[test]
-    fn what_prompts_tell_to_leave_out_is_found() {
+    fn every_name_that_prompts_use_is_found() {
         let Unasked { product, structure, .. } = Unasked::default();
         for name in format!("{product}, {structure}").split(", ") {
             assert_eq!(word_evidence(name).len(), 1, "{name}");

@@ -1,8 +1,8 @@
-//! Facts that say the same twice, and facts that cannot both be true.
+//! Finds duplicate and contradicting facts.
 
 use super::{Fact, folded};
 
-/// Words between what a fact is about and what it says of it.
+/// Verbs that separate the subject of a fact from its statement.
 const VERBS: [&str; 12] = [
     " is ",
     " are ",
@@ -17,12 +17,13 @@ const VERBS: [&str; 12] = [
     " never ",
     " always ",
 ];
-/// Verbs of which one denies the other.
+/// Pairs of opposite verbs.
 const OPPOSITES: [(&str, &str); 2] = [(" must ", " must not "), (" always ", " never ")];
-/// Words of a statement that leaves no room for another one: a longer one may say something else beside.
+/// Most words of a statement that excludes other statements; longer ones can be true beside
+/// another.
 const SHORT: usize = 4;
 
-/// Facts that stand there more than once, under whatever heading; each once.
+/// Returns the facts that occur more than once, under any heading; each once.
 pub fn duplicates<'a>(facts: &[&'a Fact]) -> Vec<&'a Fact> {
     let again = |(at, fact): &(usize, &&Fact)| {
         facts[..*at].iter().filter(|other| other.says(&fact.text)).count() == 1
@@ -30,8 +31,9 @@ pub fn duplicates<'a>(facts: &[&'a Fact]) -> Vec<&'a Fact> {
     facts.iter().enumerate().filter(again).map(|(_, fact)| *fact).collect()
 }
 
-/// Pairs of facts about the same thing that say different things of it: `tests use pytest` and `tests use
-/// unittest`. Only statements of the same form and few words are compared.
+/// Returns pairs of facts that make different statements about the same subject: `tests use pytest`
+/// and `tests use unittest`. Only short statements with the same verb, or equal statements with
+/// opposite verbs, are compared.
 pub fn contradictions<'a>(facts: &[&'a Fact]) -> Vec<(&'a Fact, &'a Fact)> {
     let said: Vec<_> = facts.iter().map(|fact| (*fact, statement(&folded(&fact.text)))).collect();
     let mut pairs = Vec::new();
@@ -67,10 +69,10 @@ impl Statement {
     }
 }
 
-/// What a fact says of what, by the first verb in it.
+/// Splits a fact at its first verb into subject and statement.
 fn statement(text: &str) -> Option<Statement> {
     let found = VERBS.iter().filter_map(|verb| Some((text.find(verb)?, *verb)));
-    // Of two that begin at the same place the longer one is meant.
+    // If two verbs start at the same place, the longer one counts.
     let (at, verb) = found.min_by_key(|(at, verb)| (*at, std::cmp::Reverse(verb.len())))?;
     let says = text[at + verb.len()..].to_owned();
     let about = text[..at].trim_start_matches("the ").to_owned();

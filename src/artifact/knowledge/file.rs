@@ -1,11 +1,11 @@
-//! The file: read line by line, so that whatever a person, a merge or a formatter made of it is read; and
-//! changed line by line, so that what is not meant keeps its bytes.
+//! Reads the knowledge file line by line, so that it can be read after any edit, merge or
+//! formatter, and changes single lines, so that all others keep their bytes.
 
 use std::ops::Range;
 
 use super::{Fact, HEADINGS, KNOWLEDGE_MAX, Proposal, ProposalKind};
 
-/// What a new file begins with.
+/// The first line of a new file.
 const TITLE: &str = "# Project knowledge";
 
 /// The text of the file with its facts.
@@ -13,7 +13,7 @@ const TITLE: &str = "# Project knowledge";
 pub struct KnowledgeFile {
     text: String,
     facts: Vec<(Fact, Range<usize>)>,
-    /// Each heading with its line.
+    /// Each heading with its line number.
     headings: Vec<(String, usize)>,
 }
 
@@ -21,7 +21,8 @@ impl KnowledgeFile {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// Why they cannot be read, in words that follow the file's name.
+    ///
+    /// The reason why they cannot be read, worded to follow the file's name.
     pub fn read(bytes: &[u8]) -> Result<Self, &'static str> {
         if bytes.len() > KNOWLEDGE_MAX {
             return Err("is larger than 64 KiB");
@@ -32,7 +33,7 @@ impl KnowledgeFile {
         }
     }
 
-    /// Reads a text. Facts are the items of its lists; what else stands there is a person's prose.
+    /// Reads a text. Facts are the items of its lists; everything else is prose.
     pub fn of(text: &str) -> Self {
         let mut file = Self { text: text.to_owned(), ..Self::default() };
         let mut fenced = false;
@@ -55,7 +56,7 @@ impl KnowledgeFile {
                 && line.starts_with(' ')
                 && let Some((fact, lines)) = file.facts.last_mut()
             {
-                // A formatter has wrapped it.
+                // A formatter wrapped the item.
                 fact.text = format!("{} {}", fact.text, line.trim());
                 lines.end = at + 1;
             } else {
@@ -66,22 +67,22 @@ impl KnowledgeFile {
         file
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its facts, in order.
+    /// Returns the facts, in order.
     pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.facts.iter().map(|(fact, _)| fact)
     }
 
-    /// Whether it says this under some heading.
+    /// True if the file contains this fact under any heading.
     pub fn says(&self, text: &str) -> bool {
         self.facts().any(|fact| fact.says(text))
     }
 
-    /// The fact that `HEADING: TEXT`, or a text without its heading, means.
+    /// Returns the fact that matches `HEADING: TEXT`, or a text without its heading.
     pub fn find(&self, words: &str) -> Option<&Fact> {
         let named = words.split_once(':').map(|(heading, text)| Fact {
             heading: heading.trim().to_owned(),
@@ -91,7 +92,7 @@ impl KnowledgeFile {
         named.or_else(|| self.facts().find(|fact| fact.says(words)))
     }
 
-    /// Whether taking a proposal would change the file.
+    /// True if accepting a proposal would change the file.
     pub fn is_changed_by(&self, proposal: &Proposal) -> bool {
         match proposal.kind {
             ProposalKind::Learned => !self.says(&proposal.fact.text),
@@ -99,7 +100,7 @@ impl KnowledgeFile {
         }
     }
 
-    /// The file with these proposals taken: no other line changes.
+    /// Returns the file with these proposals accepted; no other line changes.
     #[must_use]
     pub fn with(&self, proposals: &[Proposal]) -> Self {
         let mut file = self.clone();
@@ -123,7 +124,7 @@ impl KnowledgeFile {
             if dropped.iter().any(|lines| lines.contains(&at)) {
                 continue;
             }
-            // The space that stood on both sides of it.
+            // The fact had an empty line on both sides; keep only one.
             let follows = dropped.iter().any(|lines| lines.end == at);
             let blank = kept.last().is_some_and(|last| last.trim().is_empty());
             if !(follows && blank && line.trim().is_empty()) {
@@ -134,8 +135,8 @@ impl KnowledgeFile {
     }
 
     fn with_fact(&self, fact: &Fact) -> Self {
-        // All headings are there from the first fact on: facts that two sessions add under two of them
-        // then stand in two places, and a merge keeps each under its own.
+        // The first fact adds all headings: if two sessions then add facts under different
+        // headings, the lines are far enough apart for a merge without a conflict.
         let mut base = match self.headings.is_empty() {
             true => {
                 let begun = if self.text.trim().is_empty() { TITLE } else { self.text.trim_end() };
@@ -174,7 +175,7 @@ impl KnowledgeFile {
     }
 }
 
-/// The name of a heading.
+/// Returns the name of a heading.
 fn heading(line: &str) -> Option<&str> {
     let name = line.trim_start_matches('#');
     let level = line.len() - name.len();
@@ -182,7 +183,7 @@ fn heading(line: &str) -> Option<&str> {
         .then(|| name.trim().trim_end_matches('#').trim())
 }
 
-/// The text of an item.
+/// Returns the text of a list item.
 fn item(line: &str) -> Option<&str> {
     ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
 }

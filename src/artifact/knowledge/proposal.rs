@@ -1,27 +1,28 @@
-//! What an actor proposes: lines `Learned: HEADING: TEXT` and `Outdated: HEADING: TEXT` among its words.
+//! Facts that an actor proposes: lines `Learned: HEADING: TEXT` and `Outdated: HEADING: TEXT` in
+//! its output.
 
 use super::{Fact, HEADINGS, one_line};
 
-/// Proposals of one session that a person is asked about.
+/// Most proposals of one session that a person decides on.
 pub const PROPOSALS_MAX: usize = 8;
-/// Characters of a fact that is proposed.
+/// Most characters of a proposed fact.
 const TEXT_MAX: usize = 240;
-/// Characters of a heading.
+/// Most characters of a heading.
 const HEADING_MAX: usize = 40;
 
-/// What is to become of a fact.
+/// What a proposal does with a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProposalKind {
-    /// It is new.
+    /// Adds a new fact.
     Learned,
-    /// It is no longer true.
+    /// Removes a fact that is no longer true.
     Outdated,
 }
 
 impl ProposalKind {
     const ALL: [Self; 2] = [Self::Learned, Self::Outdated];
 
-    /// As history names it.
+    /// Returns the name in history.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Learned => "learned",
@@ -29,7 +30,7 @@ impl ProposalKind {
         }
     }
 
-    /// As an actor writes it.
+    /// Returns the label that an actor writes.
     const fn label(self) -> &'static str {
         match self {
             Self::Learned => "Learned",
@@ -38,16 +39,16 @@ impl ProposalKind {
     }
 }
 
-/// A change of what is known that a person decides about.
+/// A proposed change of the facts that a person decides on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What is to become of the fact.
+    /// What to do with the fact.
     pub kind: ProposalKind,
     /// The fact.
     pub fact: Fact,
 }
 
-/// `learned HEADING: TEXT`, as history has it.
+/// `learned HEADING: TEXT`, as in history.
 impl std::fmt::Display for Proposal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind.name(), self.fact)
@@ -62,19 +63,19 @@ impl Proposal {
         Self::of(kind, words)
     }
 
-    /// The line with which an actor proposes it.
+    /// Returns the line with which an actor proposes the change.
     pub fn line(&self) -> String {
         format!("{}: {}", self.kind.label(), self.fact)
     }
 
-    /// `None` where the words do not name a heading and a fact of reasonable length.
+    /// Returns `None` unless the words are a heading and a fact of reasonable length.
     fn of(kind: ProposalKind, words: &str) -> Option<Self> {
         let (heading, text) = words.split_once(':')?;
         let (heading, text) = (one_line(heading), one_line(text));
         let known = HEADINGS.iter().find(|known| known.eq_ignore_ascii_case(&heading));
         let heading = match (known, kind) {
             (Some(known), _) => (*known).to_owned(),
-            // A person may have written other headings.
+            // A person may have added other headings.
             (None, ProposalKind::Outdated) => heading,
             (None, ProposalKind::Learned) => return None,
         };
@@ -84,8 +85,8 @@ impl Proposal {
     }
 }
 
-/// Takes the proposals out of an actor's words: what is left, and the proposals in their order, each once.
-/// Words that came through as one line are read, too. Code blocks are left alone.
+/// Removes the proposals from an actor's output. Returns the rest, and the proposals in order, each
+/// once. Several proposals on one line are found as well. Code blocks are left unchanged.
 pub fn take_proposals(words: &str) -> (String, Vec<Proposal>) {
     let mut found: Vec<Proposal> = Vec::new();
     let (mut kept, mut fenced) = (String::new(), false);
@@ -123,7 +124,8 @@ pub fn take_proposals(words: &str) -> (String, Vec<Proposal>) {
     (kept, found)
 }
 
-/// Where proposals begin in a line: at its beginning behind the mark of a list, or after a space.
+/// Returns where proposals start in a line: at its start, possibly after a list marker, or after a
+/// space.
 fn starts(line: &str) -> Vec<usize> {
     let mut starts = Vec::new();
     for kind in ProposalKind::ALL {

@@ -1,4 +1,4 @@
-//! Facts read, changed, proposed and compared.
+//! Reading, changing, proposing and comparing facts.
 
 use super::*;
 
@@ -21,14 +21,14 @@ fn a_new_file_has_all_headings() {
     let text = "# Project knowledge\n\n## Conventions\n\n- one\n- two\n\n## Commands\n\n## Decisions\n\n## Traps\n\n- `x` eats y\n";
     assert_eq!(file.text(), text);
     assert_eq!(file, KnowledgeFile::of(text));
-    assert_eq!(file.with(&[learned("Commands", "One.")]), file, "it is known");
+    assert_eq!(file.with(&[learned("Commands", "One.")]), file, "already known");
     let less = file.with(&[outdated("traps", "x eats y."), learned("Commands", "`make`")]);
     let text = "# Project knowledge\n\n## Conventions\n\n- one\n- two\n\n## Commands\n\n- `make`\n\n## Decisions\n\n## Traps\n";
     assert_eq!(less.text(), text);
 }
 
 #[test]
-fn what_a_person_wrote_keeps_its_bytes() {
+fn lines_that_a_person_wrote_keep_their_bytes() {
     let text = "Ours.\n\n### Traps\n* long\n  fact\n\ntext\n```\n- code\n```\n- last\n## Own\n";
     let file = KnowledgeFile::of(text);
     let facts: Vec<String> = file.facts().map(ToString::to_string).collect();
@@ -47,14 +47,14 @@ fn what_a_person_wrote_keeps_its_bytes() {
 }
 
 #[test]
-fn what_is_no_text_is_not_read() {
+fn binary_and_large_files_are_refused() {
     assert_eq!(KnowledgeFile::read(b"a\0b"), Err("is not UTF-8 text"));
     assert_eq!(KnowledgeFile::read(b"\xff"), Err("is not UTF-8 text"));
     assert_eq!(KnowledgeFile::read(&vec![b'-'; KNOWLEDGE_MAX + 1]), Err("is larger than 64 KiB"));
 }
 
 #[test]
-fn proposals_are_taken_out_of_words() {
+fn proposals_are_removed_from_output() {
     let words = "Title\n\n## Summary\n\nIt works.\n\nLearned: commands: `make check` runs all\n- **Outdated:** Own words: old\nLearned: Traps: `a: b`\u{202e} \x1b[31mred\nLearned: nothing special\n\n```\nLearned: Traps: code\n```\n";
     let (kept, found) = take_proposals(words);
     assert_eq!(
@@ -82,7 +82,7 @@ fn proposals_are_taken_out_of_words() {
 }
 
 #[test]
-fn words_that_propose_nothing_stay() {
+fn output_without_proposals_is_unchanged() {
     let long = format!("Learned: Traps: {}", "x".repeat(300));
     for words in ["", "I Learned: a lot\n", "Learned:\n", "Lessons Learned: Own: x", &long] {
         assert_eq!(take_proposals(words), (words.to_owned(), Vec::new()), "{words}");

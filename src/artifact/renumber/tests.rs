@@ -1,11 +1,11 @@
-//! Two changes that gave the same ids, as a person has put them together.
+//! Two changes that used the same ids, merged by a person.
 
 use serde_json::json;
 
 use super::*;
 use crate::artifact::check::testing::Memory;
 
-/// A version with these requirements, features and tasks added to nothing.
+/// Returns a version with these requirements, features and tasks.
 fn version(title: &str, related: &[&str]) -> Memory {
     let files = Memory::default();
     let put = |artifact, value: Value| files.put(artifact, &value.to_string());
@@ -29,7 +29,7 @@ fn version(title: &str, related: &[&str]) -> Memory {
     files
 }
 
-/// What a person who keeps both makes of it.
+/// Returns the merge by a person who keeps both.
 fn both(a: &Memory, b: &Memory, related: &[&str]) -> Memory {
     let files = Memory::default();
     for (artifact, list, _) in LISTS {
@@ -53,7 +53,7 @@ fn both(a: &Memory, b: &Memory, related: &[&str]) -> Memory {
 }
 
 #[test]
-fn the_second_of_two_gets_a_new_id_with_all_that_means_it() {
+fn the_second_record_gets_a_new_id_in_all_references() {
     let (due, sort) =
         (version("Due", &["FEAT-001", "FEAT-003"]), version("Sort", &["FEAT-001", "FEAT-003"]));
     let merged = both(&due, &sort, &["FEAT-001", "FEAT-003"]);
@@ -75,18 +75,18 @@ fn the_second_of_two_gets_a_new_id_with_all_that_means_it() {
     let ids: Vec<_> = tasks["tasks"].as_array().unwrap().iter().map(|t| t["id"].clone()).collect();
     assert_eq!(ids, ["TASK-006", "TASK-006.1", "TASK-007", "TASK-007.1"]);
     assert_eq!(tasks["tasks"][3]["feature_id"], "FEAT-004");
-    // Both sides meant their own.
+    // Each side referred to its own feature.
     let related = &read(Artifact::DesignSpec)["components"][0]["related_features"];
     assert_eq!(*related, json!(["FEAT-001", "FEAT-003", "FEAT-004"]));
     let prd = merged.read(Artifact::Prd).unwrap().unwrap();
     assert_eq!(prd, "# PRD\n- REQ-004 Due (FEAT-003)\n- REQ-005 Sort (FEAT-004)\n");
     assert_eq!(renumber_text("REQ-004, REQ-0041", 1, &done), "REQ-005, REQ-0041");
-    // Once is enough.
+    // A second run changes nothing.
     assert!(renumber(&merged, &[&due, &sort], None, &mut floors).unwrap().is_empty());
 }
 
 #[test]
-fn what_nobody_can_tell_apart_is_left() {
+fn records_without_an_author_keep_their_ids() {
     let (due, sort) = (version("Due", &[]), version("Sort", &[]));
     let merged = both(&due, &sort, &[]);
     let before = merged.read(Artifact::Features).unwrap();

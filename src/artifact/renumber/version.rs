@@ -1,4 +1,4 @@
-//! One version of the records that are told apart, as JSON values.
+//! One version of the records, as JSON values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::{Artifact, Files, IdKind, read_json, render_json};
 
-/// A list of records: its file, its name in there, and what its ids look like.
+/// A list of records: its file, its name in the file, and the kind of its ids.
 pub(super) type List = (Artifact, &'static str, IdKind);
 
 pub(super) const LISTS: [List; 4] = [
@@ -16,7 +16,7 @@ pub(super) const LISTS: [List; 4] = [
     (Artifact::ImplementationPlan, "tasks", IdKind::Task),
 ];
 
-/// Fields that name other records.
+/// Fields that refer to other records.
 pub(super) const REFERENCES: [&str; 5] =
     ["requirement_ids", "related_features", "feature_id", "component_id", "dependencies"];
 
@@ -41,7 +41,7 @@ impl Version {
         records.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether two records of a list have the same id.
+    /// True if two records of a list have the same id.
     pub(super) fn repeats_ids(&self) -> bool {
         LISTS.iter().any(|list| {
             let records = self.records(list);
@@ -58,19 +58,21 @@ impl Version {
     }
 }
 
-/// Whether two records of a list have one id.
+/// True if two records of a list have the same id.
 ///
 /// # Errors
-/// A file cannot be read.
+///
+/// If a file cannot be read.
 pub(in crate::artifact) fn repeats_ids(files: &dyn Files) -> anyhow::Result<bool> {
     Ok(Version::read(files)?.repeats_ids())
 }
 
-/// Leaves in `after` only the records that `before` has not just so, and of what those name only what
-/// they did not name there.
+/// Reduces `after` to the records that `before` does not contain in the same form, and their
+/// references to those that are new.
 ///
 /// # Errors
-/// A file cannot be read or written.
+///
+/// If a file cannot be read or written.
 pub(in crate::artifact) fn keep_added(before: &dyn Files, after: &dyn Files) -> anyhow::Result<()> {
     let (old, mut new) = (Version::read(before)?, Version::read(after)?);
     for list in LISTS {
@@ -97,7 +99,7 @@ pub(in crate::artifact) fn keep_added(before: &dyn Files, after: &dyn Files) -> 
     new.files.iter().try_for_each(|(artifact, value)| after.write(*artifact, &render_json(value)?))
 }
 
-/// The ids in a field.
+/// Returns the ids in a field.
 pub(super) fn targets(field: &Value) -> BTreeSet<String> {
     let ids = match field {
         Value::Array(many) => many.as_slice(),
@@ -110,12 +112,12 @@ pub(super) fn id_of(record: &Value) -> &str {
     record.get("id").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What people call a record.
+/// Returns a record's title or name.
 pub(super) fn name_of(record: &Value) -> Option<&str> {
     record.get("title").or_else(|| record.get("name")).and_then(Value::as_str)
 }
 
-/// The same record, `status` aside: it changes with every merge of code.
+/// True if the records are equal, ignoring `status`, which changes with every merge of code.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     let bare = |value: &Value| {
         let mut value = value.clone();

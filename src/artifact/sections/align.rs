@@ -1,17 +1,17 @@
-//! Which entries of a list stayed, came, went or were replaced.
+//! Aligns two lists: which entries were kept, added, removed or replaced.
 
-/// What becomes of an entry.
+/// A step from one list to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The old entry is the new one.
+    /// The old entry and the new one are equal.
     Keep(usize, usize),
     Replace(usize, usize),
     Delete(usize),
     Insert(usize),
 }
 
-/// The steps from one list to another, in order. An entry that goes where another comes is
-/// replaced.
+/// Returns the steps from one list to another, in order. An entry that is removed where another is
+/// added counts as replaced.
 pub(super) fn steps<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Step> {
     let mut all = Vec::new();
     let (mut deleted, mut inserted) = (Vec::new(), Vec::new());
@@ -42,7 +42,7 @@ fn flush(all: &mut Vec<Step>, deleted: &mut Vec<usize>, inserted: &mut Vec<usize
     all.extend(inserted.drain(..).skip(pairs).map(Step::Insert));
 }
 
-/// The length of the longest common part of what is behind each pair of places.
+/// Returns, for each pair of positions, the length of the longest common subsequence of the rests.
 fn common_lengths<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Vec<usize>> {
     let mut lengths = vec![vec![0; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {

@@ -1,4 +1,4 @@
-//! Putting records into a document, and taking them out, with as few bytes changed as can be.
+//! Adds, changes and deletes records in a document with as few changed bytes as possible.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,23 @@ use super::edit::{self, replaced};
 use super::render::{self, LEVEL, Parts};
 use super::{Context, Reading, Record, Records, Remark, Section, normal, parse, read, values};
 
-/// What is to become of a record.
+/// A change of a record.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there are few of them at a time")]
 pub enum Change {
-    /// The record replaces the one with its id, or is added.
+    /// Replaces the record with the same id, or adds the record.
     Put(Record),
-    /// The record with this id is deleted.
+    /// Deletes the record with this id.
     Delete(String),
 }
 
-/// Changes records of a document: of those that are there only the bytes of the changed fields. A
-/// new one goes behind the last of its kind, a sub-task behind its siblings.
+/// Changes records of a document. In existing records, only the bytes of the changed fields change.
+/// A new record is inserted after the last one of its kind, a sub-task after its siblings.
 ///
 /// # Errors
-/// The document could not be read, or would not say what is wanted: nothing is to be written.
+///
+/// If the changed document could not be read, or would not contain the intended records: do not
+/// write it.
 pub fn apply(text: &str, changes: &[Change], context: &Context<'_>) -> Result<String, Vec<Remark>> {
     let (used, present) = expected(changes, context);
     let context = Context { used: &used, present: &present, ..*context };
@@ -36,7 +38,8 @@ pub fn apply(text: &str, changes: &[Change], context: &Context<'_>) -> Result<St
     Ok(text)
 }
 
-/// What reading has to know after the changes: deleted ids are prose, new ones are known.
+/// Returns the context in which the changed document must be read: deleted ids count as prose, new
+/// ids are known.
 fn expected(changes: &[Change], context: &Context<'_>) -> (BTreeMap<String, String>, Records) {
     let mut used = context.used.clone();
     let mut records: Vec<Record> = context.present.iter().collect();
@@ -70,7 +73,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
     }
     if let Some(heading) = record_heading_in(record, context.kinds) {
         let id = record.id();
-        let text = format!("the description of {id} holds the heading of a record: {heading}");
+        let text = format!("the description of {id} contains the heading of a record: {heading}");
         return Err(refusal(line, text));
     }
     if let Record::Task(task) = record
@@ -102,7 +105,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
     check(&before, after, &wanted, context)
 }
 
-/// A section written again, with its comments and the info strings of its code blocks.
+/// Renders a section from scratch, but keeps its comments and the info strings of its code blocks.
 fn again(text: &str, section: &Section, record: &Record) -> String {
     let mut parts = Parts::of(record, section.level);
     for (new, entry) in parts.interfaces.iter_mut().zip(interfaces_of(record)) {
@@ -128,12 +131,12 @@ fn interfaces_of(record: &Record) -> impl Iterator<Item = &String> {
     all.iter().filter(|one| !one.trim().is_empty())
 }
 
-/// Whether two records are the same in Markdown.
+/// True if two records are equal in Markdown.
 pub(super) fn same(one: &Record, other: &Record) -> bool {
     one.written() == other.written()
 }
 
-/// The heading of a record in a description.
+/// Returns the first record heading in a description.
 fn record_heading_in(record: &Record, kinds: &[IdKind]) -> Option<String> {
     let text = record.description();
     let blocks = blocks(text);
@@ -141,7 +144,7 @@ fn record_heading_in(record: &Record, kinds: &[IdKind]) -> Option<String> {
     blocks.get(head.at).map(|block| block.source(text).trim().to_owned())
 }
 
-/// Where a new record goes, and the level of its heading.
+/// Returns where to insert a new record, and the level of its heading.
 fn place(reading: &Reading, record: &Record, text: &str) -> (usize, u8) {
     let kind = record.kind();
     let level = |section: Option<&Section>| section.map_or(LEVEL, |section| section.level);
@@ -171,7 +174,7 @@ fn place(reading: &Reading, record: &Record, text: &str) -> (usize, u8) {
     }
 }
 
-/// A text with a section put at the start of a block or at the end.
+/// Inserts a section at the start of a block or at the end of the text.
 pub(super) fn inserted(text: &str, at: usize, section: &str) -> String {
     let section = as_lines_of(text, section);
     let newline = newline_of(text);
@@ -187,7 +190,7 @@ pub(super) fn inserted(text: &str, at: usize, section: &str) -> String {
     format!("{before}{lead}{section}{tail}{after}")
 }
 
-/// A text with the line ends of a document.
+/// Converts a text to the line ends of a document.
 pub(super) fn as_lines_of(document: &str, text: &str) -> String {
     match newline_of(document) {
         "\n" => text.to_owned(),
@@ -230,7 +233,7 @@ fn gone(reading: &Reading, id: &str) -> Result<(), Vec<Remark>> {
     }
 }
 
-/// The text, if it says what is wanted and nothing else became different.
+/// Returns the text if it contains the intended record and no other record changed.
 fn check(
     before: &Reading,
     after: String,
@@ -244,12 +247,15 @@ fn check(
     let found = reading.section(id).map(|section| &section.record);
     if !found.is_some_and(|found| same(found, wanted)) {
         let line = before.section(id).map_or(1, |section| section.line);
-        return Err(refusal(line, format!("{id} cannot be written so that it is read the same")));
+        return Err(refusal(
+            line,
+            format!("{id} cannot be written as Markdown that reads back the same"),
+        ));
     }
     Ok(after)
 }
 
-/// Refusals that were not there before.
+/// Fails if there are refusals that did not exist before.
 fn new_refusals(before: &Reading, after: &Reading) -> Result<(), Vec<Remark>> {
     let known = |text: &str| before.refusals.iter().any(|remark| remark.text == text);
     let new = after.refusals.iter().filter(|remark| !known(&remark.text));
@@ -257,7 +263,7 @@ fn new_refusals(before: &Reading, after: &Reading) -> Result<(), Vec<Remark>> {
     if new.is_empty() { Ok(()) } else { Err(new) }
 }
 
-/// Every other record still is what it was, and where.
+/// Fails unless every other record is unchanged and in the same order.
 fn others_kept(before: &Reading, after: &Reading, id: &str) -> Result<(), Vec<Remark>> {
     let others = |reading: &Reading| -> Vec<Record> {
         let records = reading.sections.iter().map(|section| section.record.written());
@@ -269,5 +275,5 @@ fn others_kept(before: &Reading, after: &Reading, id: &str) -> Result<(), Vec<Re
     }
     let changed = old.iter().find(|record| !new.contains(record)).or(new.first());
     let other = changed.map_or("", Record::id);
-    Err(refusal(1, format!("the change of {id} would change {other}, too")))
+    Err(refusal(1, format!("changing {id} would also change {other}")))
 }

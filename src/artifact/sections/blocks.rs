@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
-/// What a block is.
+/// The type of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Heading(u8),
@@ -13,7 +13,7 @@ pub(super) enum BlockKind {
     Code {
         fenced: bool,
     },
-    /// Where its items are; the number of the first one in an ordered list.
+    /// The ranges of the list's items; `start` is the number of the first item of an ordered list.
     List {
         start: Option<u64>,
         items: Vec<Range<usize>>,
@@ -26,14 +26,15 @@ pub(super) enum BlockKind {
     Other,
 }
 
-/// A block of a text. Its range begins with the line and ends with the last character of it.
+/// A block of a text. Its range starts at the start of its first line and ends after its last
+/// character.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub kind: BlockKind,
     pub range: Range<usize>,
-    /// Line breaks that stay when lines are joined.
+    /// Hard line breaks, which stay when lines are joined.
     pub breaks: Vec<Range<usize>>,
-    /// Comments within the text.
+    /// Comments inside the text.
     pub comments: Vec<Range<usize>>,
     /// Code spans.
     pub codes: Vec<Range<usize>>,
@@ -51,7 +52,8 @@ impl Block {
         matches!(self.kind, BlockKind::List { .. })
     }
 
-    /// The text with its emphasis marked as formatters do: `_so_` and `**so**`. All places stay.
+    /// Returns the text with emphasis marked as formatters do: `_so_` and `**so**`. Offsets do not
+    /// change.
     pub(super) fn with_plain_emphasis<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.emphasis.is_empty() {
             return Cow::Borrowed(text);
@@ -78,7 +80,7 @@ impl Block {
         String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// Its bytes.
+    /// Returns the source of the block.
     pub(super) fn source<'a>(&self, text: &'a str) -> &'a str {
         text.get(self.range.clone()).unwrap_or_default()
     }
@@ -91,7 +93,7 @@ fn options() -> Options {
         | Options::ENABLE_STRIKETHROUGH
 }
 
-/// Where Markdown begins: after a byte order mark and front matter.
+/// Returns where the Markdown starts: after a byte order mark and front matter.
 pub(super) fn start_of_body(text: &str) -> usize {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut at = mark;
@@ -110,12 +112,12 @@ pub(super) fn start_of_body(text: &str) -> usize {
     mark
 }
 
-/// All top-level blocks of a document, link definitions included, in order.
+/// Returns all top-level blocks of a document, including link definitions, in order.
 pub(super) fn document_blocks(text: &str) -> Vec<Block> {
     blocks_from(text, start_of_body(text))
 }
 
-/// All top-level blocks of a part of a document.
+/// Returns all top-level blocks of a part of a document.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     blocks_from(text, 0)
 }
@@ -190,19 +192,20 @@ const fn number(level: HeadingLevel) -> u8 {
     }
 }
 
-/// A block from the start of its first line to its last character; `None` when nothing is left.
+/// Extends a block to the start of its first line and trims its end; `None` if nothing is left.
 fn whole_lines(text: &str, offset: usize, mut block: Block) -> Option<Block> {
     let start = line_start(text, block.range.start).max(offset);
     let source = text.get(start..block.range.end)?;
     let end = start + source.trim_end().len();
-    // Blank lines above an indented code block are within its range.
+    // The range of an indented code block includes the blank lines above it.
     let lead = source.len() - source.trim_start().len();
     let start = line_start(text, start + lead).max(start);
     block.range = start..end;
     (start < end).then_some(block)
 }
 
-/// Link definitions make no event: what is between the blocks and not blank is one.
+/// Adds link definitions, for which the parser emits no event: any text between blocks that is not
+/// blank.
 fn with_definitions(text: &str, offset: usize, found: Vec<Block>) -> Vec<Block> {
     let mut all = Vec::with_capacity(found.len());
     let mut at = offset;
@@ -217,7 +220,8 @@ fn with_definitions(text: &str, offset: usize, found: Vec<Block>) -> Vec<Block> 
             block.range.start = at.min(block.range.end);
         }
         all.extend(gap(at, block.range.start));
-        // What is indented right below a definition would be code or HTML on its own.
+        // Indented lines directly below a definition belong to it; on their own, they would be code
+        // or HTML.
         let source = block.source(text);
         let indented =
             source.starts_with("    ") || source.trim_start_matches(' ').starts_with('\t');
@@ -236,12 +240,12 @@ fn with_definitions(text: &str, offset: usize, found: Vec<Block>) -> Vec<Block> 
     all
 }
 
-/// Where the line begins that this place is in.
+/// Returns where the line that contains this offset starts.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
-/// The number of the line that this place is in, from 1.
+/// Returns the number of the line that contains this offset, from 1.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at.min(text.len())]).count()
 }

@@ -1,4 +1,4 @@
-//! What the blocks of a section are: fields, description, items, interfaces.
+//! Classifies the blocks of a section: fields, description, items, interfaces.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::blocks::{Block, BlockKind};
 use super::fields::{self, Meaning, Value};
 use super::text;
 
-/// A part of a section: its bytes, and the text they are read as.
+/// A part of a section: its range, and its text after normalization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub range: Range<usize>,
@@ -18,18 +18,18 @@ pub(super) struct Piece {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
     pub values: Vec<Value>,
-    /// The blocks that are nothing but values.
+    /// Blocks that contain only values.
     pub fields: Vec<Range<usize>>,
     pub description: Vec<Piece>,
-    /// Items of lists, from the marker on.
+    /// List items; their ranges start at the marker.
     pub items: Vec<Piece>,
-    /// Code blocks of a component, and items of its second list.
+    /// The interfaces of a component: code blocks, and items of its second list.
     pub interfaces: Vec<Piece>,
     pub comments: Vec<Range<usize>>,
     markers: text::Markers,
-    /// Where another list begins that is not next to the first one.
+    /// Start of a second list that is not adjacent to the first one.
     pub second_list: Option<usize>,
-    /// Items with a box to tick.
+    /// Items with a checkbox.
     pub boxes: Vec<usize>,
     /// Headings without an id.
     pub headings: Vec<Range<usize>>,
@@ -46,7 +46,7 @@ fn is_comment(text: &str, block: &Block) -> bool {
     block.kind == BlockKind::Html && text::is_comment(block.source(text))
 }
 
-/// Says what each block of a section is.
+/// Classifies each block of a section.
 pub(super) fn body(kind: IdKind, text: &str, blocks: &[Block]) -> Body {
     let mut body = Body::default();
     let fields = field_blocks(kind, text, blocks, &mut body);
@@ -73,11 +73,11 @@ pub(super) fn body(kind: IdKind, text: &str, blocks: &[Block]) -> Body {
     body
 }
 
-/// How many lists there have been.
+/// The lists so far.
 #[derive(Default)]
 struct Lists {
     count: usize,
-    /// Something else was between.
+    /// Another block followed the last list.
     broken: bool,
 }
 
@@ -93,7 +93,7 @@ impl Body {
         }
     }
 
-    /// A paragraph whose first lines are fields.
+    /// Adds the rest of a paragraph whose first lines are fields.
     fn describe_rest(&mut self, text: &str, block: &Block, end: usize) {
         let rest = text.get(end..block.range.end).unwrap_or_default();
         let start = end + (rest.len() - rest.trim_start().len());
@@ -101,7 +101,7 @@ impl Body {
         self.describe(text, &rest);
     }
 
-    /// A block below the description, or of a section without a divider.
+    /// Classifies a block below the description, or in a section without a divider.
     fn place(&mut self, kind: IdKind, text: &str, blocks: &[Block], at: usize, lists: &mut Lists) {
         let block = &blocks[at];
         match &block.kind {
@@ -162,12 +162,13 @@ fn labels_next(kind: IdKind, text: &str, blocks: &[Block], at: usize) -> bool {
     below && is_label(text, &blocks[at])
 }
 
-/// True for a paragraph that is nothing but a label.
+/// True for a paragraph that contains only a label.
 pub(super) fn is_label(text: &str, block: &Block) -> bool {
     block.kind == BlockKind::Paragraph && fields::is_label(block.source(text))
 }
 
-/// Finds the fields line and what belongs to it: places of blocks, with where the fields end.
+/// Finds the fields line and the blocks that continue it: returns indices of blocks, and where the
+/// fields end in each.
 fn field_blocks(
     kind: IdKind,
     text: &str,
@@ -188,7 +189,7 @@ fn field_blocks(
         }
         first = false;
     }
-    // Right below it, until something else comes.
+    // Blocks directly below the fields line continue it.
     let mut next = found.first().map(|(at, _)| at + 1);
     if found.first().is_some_and(|(at, end)| *end < blocks[*at].range.end) {
         next = None;
@@ -206,7 +207,7 @@ fn field_blocks(
             next = Some(at + 1);
         }
     }
-    // Below a label anywhere.
+    // Blocks below a label are fields wherever they are.
     let divider = blocks.iter().rposition(|block| is_divider(text, block)).map_or(0, |at| at + 1);
     for at in divider..blocks.len().saturating_sub(1) {
         let taken = found.iter().any(|(taken, _)| *taken == at || *taken == at + 1);
@@ -222,7 +223,7 @@ fn field_blocks(
     found
 }
 
-/// The values of a block that is a fields line, and where they end.
+/// Returns the values of a block that is a fields line, and where they end.
 fn fields_line(
     kind: IdKind,
     text: &str,
@@ -253,7 +254,7 @@ fn fields_line(
     good.then_some((read.values, read.end))
 }
 
-/// The values of a list whose items are nothing else.
+/// Returns the values of a list whose items contain only values.
 fn list_values(kind: IdKind, text: &str, block: &Block, labelled: bool) -> Option<Vec<Value>> {
     let BlockKind::List { items, .. } = &block.kind else { return None };
     let mut all = Vec::new();
@@ -270,7 +271,7 @@ fn list_values(kind: IdKind, text: &str, block: &Block, labelled: bool) -> Optio
     (!all.is_empty()).then_some(all)
 }
 
-/// The values of a block of nothing but code spans that belongs to the fields line above it.
+/// Returns the values of a block that contains only values and continues the fields line above it.
 pub(super) fn more_values(kind: IdKind, text: &str, block: &Block) -> Option<Vec<Value>> {
     let values = match block.kind {
         BlockKind::Paragraph => {

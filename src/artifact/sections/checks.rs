@@ -1,4 +1,4 @@
-//! What is wrong with a document as a whole: ids used twice, records that are no sections.
+//! Checks of a document as a whole: duplicate ids, records that are not sections.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,16 +7,16 @@ use super::super::{IdKind, number_of};
 use super::parse::Reader;
 use super::{Remark, mentions};
 
-/// What is said of a record that waits for its number.
+/// The end of the remark about a record that has no number yet.
 const UNNUMBERED: &str = "? has no number yet";
 
-/// True for what is said of a record that waits for its number.
+/// True for the remark about a record that has no number yet.
 pub(super) fn is_unnumbered(remark: &Remark) -> bool {
     remark.text.ends_with(UNNUMBERED)
 }
 
 impl Reader<'_> {
-    /// Ids used twice, deleted ones, and those above the next number.
+    /// Finds duplicate ids, ids of deleted records, and ids above the next number.
     pub(super) fn ids(&mut self) {
         let mut seen: Vec<(String, usize)> = Vec::new();
         let mut added: Vec<(String, usize)> = Vec::new();
@@ -45,7 +45,9 @@ impl Reader<'_> {
                 Some(title) => {
                     remarks.push((
                         at,
-                        format!("{id} was \"{title}\" and was deleted; write {prefix}?"),
+                        format!(
+                            "{id} was \"{title}\" and was deleted; write {prefix}? for a new number"
+                        ),
                         true,
                     ));
                 }
@@ -73,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Records that are no sections: bold text, items, quotes, rows.
+    /// Finds records that are not sections: in bold text, list items, quotes and table rows.
     pub(super) fn mentions(&mut self) {
         let sections: BTreeSet<&str> = self.out.sections.iter().map(|s| s.record.id()).collect();
         let fields: Vec<Range<usize>> =
@@ -102,7 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A person took all records away.
+    /// Finds that a person removed all records.
     pub(super) fn nothing_left(&mut self) {
         let held =
             |kind: &&IdKind| self.context.present.ids().any(|id| id.starts_with(kind.prefix()));

@@ -1,9 +1,9 @@
-//! A section beside a record of JSON.
+//! Compares a section with a record of JSON.
 
 use super::json::fields;
 use super::{Record, Section, normal};
 
-/// The fields in which a section says something else than this record, as Markdown holds them.
+/// Returns the fields in which a section differs from this record in its Markdown form.
 pub fn different_fields(section: &Section, record: &Record) -> Vec<String> {
     let read = fields(&normal(&section.record, section.level));
     let known = fields(&normal(record, section.level));

@@ -1,4 +1,4 @@
-//! Documents of format 1.0, whose records are in JSON only.
+//! Converts documents of format 1.0, whose records are only in JSON.
 
 use super::super::{IdFloors, IdKind};
 use super::apply::{inserted, same};
@@ -6,7 +6,7 @@ use super::blocks::document_blocks;
 use super::parse::heads;
 use super::{Context, LEVEL, Record, Records, Writer, edit, heading, normal, read, render};
 
-/// Whether the sections of a document, read, give the records of these kinds in JSON.
+/// True if the records in a document's sections equal the records of these kinds in JSON.
 pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
     let used = std::collections::BTreeMap::new();
     let any = |_: &str| true;
@@ -19,7 +19,7 @@ pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
     reading.refusals.is_empty()
         && held.len() == found.len()
         && held.iter().zip(found).all(|(record, section)| {
-            // Most are written as they were read: then there is nothing to bring into one form.
+            // Most records need no normalization, because they are written as they were read.
             record.id() == section.record.id()
                 && (same(record, &section.record)
                     || same(
@@ -29,8 +29,8 @@ pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
         })
 }
 
-/// A document with all records of these kinds as sections at its end. Headings that begin with an
-/// id lose it.
+/// Appends all records of these kinds to a document as sections. Headings that start with an id
+/// lose it.
 pub fn convert(text: &str, records: &Records, kinds: &[IdKind]) -> String {
     let mut text = without_ids(text, kinds);
     let held = records.iter().filter(|record| kinds.contains(&record.kind()));
@@ -45,7 +45,7 @@ pub fn convert(text: &str, records: &Records, kinds: &[IdKind]) -> String {
     inserted(&text, at, &sections.join("\n"))
 }
 
-/// `### REQ-001 Add` as `### Add`.
+/// Replaces `### REQ-001 Add` by `### Add`.
 fn without_ids(text: &str, kinds: &[IdKind]) -> String {
     let blocks = document_blocks(text);
     let mut edits = Vec::new();
@@ -55,7 +55,7 @@ fn without_ids(text: &str, kinds: &[IdKind]) -> String {
         let content = heading::content(source);
         let range = block.range.start + content.start..block.range.start + content.end;
         let title = heading::one_line(&head.heading.title);
-        // A heading of nothing but an id keeps a word to be found by.
+        // A heading that contains only an id becomes the name of its kind.
         let title = if title.is_empty() { head.heading.kind.name().to_owned() } else { title };
         edits.push((range, title));
     }

@@ -1,4 +1,4 @@
-//! Criteria, and the test that one may name.
+//! Criteria and the tests that they name.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::blocks::{BlockKind, blocks};
 use super::fields::{code, code_span};
 use super::{indent, text};
 
-/// A criterion from the text of an item.
+/// Parses a criterion from the text of an item.
 pub(super) fn criterion(text: &str) -> Criterion {
     let Some((range, test)) = test_of(text) else { return text.into() };
     let (mut before, mut after) = (text[..range.start].trim_end(), text[range.end..].trim_start());
@@ -22,13 +22,13 @@ pub(super) fn criterion(text: &str) -> Criterion {
             " "
         };
     let kept = format!("{before}{between}{after}");
-    // What is left must be read as it is.
+    // Normalize the remaining text, so that it reads back the same.
     let kept = text::item_text(&indent::marked("-", &text::item(&kept)));
     let bare = test.trim_start_matches('!');
     Criterion { text: kept, test: Some(bare.to_owned()), fails_before: bare.len() < test.len() }
 }
 
-/// The text of an item from a criterion, without escapes.
+/// Formats a criterion as the text of an item, without escapes.
 pub(super) fn item_of(criterion: &Criterion) -> String {
     let text = criterion.text.trim();
     let Some(test) = &criterion.test else { return text.to_owned() };
@@ -36,7 +36,7 @@ pub(super) fn item_of(criterion: &Criterion) -> String {
     let last = blocks(text).pop().map(|block| block.kind);
     match last {
         None => test,
-        // A backtick in the text could take the first one of the test.
+        // A backtick in the text could pair with the first one of the test.
         Some(BlockKind::Paragraph) if ends_with_test(&format!("{text} {test}"), &test) => {
             format!("{text} {test}")
         }
@@ -49,7 +49,7 @@ fn ends_with_test(text: &str, test: &str) -> bool {
     range.is_some_and(|range| range.end == text.len() && text[range] == *test)
 }
 
-/// The last code span of a text, if it names a test.
+/// Returns the last code span of a text if it names a test.
 fn test_of(text: &str) -> Option<(Range<usize>, String)> {
     let range = last_code(text)?;
     let (_, inner) = code_span(&text[range.clone()])?;

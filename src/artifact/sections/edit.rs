@@ -1,4 +1,4 @@
-//! Changes to the bytes of a section: of a title, a code span, an item, a block.
+//! Edits of a section's bytes: of its title, a code span, an item or a block.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::fields::{Meaning, Value, code};
 use super::render::{Parts, category_word, interface, priority_word};
 use super::{Record, Section, heading, indent, text};
 
-/// A range of a text and what replaces it.
+/// A range of a text and its replacement.
 pub(super) type Edit = (Range<usize>, String);
 
-/// A text with all replacements made; those at one place stay in order.
+/// Applies all replacements to a text; those at the same position keep their order.
 pub(super) fn replaced(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut out = String::with_capacity(text.len());
@@ -27,8 +27,8 @@ pub(super) fn replaced(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// The changes that make a section say what is wanted. `None` where the section has to be written
-/// again: a first item, references in another order.
+/// Returns the edits that turn a section into the wanted record; `None` if the section must be
+/// rendered from scratch, for example for its first item or references in another order.
 pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Vec<Edit>> {
     let mut all = Vec::new();
     if section.record.title() != wanted.title() {
@@ -43,7 +43,7 @@ pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Ve
     Some(all)
 }
 
-/// Values of one sort, and what they are to be.
+/// Edits the values on the fields line.
 fn value_edits(text: &str, section: &Section, wanted: &Record, all: &mut Vec<Edit>) -> Option<()> {
     let values = &section.body.values;
     let ids = |kind: IdKind| -> Vec<&Value> {
@@ -102,7 +102,7 @@ fn value_edits(text: &str, section: &Section, wanted: &Record, all: &mut Vec<Edi
     }
 }
 
-/// Paths are one list in Markdown, whatever becomes of them.
+/// Edits the paths of a task, which are one list in Markdown.
 fn path_edits(
     text: &str,
     values: &[Value],
@@ -121,14 +121,14 @@ fn path_edits(
         task.files_to_create.iter().chain(&task.files_to_change).cloned().collect()
     };
     let (before, after) = (of(old), of(new));
-    // Kept in the order of the document; new ones last.
+    // Existing paths keep the document's order; new ones come last.
     let mut wanted: Vec<String> =
         written.iter().filter(|path| after.contains(path)).cloned().collect();
     wanted.extend(after.into_iter().filter(|path| !before.contains(path)));
     list_edits(text, values, &group, &written, &wanted, all)
 }
 
-/// A word like `high`; where it was assumed, it is added.
+/// Edits a word like `high`; adds it if the document relied on the default.
 fn word_edit(
     values: &[Value],
     value: Option<&Value>,
@@ -152,7 +152,7 @@ fn word_edit(
     Some(())
 }
 
-/// Ids or paths: replaced in their places, added behind the last one, taken away.
+/// Edits ids or paths: replaces them in place, adds new ones after the last, removes others.
 fn list_edits(
     text: &str,
     values: &[Value],
@@ -164,7 +164,7 @@ fn list_edits(
     if old == new {
         return Some(());
     }
-    // Each id once, as it was read.
+    // Only possible if every id occurs once, as it was read.
     if group.len() != old.len() {
         return None;
     }
@@ -199,7 +199,7 @@ fn list_edits(
     Some(())
 }
 
-/// Takes a value away, with what separates it from another one; alone it becomes `-`.
+/// Removes a value with its separator; a single value becomes `-`.
 fn removal(text: &str, values: &[Value], value: &Value) -> Edit {
     let at = values.iter().position(|one| one == value).unwrap_or(0);
     let near = |from: usize, to: usize| {
@@ -215,7 +215,7 @@ fn removal(text: &str, values: &[Value], value: &Value) -> Edit {
     (value.range.clone(), code("-"))
 }
 
-/// The blocks of a description.
+/// Edits the blocks of a description.
 fn description_edits(
     text: &str,
     section: &Section,
@@ -250,12 +250,12 @@ fn description_edits(
     Some(())
 }
 
-/// Where the white space before a place begins.
+/// Returns the start of the white space before an offset.
 fn blank_before(text: &str, at: usize) -> usize {
     text.get(..at).map_or(at, |before| before.trim_end().len())
 }
 
-/// The items of the list.
+/// Edits the items of the list.
 fn item_edits(text: &str, section: &Section, wanted: &[String], all: &mut Vec<Edit>) -> Option<()> {
     let pieces = &section.body.items;
     let old: Vec<&str> = pieces.iter().map(|one| one.text.as_str()).collect();
@@ -304,7 +304,8 @@ fn item_edits(text: &str, section: &Section, wanted: &[String], all: &mut Vec<Ed
     Some(())
 }
 
-/// An item with the marker and indentation of another one; of an ordered list `more` further on.
+/// Formats an item with the marker and indentation of another one; in an ordered list, its number
+/// is `more` higher.
 fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
     let source = &text[piece.range.clone()];
     let digits = source.bytes().take_while(u8::is_ascii_digit).count();
@@ -322,7 +323,7 @@ fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
     format!("{marker}{}{tick}{item}", " ".repeat(spaces))
 }
 
-/// The code blocks of a component.
+/// Edits the code blocks of a component.
 fn interface_edits(
     text: &str,
     section: &Section,
@@ -355,7 +356,7 @@ fn interface_edits(
     Some(())
 }
 
-/// A code block of this content with the info string that the old one has.
+/// Formats a code block with new content and the info string of the old one.
 pub(super) fn with_info(old: &str, content: &str) -> String {
     let first = old.trim_start().lines().next().unwrap_or_default();
     let info = first.trim_start_matches(['`', '~']).trim();
@@ -363,7 +364,7 @@ pub(super) fn with_info(old: &str, content: &str) -> String {
     text::fenced(content, info)
 }
 
-/// The comments of a section, which stay when it is written again.
+/// Returns the comments of a section, which are kept when it is rendered from scratch.
 pub(super) fn comments<'a>(text: &'a str, section: &Section) -> Vec<&'a str> {
     let sources = section.body.comments.iter().filter_map(|range| text.get(range.clone()));
     let divider = |source: &&str| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::{Category, IdKind, Priority};
 use super::heading::{IdText, id_at, one_line};
 
-/// What a value on a fields line means.
+/// The meaning of a value on a fields line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Id(IdKind, String),
@@ -13,30 +13,30 @@ pub(super) enum Meaning {
     NewId,
     Priority(Priority),
     Category(Category),
-    /// A status, which is not read.
+    /// A status, which is ignored.
     Status,
     /// `-`
     Empty,
     Other,
 }
 
-/// One value on a fields line.
+/// A value on a fields line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
-    /// Where it is, backticks included.
+    /// The range, including backticks.
     pub range: Range<usize>,
-    /// Without backticks.
+    /// The text without backticks.
     pub text: String,
-    /// In backticks.
+    /// True if the value is in backticks.
     pub code: bool,
     pub meaning: Meaning,
 }
 
-/// The values that a text begins with, and how far they go: to the end of a line.
+/// The values at the start of a text; they end at the end of a line.
 pub(super) struct Values {
     pub values: Vec<Value>,
     pub end: usize,
-    /// There is a label among them.
+    /// True if there is a label among them.
     pub labelled: bool,
 }
 
@@ -72,17 +72,17 @@ pub(super) fn values(kind: IdKind, text: &str, range: Range<usize>) -> Values {
     good
 }
 
-/// What may stand between two values: punctuation and emphasis, not text.
+/// True for characters that can separate values: punctuation and emphasis.
 fn is_separator(c: char) -> bool {
     ",;|/·-–—•*_&+，、；。→".contains(c)
 }
 
-/// The length of the backslash that breaks a line.
+/// Returns the length of a backslash that is a hard line break.
 fn hard_break(rest: &str) -> Option<usize> {
     (rest.starts_with("\\\n") || rest.starts_with("\\\r\n") || rest == "\\").then_some(1)
 }
 
-/// The length of a code span at the start of a text, and what is in it.
+/// Returns the length and the content of a code span at the start of a text.
 pub(super) fn code_span(text: &str) -> Option<(usize, &str)> {
     let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
     if ticks == 0 {
@@ -101,13 +101,13 @@ pub(super) fn code_span(text: &str) -> Option<(usize, &str)> {
     None
 }
 
-/// The content of a code span without the one space at both ends that is not part of it.
+/// Removes the one space at both ends of a code span that is not part of its content.
 fn unpadded(inner: &str) -> &str {
     let padded = inner.strip_prefix(' ').and_then(|rest| rest.strip_suffix(' '));
     padded.filter(|rest| !rest.trim().is_empty()).unwrap_or(inner)
 }
 
-/// A text as a code span.
+/// Formats a text as a code span.
 pub(super) fn code(text: &str) -> String {
     let text = one_line(text);
     let mut longest = 0;
@@ -121,7 +121,7 @@ pub(super) fn code(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// An id or an enum word without backticks.
+/// Returns an id or an enum word without backticks.
 fn word(kind: IdKind, rest: &str) -> Option<(usize, &str)> {
     if let Some((_, IdText::Id(_) | IdText::New(_), length)) = id_at(rest) {
         return Some((length, &rest[..length]));
@@ -130,12 +130,12 @@ fn word(kind: IdKind, rest: &str) -> Option<(usize, &str)> {
     let length = rest.find(|c| !part(c)).unwrap_or(rest.len());
     let word = rest[..length].trim_end_matches(['-', '_']);
     let known = !word.is_empty() && meaning(kind, word) != Meaning::Other;
-    // The word of a label is none: `High: …`.
+    // A word before a colon is a label: `High: …`.
     let labels = rest[word.len()..].trim_start_matches(['*', '_', ' ']).starts_with([':', '：']);
     (known && !labels).then_some((word.len(), word))
 }
 
-/// The length of a label with its colon.
+/// Returns the length of a label with its colon.
 fn label(rest: &str) -> Option<usize> {
     let end = rest.find([':', '：'])?;
     let name = &rest[..end];
@@ -143,13 +143,13 @@ fn label(rest: &str) -> Option<usize> {
     let plain =
         !name.contains(['`', '\n', '<', '>', '=', '"']) && name.contains(char::is_alphabetic);
     let colon = rest[end..].chars().next().map_or(0, char::len_utf8);
-    // `a::b` and `http://x` are text.
+    // `a::b` and `http://x` are not labels.
     let next = rest[end + colon..].chars().next();
     let ends = next.is_none_or(|c| c.is_whitespace() || matches!(c, '*' | '_' | '`')) || colon > 1;
     (short && plain && ends).then_some(end + colon)
 }
 
-/// True for a text that is nothing but short labels.
+/// True for a text that contains only a short label.
 pub(super) fn is_label(text: &str) -> bool {
     let bare = text.trim().trim_matches(['*', '_']);
     let Some(length) = label(text.trim_start().trim_start_matches(['*', '_'])) else {
@@ -166,7 +166,7 @@ fn value(kind: IdKind, range: Range<usize>, text: &str, code: bool) -> Value {
     Value { range, text: text.to_owned(), code, meaning: meaning(kind, text) }
 }
 
-/// What a value means on the fields line of a record of this kind.
+/// Returns the meaning of a value on the fields line of a record of this kind.
 fn meaning(kind: IdKind, text: &str) -> Meaning {
     if text == "-" || text.is_empty() {
         return Meaning::Empty;
@@ -200,7 +200,8 @@ pub(super) fn is_other_scale(text: &str) -> bool {
     matches!(text.to_ascii_lowercase().as_str(), "must" | "should" | "could")
 }
 
-/// Whether a value can be meant for a record of this kind, apart from the first ones of a component.
+/// True if a value is valid for a record of this kind. The first values of a component can be any
+/// text.
 pub(super) fn fits(kind: IdKind, value: &Value) -> bool {
     match (&value.meaning, kind) {
         (Meaning::Empty | Meaning::Status, _) => true,
@@ -216,7 +217,7 @@ pub(super) fn fits(kind: IdKind, value: &Value) -> bool {
     }
 }
 
-/// A path as it is written, so that it is not read as a status.
+/// Formats a path so that it is not read as another kind of value, such as a status.
 pub(super) fn one_value(kind: IdKind, path: &str) -> String {
     match meaning(kind, path.trim()) {
         _ if path.trim().is_empty() => String::new(),

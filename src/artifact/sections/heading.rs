@@ -1,17 +1,17 @@
-//! Headings of records: an id and a title.
+//! Headings of records, which contain an id and a title.
 
 use super::super::{IdKind, number_of};
 
-/// What stands where an id belongs.
+/// The text at the position of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum IdText {
-    /// An id in the program's spelling.
+    /// An id in canonical form.
     Id(String),
-    /// `REQ-?` and its like; of a sub-task the task it is below.
+    /// `REQ-?` or similar; for a sub-task, with the id of its parent.
     New(Option<String>),
-    /// `REQ Title`: new if a fields line follows.
+    /// `REQ Title`: a new record if a fields line follows.
     Word,
-    /// Something like an id.
+    /// A malformed id.
     Bad,
 }
 
@@ -20,19 +20,19 @@ pub(super) enum IdText {
 pub(super) struct RecordHeading {
     pub kind: IdKind,
     pub id: IdText,
-    /// The id as it is written, and where in the content.
+    /// The range of the id in the content, as written.
     pub written: std::ops::Range<usize>,
     pub title: String,
-    /// Where the title is in the content, escapes included; empty range: no title.
+    /// The range of the title in the content, including escapes; empty without a title.
     pub title_range: std::ops::Range<usize>,
 }
 
-/// Characters that separate an id from a title wherever they stand.
+/// Characters that always separate an id from a title.
 const SEPARATORS: [char; 7] = [':', '：', '–', '—', '·', '|', '，'];
-/// Those that do before a space.
+/// Characters that separate them only before a space.
 const WEAK_SEPARATORS: [char; 4] = ['-', '.', ')', ']'];
 
-/// The text of a heading without its marks.
+/// Returns the range of a heading's text without its marks.
 pub(super) fn content(source: &str) -> std::ops::Range<usize> {
     let lead = source.len() - source.trim_start().len();
     let bare = source.trim();
@@ -47,12 +47,12 @@ pub(super) fn content(source: &str) -> std::ops::Range<usize> {
         let inner = if closed { open.trim_end() } else { inner };
         return start..start + inner.len();
     }
-    // A line of `=` or `-` below it.
+    // A setext heading, underlined by `=` or `-`.
     let end = bare.rfind('\n').unwrap_or(bare.len());
     lead..lead + bare[..end].trim_end().len()
 }
 
-/// An id at the start of a text: the kind, what it is, and its length.
+/// Parses an id at the start of a text: returns the kind, the id, and its length.
 pub(super) fn id_at(text: &str) -> Option<(IdKind, IdText, usize)> {
     let kind = IdKind::ALL.into_iter().find(|kind| {
         let word = kind.word();
@@ -67,7 +67,7 @@ pub(super) fn id_at(text: &str) -> Option<(IdKind, IdText, usize)> {
     let rest = rest.strip_prefix('-')?;
     let token = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | '?');
     let mut length = rest.find(|c| !token(c)).unwrap_or(rest.len());
-    // In a text without spaces an id ends where another script begins.
+    // In a text without spaces, an id ends where another script starts.
     if let Some(at) = rest[..length].find(|c: char| !c.is_ascii()) {
         length = at;
     }
@@ -102,7 +102,7 @@ fn id_text(kind: IdKind, number: &str) -> IdText {
     IdText::Bad
 }
 
-/// `REQ-001` for `1`, `TASK-001.2` for `1.2`.
+/// Returns the canonical id: `REQ-001` for `1`, `TASK-001.2` for `1.2`.
 fn canonical(kind: IdKind, number: &str) -> Option<String> {
     let mut parts = number.split('.');
     let first = format!("{}{}", kind.prefix(), parts.next()?);
@@ -119,7 +119,7 @@ fn canonical(kind: IdKind, number: &str) -> Option<String> {
     Some(id)
 }
 
-/// The id and the title of a heading's content; `None` when it begins with no id.
+/// Parses the id and the title of a heading's content; `None` if it does not start with an id.
 pub(super) fn record_heading(content: &str) -> Option<RecordHeading> {
     let mut at = list_number(content);
     let mut openers: Vec<&str> = Vec::new();
@@ -131,7 +131,7 @@ pub(super) fn record_heading(content: &str) -> Option<RecordHeading> {
     let written = at..at + length;
     at += length;
     let mut end = content.len();
-    // Marks around the id close behind it, or at the end of the heading.
+    // Marks that open before the id close after it or at the end of the heading.
     let mut left = String::new();
     for opener in openers.iter().rev() {
         let close = OPENERS.iter().find(|(open, _)| open == opener).map_or("", |(_, close)| close);
@@ -158,7 +158,7 @@ pub(super) fn record_heading(content: &str) -> Option<RecordHeading> {
 const OPENERS: [(&str, &str); 7] =
     [("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"), ("[", "]"), ("(", ")")];
 
-/// The length of `1. ` at the start.
+/// Returns the length of `1. ` at the start.
 fn list_number(content: &str) -> usize {
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &content[digits..];
@@ -166,7 +166,7 @@ fn list_number(content: &str) -> usize {
     if marked { digits + 1 + (rest[1..].len() - rest[1..].trim_start().len()) } else { 0 }
 }
 
-/// The length of the separators a title begins with.
+/// Returns the length of the separators at the start of a title.
 fn separators(text: &str) -> usize {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -178,7 +178,7 @@ fn separators(text: &str) -> usize {
     at
 }
 
-/// True when the text begins with a separator.
+/// True if the text starts with a separator.
 fn is_separator(text: &str) -> bool {
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return false };
@@ -186,7 +186,8 @@ fn is_separator(text: &str) -> bool {
     SEPARATORS.contains(&first) || WEAK_SEPARATORS.contains(&first) && weak()
 }
 
-/// A title as it is meant: one backslash before a separator or a `#` at the end is an escape.
+/// Removes escapes from a title: one backslash before a separator at the start or before a final
+/// run of `#`.
 fn unescaped(raw: &str) -> String {
     let mut title = raw.to_owned();
     if let Some(rest) = title.strip_prefix('\\')
@@ -202,7 +203,7 @@ fn unescaped(raw: &str) -> String {
     title
 }
 
-/// A title as it is written in a heading.
+/// Escapes a title for a heading.
 pub(super) fn escaped(title: &str) -> String {
     let mut title = one_line(title);
     if let Some(at) = closing_marks(&title) {
@@ -214,7 +215,7 @@ pub(super) fn escaped(title: &str) -> String {
     title
 }
 
-/// Where the run of `#` begins that could close a heading, backslashes before it aside.
+/// Returns the start of the run of `#` that could close a heading, ignoring backslashes before it.
 fn closing_marks(title: &str) -> Option<usize> {
     let open = title.trim_end_matches('#');
     let before = open.trim_end_matches('\\');
@@ -222,12 +223,12 @@ fn closing_marks(title: &str) -> Option<usize> {
     (open.len() < title.len() && closes).then_some(open.len())
 }
 
-/// A text in one line, with single spaces.
+/// Puts a text on one line, with single spaces.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A heading's line in which a run of `#` at the end is no closing one.
+/// Escapes a final run of `#` in a heading, so that it does not close the heading.
 pub(super) fn unclosing(line: &str) -> String {
     let mut line = line.to_owned();
     if let Some(at) = closing_marks(&line)

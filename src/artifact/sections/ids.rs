@@ -1,4 +1,4 @@
-//! Numbers for records that a person wrote without one: `REQ-?`.
+//! Numbers records that a person wrote without one: `REQ-?`.
 
 use super::super::{IdFloors, IdKind, number_of};
 use super::blocks::{document_blocks, line_of};
@@ -7,19 +7,19 @@ use super::heading::IdText;
 use super::parse::heads;
 use super::{Context, Reading, edit, read};
 
-/// A document as it is after new records got their numbers.
+/// A document after its new records got numbers.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// With numbers in the headings.
+    /// The text with the new ids.
     pub text: String,
-    /// What it says.
+    /// The contents of the text.
     pub reading: Reading,
-    /// The lines that got a number, and the ids.
+    /// The lines that got a number, and the new ids.
     pub numbered: Vec<(usize, String)>,
 }
 
-/// Reads a document, and gives numbers to the records without one, unless something else in it is
-/// refused. Afterwards `floors` holds the new numbers.
+/// Reads a document and numbers its new records, unless anything else in it is refused. `floors` is
+/// raised to the new numbers.
 pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
     let mut reading = read(text, context);
     let only_numbers = reading.refusals.iter().all(is_unnumbered);
@@ -32,7 +32,7 @@ pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
     Taken { text, reading, numbered }
 }
 
-/// Writes a number into each heading of a record that has none.
+/// Writes an id into the heading of each record without a number.
 pub fn number(
     text: &str,
     context: &Context<'_>,
@@ -67,7 +67,7 @@ pub fn number(
     (edit::replaced(text, edits), numbered)
 }
 
-/// The next sub-task of a task.
+/// Returns the id of a task's next sub-task.
 pub(super) fn next_below(above: &str, known: &[String]) -> String {
     let prefix = format!("{above}.");
     let below = known.iter().filter_map(|id| id.strip_prefix(&prefix));
@@ -75,7 +75,7 @@ pub(super) fn next_below(above: &str, known: &[String]) -> String {
     format!("{prefix}{}", highest.unwrap_or(0).saturating_add(1))
 }
 
-/// The highest numbers of these ids.
+/// Returns the highest numbers of these ids.
 pub fn floors_of<'a>(ids: impl IntoIterator<Item = &'a str>) -> IdFloors {
     let mut floors = IdFloors::default();
     for id in ids {

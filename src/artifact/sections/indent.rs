@@ -1,12 +1,12 @@
-//! Items of lists: their lines moved to the left, and back.
+//! Indents and dedents the lines of list items.
 
-/// An item behind its marker.
+/// Formats an item with its marker.
 pub(super) fn marked(marker: &str, item: &str) -> String {
     let lines = hanging(item, marker.len() + 1);
     format!("{marker} {lines}").trim_end().to_owned()
 }
 
-/// An item whose lines below the first are this far to the right.
+/// Indents the lines of an item below the first by this width.
 pub(super) fn hanging(item: &str, width: usize) -> String {
     let mut out = String::new();
     for (number, line) in item.split('\n').enumerate() {
@@ -14,14 +14,14 @@ pub(super) fn hanging(item: &str, width: usize) -> String {
         match (number, bare.is_empty()) {
             (0, _) => out += line,
             (_, true) => out.push('\n'),
-            // A tab would be narrower there.
+            // Spaces only: a tab would have another width at this position.
             _ => out += &format!("\n{}{bare}", " ".repeat(width + columns(line))),
         }
     }
     out
 }
 
-/// The source of an item without its marker, lines below the first moved to the left.
+/// Returns the source of an item without its marker, with the lines below the first dedented.
 pub(super) fn dedented(source: &str) -> String {
     let source = source.trim_end();
     let marker = match source.bytes().take_while(u8::is_ascii_digit).count() {
@@ -42,13 +42,13 @@ pub(super) fn dedented(source: &str) -> String {
     out
 }
 
-/// How wide the white space is that a line begins with.
+/// Returns the width of the white space at the start of a line.
 fn columns(line: &str) -> usize {
     let space = line.chars().take_while(|c| matches!(c, ' ' | '\t'));
     space.fold(0, |at, c| if c == '\t' { at / 4 * 4 + 4 } else { at + 1 })
 }
 
-/// A line without white space of this width.
+/// Removes white space of this width from the start of a line.
 pub(super) fn strip_columns(line: &str, width: usize) -> String {
     let bare = line.trim_start_matches([' ', '\t']);
     if bare.is_empty() {

@@ -1,4 +1,4 @@
-//! The JSON that is derived from documents, and what a person changed in it by hand.
+//! The JSON that is derived from documents, and manual edits of it.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::super::{DesignSpec, FeatureList, IdKind, Plan, Requirements};
 use super::apply::{Change, same};
 use super::{Record, Records, normal, values};
 
-/// The four files of records.
+/// The four files that contain records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordFiles {
     /// `requirements.json`
@@ -20,7 +20,7 @@ pub struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// The records in them.
+    /// Returns the records in the files.
     pub fn records(&self) -> Records {
         Records {
             requirements: self.requirements.requirements.clone(),
@@ -30,8 +30,8 @@ impl RecordFiles {
         }
     }
 
-    /// The files for the records of these kinds, which documents hold: in the order of the
-    /// documents, with what only JSON has. Other kinds stay as they are.
+    /// Returns the files for the records of these kinds from documents: in the order of the
+    /// documents, with the fields that only JSON has. Other kinds are unchanged.
     #[must_use]
     pub fn derived(&self, records: &Records, kinds: &[IdKind]) -> Self {
         let mut files = self.clone();
@@ -62,20 +62,21 @@ impl RecordFiles {
     }
 }
 
-/// An edit of JSON that Markdown can take.
+/// A manual edit of JSON that can be applied to the Markdown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonEdit {
-    /// For the documents, in the order of the JSON.
+    /// Changes of the documents, in the order of the JSON.
     pub changes: Vec<Change>,
-    /// What is put back or ignored.
+    /// Notes about edits that are undone or ignored.
     pub notes: Vec<String>,
 }
 
-/// What a person changed in JSON by hand, field by field: `edited` is the JSON as it is, `committed`
-/// that of the last commit, `document` what the Markdown says.
+/// Finds the manual edits of JSON, field by field: `edited` is the current JSON, `committed` the
+/// JSON of the last commit, and `document` the records in the Markdown.
 ///
 /// # Errors
-/// Records and fields that were changed to different things in JSON and in Markdown.
+///
+/// Records and fields that were changed differently in JSON and in Markdown.
 pub fn take_json_edit(
     edited: &Records,
     committed: &Records,
@@ -102,7 +103,7 @@ pub fn take_json_edit(
         }
         match (base, present) {
             (None, Some(present)) if !normal_same(&record, &present) => refused.push(format!(
-                "{id} is new in JSON and in Markdown, and not the same; undo one of them"
+                "{id} was added in JSON and in Markdown with different contents; undo one of them"
             )),
             (None, Some(_)) => {}
             (Some(base), Some(present)) => match three_way(&base, &record, &present) {
@@ -132,12 +133,14 @@ pub fn take_json_edit(
         }
     }
     if reordered(edited, committed) {
-        taken.notes.push("the order of records in JSON is not read: move the sections".to_owned());
+        taken
+            .notes
+            .push("the order of records in JSON is ignored; move the sections instead".to_owned());
     }
     if refused.is_empty() { Ok(taken) } else { Err(refused) }
 }
 
-/// The records that both have, in another order.
+/// True if the order of the records that both contain differs.
 fn reordered(edited: &Records, committed: &Records) -> bool {
     let common = |one: &Records, other: &Records| -> Vec<String> {
         one.ids().filter(|id| other.has(id)).map(str::to_owned).collect()
@@ -149,7 +152,7 @@ fn normal_same(one: &Record, other: &Record) -> bool {
     same(&normal(one, super::LEVEL), &normal(other, super::LEVEL))
 }
 
-/// The fields of a record as JSON, with what is not in Markdown left out.
+/// Returns the fields of a record as JSON, without those that are not in Markdown.
 pub(super) fn fields(record: &Record) -> Map<String, Value> {
     let record = record.written();
     let value = match &record {
@@ -166,7 +169,7 @@ pub(super) fn fields(record: &Record) -> Map<String, Value> {
     fields
 }
 
-/// A record from its fields, with what another one has besides them.
+/// Makes a record from its fields; takes the fields that are not in Markdown from `like`.
 pub(super) fn record_of(fields: Map<String, Value>, like: &Record) -> Option<Record> {
     let value = Value::Object(fields);
     let mut record = match like {
@@ -180,7 +183,7 @@ pub(super) fn record_of(fields: Map<String, Value>, like: &Record) -> Option<Rec
     Some(record)
 }
 
-/// The record with the changes of JSON in it; or the fields changed twice.
+/// Merges the edits of JSON into the record; fails with the fields that both sides changed.
 fn three_way(base: &Record, edited: &Record, present: &Record) -> Result<Record, Vec<String>> {
     let level = super::LEVEL;
     let base_fields = fields(&normal(base, level));

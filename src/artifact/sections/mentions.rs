@@ -1,10 +1,11 @@
-//! Text that begins with an id without being the heading of a record.
+//! Finds text that starts with an id but is not a record's heading.
 
 use super::super::IdKind;
 use super::blocks::{Block, BlockKind};
 use super::heading::{IdText, id_at};
 
-/// The ids that bold text, items, quotes and rows of a table begin with, and where.
+/// Returns the ids, with their offsets, at the start of bold text, list items, quotes and table
+/// rows.
 pub(super) fn leading_ids(text: &str, block: &Block) -> Vec<(usize, IdKind, String)> {
     let start = block.range.start;
     match &block.kind {
@@ -40,7 +41,7 @@ fn found(text: &str, start: usize, end: usize) -> Option<(usize, IdKind, String)
     let bare = source.trim_start_matches(['>', '|', '#', '*', '_', '[', ' ', '\t', '`']);
     let (kind, id, length) = id_at(bare)?;
     let at = end - bare.len();
-    // `REQ-001/2` or `REQ-001s` would be no id; text behind it makes a title.
+    // Only an id with text after it looks like a record; `REQ-001/2` does not.
     let titled = bare[length..].chars().any(char::is_alphabetic);
     match id {
         IdText::Id(id) if titled => Some((at, kind, id)),

@@ -1,5 +1,5 @@
-//! Three-way merges of documents: records per field and item, the order of sections, and the prose
-//! around them.
+//! Three-way merge of documents: records by field and item, the order of sections, and the prose
+//! between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,31 +10,31 @@ use super::merge_document::{Side, Three};
 use super::merge_records::without_sets;
 use super::{Context, Document, Documents, Reading, Record, Records, Writer, read, references};
 
-/// The documents of one version, those that exist.
+/// The existing documents of one version.
 pub type Texts = BTreeMap<Document, String>;
 
-/// Merges three texts of prose; `None` is a conflict.
+/// Merges three versions of a prose text; returns `None` on conflict.
 pub type MergeProse<'a> = dyn Fn(&str, &str, &str) -> Option<String> + 'a;
 
-/// Documents with the changes of both sides.
+/// The merged documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Merged {
     /// All documents of the session.
     pub texts: Texts,
-    /// Records of theirs that got another id, since ours had it, too.
+    /// Records of theirs that got a new id because ours has another record with the old one.
     pub renumbered: Vec<Renumbered>,
 }
 
-/// Why two sides cannot be merged without a person.
+/// A conflict that only a person can resolve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Where.
+    /// The document with the conflict.
     pub document: Document,
-    /// What both sides did.
+    /// A description of the changes on both sides.
     pub text: String,
 }
 
-/// One version of the documents, read.
+/// One version of the documents, with their contents.
 pub(super) struct Version<'a> {
     texts: &'a Texts,
     pub(super) readings: BTreeMap<Document, Reading>,
@@ -71,7 +71,7 @@ fn read_for_merge(text: &str, kinds: &[IdKind]) -> Reading {
     read(text, &merge_context(kinds, &used, &present))
 }
 
-/// Whatever a side has was accepted when it was committed.
+/// Everything that a side contains was accepted when it was committed, so all paths count as known.
 pub(super) fn merge_context<'a>(
     kinds: &'a [IdKind],
     used: &'a BTreeMap<String, String>,
@@ -81,17 +81,18 @@ pub(super) fn merge_context<'a>(
     Context { kinds, used, floors, present, in_base: &|_| true, by: Writer::Person }
 }
 
-/// Which documents there are on any side.
+/// Returns the documents that exist on any side.
 fn documents_of(sides: &[&Texts]) -> Documents {
     let has = |document| sides.iter().any(|side| side.contains_key(&document));
     Documents { prd: has(Document::Prd), design: has(Document::Design), plan: has(Document::Plan) }
 }
 
-/// Merges what two sides made of the documents of a session. Where both gave one id to different
-/// new records, theirs gets the next number, and what theirs says of it follows.
+/// Merges two versions of a session's documents. If both sides gave one id to different new
+/// records, the record of theirs gets the next number, and references in theirs are updated.
 ///
 /// # Errors
-/// What both sides changed to different things, and references to records that a side deleted.
+///
+/// Conflicting changes of both sides, and references to records that one side deleted.
 pub fn merge(
     base: &Texts,
     ours: &Texts,
@@ -149,8 +150,9 @@ fn theirs_of<'a>(version: &Version<'a>) -> &'a Texts {
     version.texts
 }
 
-/// Theirs with new ids where both sides made different records under one, and what these are. A record
-/// that both made alike is another one, too, where what it belongs to got a new id.
+/// Gives new ids to records of theirs if both sides created different records under one id; returns
+/// the texts and the new ids. A record that both sides created alike gets a new id as well if the
+/// record that it belongs to got one.
 fn told_apart(
     old: &Version<'_>,
     our: &Version<'_>,
@@ -176,7 +178,7 @@ fn renumbered_texts(texts: &Texts, done: &[Renumbered]) -> Texts {
     texts.iter().map(|(document, text)| (*document, renumber_text(text, 1, done))).collect()
 }
 
-/// The new ids of records that both sides made under one id.
+/// Finds records that both sides created under one id, and returns new ids for them.
 fn collisions(
     [old, our, their]: [&Version<'_>; 3],
     floors: &mut IdFloors,
@@ -213,7 +215,7 @@ fn collisions(
     done
 }
 
-/// References that no side had left dangling.
+/// Returns references to missing records that no side had before the merge.
 fn dangling(
     texts: &Texts,
     documents: Documents,
@@ -252,7 +254,7 @@ fn dangling(
     found
 }
 
-/// The records of these readings.
+/// Returns the records of these readings.
 fn records_of(readings: &[(Document, &str, &Reading)]) -> Records {
     let sections = readings.iter().flat_map(|(_, _, reading)| &reading.sections);
     sections.map(|section| section.record.clone()).collect()

@@ -1,4 +1,4 @@
-//! Three-way merge of one document: its sections, their order, and the prose around them.
+//! Three-way merge of one document: its sections, their order, and the prose between them.
 
 use std::collections::BTreeMap;
 
@@ -35,13 +35,13 @@ impl<'a> Side<'a> {
         self.reading.section(id).map(|section| &section.record)
     }
 
-    /// The bytes of a section, without the blank lines behind it.
+    /// Returns the source of a section, without the blank lines after it.
     fn source(&self, id: &str) -> Option<&'a str> {
         let range = self.reading.section(id)?.range.clone();
         self.text.get(range).map(str::trim_end)
     }
 
-    /// The prose right above a section, or with no id at the end.
+    /// Returns the prose directly above a section; for `None`, the prose at the end.
     fn prose(&self, id: Option<&str>) -> Option<&'a str> {
         let sections = &self.reading.sections;
         let at = match id {
@@ -97,7 +97,8 @@ impl Three<'_> {
         Conflict { document: self.document, text }
     }
 
-    /// The bytes of a section; where both sides changed it, ours and what is to become of it.
+    /// Returns the source of a section. If both sides changed it, returns ours and adds a change
+    /// that merges theirs.
     fn section<'b>(
         &'b self,
         id: &str,
@@ -123,7 +124,8 @@ impl Three<'_> {
         let (Some(ours), Some(theirs)) = (self.ours.record(id), self.theirs.record(id)) else {
             return;
         };
-        // A record that both sides made alike: only what it refers to may differ, in new ids.
+        // If both sides created an equal record, only its references may differ, because of new
+        // ids.
         let made = || merge_records::without_sets(ours);
         let base = self.base.record(id).cloned().unwrap_or_else(made);
         match merge_records::merged(&base, ours, theirs) {
@@ -137,8 +139,9 @@ impl Three<'_> {
         }
     }
 
-    /// The ids in the order they get: ours, unless only theirs moved some; what is new in theirs
-    /// goes behind what it stands behind there, and behind what is new in ours.
+    /// Returns the order of ids: the order of ours, unless only theirs moved sections. A new
+    /// section of theirs comes after its predecessor there, and after new sections of ours at the
+    /// same place.
     fn order(&self, conflicts: &mut Vec<Conflict>) -> Vec<String> {
         let (base, ours, theirs) = (self.base.ids(), self.ours.ids(), self.theirs.ids());
         let common = |ids: &[&str]| -> Vec<String> {
@@ -160,7 +163,7 @@ impl Three<'_> {
             let place = before.filter_map(|id| order.iter().position(|known| known == id)).next();
             let mut place = place.map_or(0, |place| place + 1);
             if !only_theirs {
-                // What ours added at this place is first.
+                // Sections that ours added at this place come first.
                 while order.get(place).is_some_and(|id| !theirs.contains(&id.as_str())) {
                     place += 1;
                 }
@@ -171,7 +174,7 @@ impl Three<'_> {
         order
     }
 
-    /// True when a side deleted a record that was there.
+    /// True if a side deleted a record of the base.
     fn deleted(&self, id: &str) -> bool {
         self.base.has(id) && !(self.ours.has(id) && self.theirs.has(id))
     }
@@ -190,7 +193,7 @@ impl Three<'_> {
         }
     }
 
-    /// The prose above a section, with the changes of both sides.
+    /// Merges the prose above a section and appends it.
     fn put_prose(
         &self,
         out: &mut String,
@@ -215,7 +218,7 @@ impl Three<'_> {
                 }
             },
             (Some(one), None) | (None, Some(one)) => {
-                // The heading above two new records is one heading.
+                // Two new records can have the same heading above them; write it once.
                 let known = !one.trim().is_empty() && out.contains(one.trim());
                 if known { String::new() } else { one.to_owned() }
             }
@@ -237,7 +240,7 @@ fn same_prose(one: &str, other: &str) -> bool {
     one.trim() == other.trim()
 }
 
-/// A blank line at the end of what is there.
+/// Ends the text with a blank line.
 fn separate(out: &mut String) {
     if out.trim_start_matches('\u{feff}').is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Three versions of a record: what two sides changed, per field and per item.
+//! Three-way merge of records, by field and item.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,14 @@ use super::json::{fields, record_of};
 use super::{Record, Records};
 use crate::artifact::{FeatureStatus, TaskStatus};
 
-/// Lists whose entries have no order of their own: ids and paths.
+/// Lists of ids and paths, whose order does not matter.
 const SETS: [&str; 4] = ["requirement_ids", "related_features", "dependencies", "files_to_create"];
 
-/// The record with the changes of both sides.
+/// Merges the changes of both sides into a record.
 ///
 /// # Errors
-/// The fields that both sides changed to different things.
+///
+/// The fields that both sides changed differently.
 pub(super) fn merged(base: &Record, ours: &Record, theirs: &Record) -> Result<Record, Vec<String>> {
     let (old, our, their) = (fields(base), fields(ours), fields(theirs));
     let mut names: Vec<&String> = our.keys().collect();
@@ -37,7 +38,7 @@ pub(super) fn merged(base: &Record, ours: &Record, theirs: &Record) -> Result<Re
     Ok(record_of(all, ours).unwrap_or_else(|| ours.clone()))
 }
 
-/// The record without the ids and paths in its lists.
+/// Returns the record with empty lists of ids and paths.
 pub(super) fn without_sets(record: &Record) -> Record {
     let mut all = fields(record);
     for (_, value) in all.iter_mut().filter(|(name, _)| SETS.contains(&name.as_str())) {
@@ -46,7 +47,7 @@ pub(super) fn without_sets(record: &Record) -> Record {
     record_of(all, record).unwrap_or_else(|| record.clone())
 }
 
-/// One field; `None` when both sides changed it to different things.
+/// Merges one field; `None` if both sides changed it differently.
 fn field(name: &str, old: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
     if ours == theirs || theirs == old {
         return Some(ours.clone());
@@ -65,14 +66,15 @@ fn field(name: &str, old: &Value, ours: &Value, theirs: &Value) -> Option<Value>
     Some(Value::Array(items))
 }
 
-/// What ours has and theirs did not take away, and what theirs added.
+/// Merges two sets: the items of ours that theirs did not remove, and the items that theirs added.
 fn set(old: &[Value], ours: &[Value], theirs: &[Value]) -> Vec<Value> {
     let kept = ours.iter().filter(|one| !old.contains(one) || theirs.contains(one));
     let added = theirs.iter().filter(|one| !old.contains(one) && !ours.contains(one));
     kept.chain(added).cloned().collect()
 }
 
-/// What became of each old item, and what was added before it and at the end.
+/// What one side did to each old item, and the items that it added before each old item and at the
+/// end.
 struct Fates {
     items: Vec<Option<Value>>,
     added: Vec<Vec<Value>>,
@@ -99,7 +101,7 @@ fn fates(old: &[Value], new: &[Value]) -> Fates {
     fates
 }
 
-/// The items with the changes of both sides, ours first where both added some.
+/// Merges two lists of items; if both sides added some, those of ours come first.
 fn items(old: &[Value], ours: &[Value], theirs: &[Value]) -> Option<Vec<Value>> {
     let (ours, theirs) = (fates(old, ours), fates(old, theirs));
     let mut all: Vec<Value> = Vec::new();
@@ -119,7 +121,8 @@ fn items(old: &[Value], ours: &[Value], theirs: &[Value]) -> Option<Vec<Value>> 
     Some(all)
 }
 
-/// Records with the further status of two versions, and the unknown fields of both.
+/// Returns the records with the more advanced status of two versions and the unknown fields of
+/// both.
 pub fn further_status(mut records: Records, other: &Records) -> Records {
     for feature in &mut records.features {
         let theirs = other.features.iter().find(|one| one.id == feature.id);

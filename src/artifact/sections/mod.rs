@@ -1,5 +1,5 @@
-//! Records in Markdown: sections of a fixed form inside free prose. They are read from the bytes of
-//! a document and written into them; nothing here knows files or git.
+//! Records in Markdown: sections of a fixed form inside free prose. This module reads them from a
+//! document's text and writes them into it, without access to files or git.
 
 mod align;
 mod apply;
@@ -51,7 +51,7 @@ pub use render::{LEVEL, normal, render};
 pub use renumbered::renumbered;
 pub use save::{SaveBy, Saved, save, save_whole, unfenced};
 
-/// A document that holds records.
+/// A document that contains records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Document {
     /// `prd.md`
@@ -63,10 +63,10 @@ pub enum Document {
 }
 
 impl Document {
-    /// All of them.
+    /// All documents.
     pub const ALL: [Self; 3] = [Self::Prd, Self::Design, Self::Plan];
 
-    /// The file.
+    /// Returns the document's file.
     pub const fn artifact(self) -> Artifact {
         match self {
             Self::Prd => Artifact::Prd,
@@ -75,13 +75,13 @@ impl Document {
         }
     }
 
-    /// The document that a file is.
+    /// Returns the document in a file.
     pub fn of(artifact: Artifact) -> Option<Self> {
         Self::ALL.into_iter().find(|document| document.artifact() == artifact)
     }
 }
 
-/// Which documents a folder has: that decides what each of them holds.
+/// The documents that exist in a folder, which determine what each of them contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Documents {
     /// `prd.md` exists.
@@ -93,7 +93,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Adds one.
+    /// Adds a document.
     pub const fn add(&mut self, document: Document) {
         match document {
             Document::Prd => self.prd = true,
@@ -102,7 +102,7 @@ impl Documents {
         }
     }
 
-    /// The kinds of records that a document holds.
+    /// Returns the kinds of records that a document contains.
     pub const fn kinds(self, document: Document) -> &'static [IdKind] {
         match document {
             Document::Prd => &[IdKind::Requirement, IdKind::Feature],
@@ -112,7 +112,8 @@ impl Documents {
         }
     }
 
-    /// The document that holds a kind of record; components have none without a `design.md`.
+    /// Returns the document that contains a kind of record; without a `design.md`, there are no
+    /// components.
     pub const fn holding(self, kind: IdKind) -> Option<Document> {
         match kind {
             IdKind::Requirement | IdKind::Feature if self.prd => Some(Document::Prd),
@@ -123,28 +124,29 @@ impl Documents {
     }
 }
 
-/// Who wrote the text that is read.
+/// The author of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A person, in any editor.
     Person,
-    /// A model, by a tool.
+    /// A model, with a tool.
     Model,
 }
 
-/// What reading has to know besides the text.
+/// The information besides the text that is needed to read it.
 pub struct Context<'a> {
-    /// The kinds of records that the document holds.
+    /// The kinds of records that the document contains.
     pub kinds: &'a [IdKind],
     /// The ids that commits have used, with the last title of each.
     pub used: &'a BTreeMap<String, String>,
-    /// The highest number used.
+    /// The highest numbers used.
     pub floors: IdFloors,
-    /// The records before this edit: what it removes, and what is never in Markdown.
+    /// The records before this edit: shows which records the edit removes, and has the fields that
+    /// are never in Markdown.
     pub present: &'a Records,
-    /// Whether a path is in the base commit.
+    /// Returns true if a path is in the base commit.
     pub in_base: &'a dyn Fn(&str) -> bool,
-    /// Who wrote the text.
+    /// The author of the text.
     pub by: Writer,
 }
 

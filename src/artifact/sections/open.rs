@@ -1,8 +1,8 @@
-//! Blocks that never end: code and HTML.
+//! Unclosed blocks of code and HTML.
 
 use super::blocks::{Block, BlockKind};
 
-/// The mark that would close a fenced block that is open.
+/// Returns the mark that would close a fenced block if it is not closed.
 pub(super) fn open_fence(source: &str) -> Option<String> {
     let source = source.trim_start();
     let mark = source.chars().next()?;
@@ -15,7 +15,7 @@ pub(super) fn open_fence(source: &str) -> Option<String> {
     (!closed).then(|| mark.to_string().repeat(length))
 }
 
-/// Where in a text a block of HTML begins that never ends.
+/// Returns where an unclosed HTML block starts.
 pub(super) fn unclosed(text: &str, block: &Block) -> Option<usize> {
     if block.kind != BlockKind::Html || block.range.end < text.trim_end().len() {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn unclosed(text: &str, block: &Block) -> Option<usize> {
     open.then_some(block.range.start + lead)
 }
 
-/// What is open at the end of a block: a code block, or a comment or other HTML.
+/// Returns the kind of unclosed block: a code block, a comment or other HTML.
 pub(super) fn never_closed(text: &str, block: &Block) -> Option<&'static str> {
     match block.kind {
         BlockKind::Code { fenced: true } => open_fence(block.source(text)).map(|_| "code block"),

@@ -1,4 +1,4 @@
-//! Reading a document: which records it holds, and what is said about them.
+//! Reads the records of a document, and the remarks about them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use super::heading::{self, IdText, RecordHeading};
 use super::values::{self, Remarks};
 use super::{Context, Reading, Record, Remark, Section, Writer, criteria, open, paths};
 
-/// A heading that begins a record, among the blocks of a document.
+/// A heading that starts a record; `at` is the index of its block.
 pub(super) struct Head {
     pub at: usize,
     pub level: u8,
     pub heading: RecordHeading,
-    /// Where the content of the heading begins.
+    /// Offset of the heading's content.
     pub start: usize,
 }
 
@@ -44,7 +44,7 @@ pub fn read(text: &str, context: &Context<'_>) -> Reading {
     out
 }
 
-/// The headings of records of these kinds.
+/// Finds the headings of records of these kinds.
 pub(super) fn heads(text: &str, blocks: &[Block], kinds: &[IdKind]) -> Vec<Head> {
     let mut found = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.out.refusals.push(Remark { line: line_of(self.text, at), text });
     }
 
-    /// Blocks that never end, and conflict markers outside code.
+    /// Finds unclosed blocks, and conflict markers outside code.
     fn open_blocks(&mut self) {
         for block in self.blocks {
             if let Some(what) = open::never_closed(self.text, block) {
@@ -263,7 +263,7 @@ impl Reader<'_> {
 
     fn body_notes(&mut self, id: &str, body: &Body) {
         if let Some(at) = body.boxes.first() {
-            self.note(*at, "tick boxes are not read".to_owned());
+            self.note(*at, "checkboxes are ignored".to_owned());
         }
         if let Some(at) = body.second_list {
             let text = match IdKind::of(id) {
@@ -283,7 +283,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What ends a section by surprise, and what is left out behind a rule.
+    /// Notes an unexpected end of a section, and text that a rule separates from the section.
     fn end_notes(&mut self, id: &str, level: u8, end: usize, last: usize, more: bool) {
         let Some(block) = self.blocks.get(end).filter(|_| end < last) else { return };
         let source = block.source(self.text);

@@ -1,11 +1,11 @@
-//! The paths of tasks: one list in Markdown, two in JSON.
+//! The paths of tasks, which are one list in Markdown and two in JSON.
 
 use std::collections::BTreeSet;
 
 use super::super::Task;
 use super::{Context, Record, Section};
 
-/// Which paths of a task are created and which changed.
+/// Splits the paths of each task into files to create and files to change.
 pub(super) fn split(sections: &mut [Section], context: &Context<'_>) {
     let mut named: BTreeSet<String> = BTreeSet::new();
     for section in sections {

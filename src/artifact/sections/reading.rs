@@ -1,57 +1,57 @@
-//! What a document says: records with their places, notes and refusals.
+//! The contents of a document: records with their places, notes and refusals.
 
 use std::ops::Range;
 
 use super::body::Body;
 use super::{Record, Records};
 
-/// What is said about a line of a document; printed as `prd.md:LINE: text`.
+/// A remark about a line of a document; printed as `prd.md:LINE: text`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
-    /// From 1.
+    /// Line number from 1.
     pub line: usize,
-    /// A sentence.
+    /// The remark, as a sentence.
     pub text: String,
 }
 
-/// A record and where it is in its document.
+/// A record with its place in its document.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// What it says.
+    /// The record.
     pub record: Record,
-    /// Its bytes, from the heading to what comes next.
+    /// The range of the section, from its heading to the next block outside it.
     pub range: Range<usize>,
-    /// The line of its heading, from 1.
+    /// Line number of the heading, from 1.
     pub line: usize,
-    /// The level of its heading.
+    /// The level of the heading.
     pub(super) level: u8,
-    /// The id in the heading.
+    /// The range of the id in the heading.
     pub(super) id: Range<usize>,
-    /// The title in the heading, with escapes.
+    /// The range of the title in the heading, including escapes.
     pub(super) title: Range<usize>,
     pub(super) body: Body,
-    /// A number is still to be given.
+    /// True if the record has no number yet.
     pub(super) unnumbered: bool,
 }
 
-/// What a document says.
+/// The contents of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// In the order of the document.
+    /// The sections, in the order of the document.
     pub sections: Vec<Section>,
-    /// What the reader should know.
+    /// Remarks that the author should know.
     pub notes: Vec<Remark>,
-    /// Why it cannot be taken as it is.
+    /// Reasons why the document cannot be accepted.
     pub refusals: Vec<Remark>,
 }
 
 impl Reading {
-    /// The records, without their places.
+    /// Returns the records without their places.
     pub fn records(&self) -> Records {
         self.sections.iter().map(|section| section.record.clone()).collect()
     }
 
-    /// The section of a record.
+    /// Returns the section of a record.
     pub fn section(&self, id: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.record.id() == id)
     }

@@ -8,18 +8,18 @@ use super::Change;
 /// A requirement, feature, component or task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Of `prd.md`, or of `plan.md` where there is no `prd.md`.
+    /// In `prd.md`, or in `plan.md` if there is no `prd.md`.
     Requirement(Requirement),
-    /// Of `prd.md`, or of `plan.md` where there is no `prd.md`.
+    /// In `prd.md`, or in `plan.md` if there is no `prd.md`.
     Feature(Feature),
-    /// Of `design.md`.
+    /// In `design.md`.
     Component(Component),
-    /// Of `plan.md`.
+    /// In `plan.md`.
     Task(Task),
 }
 
 impl Record {
-    /// What its id names.
+    /// Returns the kind of the record.
     pub const fn kind(&self) -> IdKind {
         match self {
             Self::Requirement(_) => IdKind::Requirement,
@@ -29,7 +29,7 @@ impl Record {
         }
     }
 
-    /// `REQ-001`
+    /// Returns the id, such as `REQ-001`.
     pub fn id(&self) -> &str {
         match self {
             Self::Requirement(one) => &one.id,
@@ -39,7 +39,7 @@ impl Record {
         }
     }
 
-    /// Its title or name.
+    /// Returns the title or name.
     pub fn title(&self) -> &str {
         match self {
             Self::Requirement(one) => &one.title,
@@ -49,7 +49,7 @@ impl Record {
         }
     }
 
-    /// Its description.
+    /// Returns the description.
     pub fn description(&self) -> &str {
         match self {
             Self::Requirement(one) => &one.description,
@@ -59,7 +59,7 @@ impl Record {
         }
     }
 
-    /// The ids of other records that it names.
+    /// Returns the ids of other records that it refers to.
     pub fn references(&self) -> Vec<&str> {
         let ids: Vec<&String> = match self {
             Self::Requirement(_) => Vec::new(),
@@ -82,7 +82,7 @@ impl Record {
         }
     }
 
-    /// Takes over what is never in Markdown.
+    /// Copies the fields that are never in Markdown.
     pub(in crate::artifact) fn keep_unwritten(&mut self, present: &Self) {
         match (self, present) {
             (Self::Requirement(one), Self::Requirement(old)) => one.extra.clone_from(&old.extra),
@@ -99,7 +99,8 @@ impl Record {
         }
     }
 
-    /// Takes over which paths are created and which changed, of those that the other one names.
+    /// Copies which paths are created and which are changed, for the paths that the other record
+    /// names.
     pub(in crate::artifact) fn keep_sides(&mut self, present: &Self) {
         let (Self::Task(one), Self::Task(old)) = (self, present) else { return };
         let (mut create, mut change) = (Vec::new(), Vec::new());
@@ -114,7 +115,7 @@ impl Record {
         (one.files_to_create, one.files_to_change) = (create, change);
     }
 
-    /// Its status, as JSON has it; requirements and components have none.
+    /// Returns the status as in JSON; requirements and components have none.
     pub(super) fn status(&self) -> Option<Value> {
         match self {
             Self::Feature(one) => serde_json::to_value(one.status).ok(),
@@ -123,7 +124,8 @@ impl Record {
         }
     }
 
-    /// The record as Markdown holds it: no status, no fields of other versions, one set of paths.
+    /// Returns the record as in Markdown: without status and fields of other versions, and with one
+    /// list of paths.
     #[must_use]
     pub fn written(&self) -> Self {
         let mut bare = self.clone();
@@ -155,7 +157,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// All of them.
+    /// Returns all records.
     pub fn iter(&self) -> impl Iterator<Item = Record> {
         let requirements = self.requirements.iter().cloned().map(Record::Requirement);
         let features = self.features.iter().cloned().map(Record::Feature);
@@ -164,7 +166,7 @@ impl Records {
         requirements.chain(features).chain(components).chain(tasks)
     }
 
-    /// The record with this id.
+    /// Returns the record with this id.
     pub fn get(&self, id: &str) -> Option<Record> {
         match IdKind::of(id)? {
             IdKind::Requirement => {
@@ -180,7 +182,7 @@ impl Records {
         }
     }
 
-    /// All ids.
+    /// Returns all ids.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let requirements = self.requirements.iter().map(|one| one.id.as_str());
         let features = self.features.iter().map(|one| one.id.as_str());
@@ -189,12 +191,12 @@ impl Records {
         requirements.chain(features).chain(components).chain(tasks)
     }
 
-    /// True when there is a record with this id.
+    /// True if there is a record with this id.
     pub fn has(&self, id: &str) -> bool {
         self.ids().any(|one| one == id)
     }
 
-    /// Adds one at the end of its kind.
+    /// Appends a record to those of its kind.
     pub fn push(&mut self, record: Record) {
         match record {
             Record::Requirement(one) => self.requirements.push(one),
@@ -204,13 +206,13 @@ impl Records {
         }
     }
 
-    /// All of them as Markdown holds them.
+    /// Returns all records as in Markdown.
     #[must_use]
     pub fn written(&self) -> Self {
         self.iter().map(|record| record.written()).collect()
     }
 
-    /// Puts or deletes one.
+    /// Applies a change.
     pub fn apply(&mut self, change: &Change) {
         let mut all: Vec<Record> = self.iter().collect();
         match change {
@@ -223,7 +225,7 @@ impl Records {
         *self = all.into_iter().collect();
     }
 
-    /// Puts those of these ids in this order, the others after them.
+    /// Sorts records into the order of these ids; other records come last.
     pub fn order(&mut self, ids: &[String]) {
         let place = |record: &Record| ids.iter().position(|id| id == record.id());
         let mut all: Vec<Record> = self.iter().collect();

@@ -1,11 +1,11 @@
-//! Whether the records that others name have a section.
+//! Checks that every record that others refer to has a section.
 
 use super::super::IdKind;
 use super::fields::Meaning;
 use super::{Document, Documents, Reading, Record, Records, Remark};
 
-/// References to records that there are not, each with the document and line it is in. `records` are
-/// those of these readings and of documents of older sessions, which are not read.
+/// Returns the references to missing records, each with its document and line. `records` are the
+/// records of these readings and of documents of older sessions, which are not read.
 pub fn references(
     documents: Documents,
     readings: &[(Document, &str, &Reading)],

@@ -1,4 +1,4 @@
-//! Writing a record as a section.
+//! Renders a record as a section.
 
 use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
 use super::blocks::{Block, BlockKind, blocks};
@@ -6,15 +6,15 @@ use super::fields::{code, one_value};
 use super::heading;
 use super::{Context, Record, Records, Writer, body, criteria, indent, parse, text};
 
-/// The level of a record's heading, unless the document has another.
+/// The default level of a record's heading.
 pub const LEVEL: u8 = 3;
 
-/// A record as a section of this level, with a final newline.
+/// Renders a record as a section of this level, with a final newline.
 pub fn render(record: &Record, level: u8) -> String {
     section(record, level, &Parts::of(record, level))
 }
 
-/// A record as a section of these parts.
+/// Renders a section from these parts.
 pub(super) fn section(record: &Record, level: u8, parts: &Parts) -> String {
     let mut out = format!("{}\n", heading_line(record, level));
     for part in parts.below(record.kind()) {
@@ -23,17 +23,17 @@ pub(super) fn section(record: &Record, level: u8, parts: &Parts) -> String {
     out
 }
 
-/// `### REQ-001 Title`
+/// Renders the heading: `### REQ-001 Title`.
 pub(super) fn heading_line(record: &Record, level: u8) -> String {
     let marks = "#".repeat(level.clamp(1, 6).into());
     format!("{marks} {} {}", record.id(), heading::escaped(record.title())).trim_end().to_owned()
 }
 
-/// What is written of a record below its heading.
+/// The parts of a section below its heading.
 pub(super) struct Parts {
     pub fields: String,
     pub description: String,
-    /// Without markers.
+    /// The items, without markers.
     pub items: Vec<String>,
     pub interfaces: Vec<String>,
 }
@@ -58,7 +58,8 @@ impl Parts {
         }
     }
 
-    /// The blocks below the heading, with comments where one block would be read as another.
+    /// Returns the blocks below the heading, with dividers where a block could be read as another
+    /// kind of block.
     fn below(&self, kind: IdKind) -> Vec<String> {
         let mut parts = vec![self.fields.clone()];
         let described = blocks(&self.description);
@@ -85,10 +86,11 @@ impl Parts {
     }
 }
 
-/// What separates a description from what would be read as part of it, or of something else.
+/// A comment that separates a description from blocks that would otherwise be read as part of it or
+/// as another part.
 pub(super) const DIVIDER: &str = "<!-- -->";
 
-/// True for a block of a description that would be read as something else without a divider.
+/// True for a block of a description that would be read as another part without a divider.
 pub(super) fn needs_divider(kind: IdKind, text: &str, block: &Block) -> bool {
     match block.kind {
         BlockKind::List { .. } => true,
@@ -105,12 +107,12 @@ fn continues_fields(kind: IdKind, text: &str) -> bool {
     first_is_label || body::more_values(kind, text, first).is_some()
 }
 
-/// One entry of `interfaces` as a code block.
+/// Renders one entry of `interfaces` as a code block.
 pub(super) fn interface(entry: &str) -> String {
     text::fenced(entry.replace("\r\n", "\n").trim_end(), "")
 }
 
-/// The code spans of a fields line.
+/// Returns the code spans of a fields line.
 pub(super) fn fields_line(record: &Record) -> Vec<String> {
     let values = match record {
         Record::Requirement(one) => requirement_values(one),
@@ -123,7 +125,7 @@ pub(super) fn fields_line(record: &Record) -> Vec<String> {
     if values.is_empty() { vec![code("-")] } else { values }
 }
 
-/// As it is written and in JSON.
+/// Returns the word for a priority in Markdown and in JSON.
 pub(super) const fn priority_word(priority: Priority) -> &'static str {
     match priority {
         Priority::High => "high",
@@ -132,7 +134,7 @@ pub(super) const fn priority_word(priority: Priority) -> &'static str {
     }
 }
 
-/// As it is written and in JSON.
+/// Returns the word for a category in Markdown and in JSON.
 pub(super) const fn category_word(category: Category) -> &'static str {
     match category {
         Category::Functional => "functional",
@@ -166,7 +168,7 @@ fn present(ids: &[String]) -> Vec<String> {
     ids.iter().filter(|id| !id.trim().is_empty()).cloned().collect()
 }
 
-/// A record as it is after it was written and read: in normal form.
+/// Returns a record in normal form: as it is after it was rendered and read.
 pub fn normal(record: &Record, level: u8) -> Record {
     let present = Records::from_iter([record.clone()]);
     let known = |_: &str| true;

@@ -1,4 +1,4 @@
-//! Sections whose records got another id: in the heading and on the fields line.
+//! Updates sections whose records got new ids: the heading and the fields line.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::super::{IdKind, Renumbered};
 use super::fields::Meaning;
 use super::{Reading, Record, Records, edit};
 
-/// The document with the ids of these records, which stand in the order of its sections, two of one
-/// id among them.
+/// Returns the document with the ids of these records, which are in the order of its sections. Two
+/// sections can have the same old id.
 pub fn renumbered(text: &str, reading: &Reading, records: &Records, done: &[Renumbered]) -> String {
     let mut by_kind: BTreeMap<IdKind, Vec<Record>> = BTreeMap::new();
     for record in records.iter() {

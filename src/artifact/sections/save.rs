@@ -1,4 +1,4 @@
-//! What a model saves: some sections, a whole document, or the prose around the sections.
+//! Saves what a model sends: some sections, a whole document, or the prose around the sections.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use super::blocks::{Block, BlockKind, document_blocks};
 use super::ids::take;
 use super::{Context, LEVEL, Reading, Remark, Section, heading, open, parse, read};
 
-/// A document after a model saved it.
+/// A document that a model saved.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// The whole document.
+    /// The text of the whole document.
     pub text: String,
-    /// What it says.
+    /// The contents of the text.
     pub reading: Reading,
-    /// The records that the model left out.
+    /// The records that the model deleted.
     pub deleted: Vec<String>,
-    /// The lines that got a number, and the ids.
+    /// The lines that got a number, and the new ids.
     pub numbered: Vec<(usize, String)>,
 }
 
-/// How a document that was sent is taken: [`save`] or [`save_whole`].
+/// The way in which sent content is saved: [`save`] or [`save_whole`].
 pub type SaveBy = fn(
     Option<&str>,
     &str,
@@ -30,12 +30,13 @@ pub type SaveBy = fn(
     &mut IdFloors,
 ) -> Result<Saved, Vec<Remark>>;
 
-/// Takes what a model sent for a document. Content that begins with the heading of a record is
-/// sections, each of which replaces the one with its id or is added. Anything else is the whole
-/// document; without sections it keeps those that exist.
+/// Saves what a model sent for a document. If the content starts with a record's heading, each
+/// section replaces the one with its id or is added. Otherwise, the content is the whole document;
+/// if it has no sections, the existing ones are kept.
 ///
 /// # Errors
-/// The document would not be readable, or lacks records that were made in this draft.
+///
+/// If the document would not be readable, or lacks records that were created in this draft.
 pub fn save(
     present: Option<&str>,
     sent: &str,
@@ -55,10 +56,11 @@ pub fn save(
     taken(&text, Vec::new(), context, floors)
 }
 
-/// Takes a whole document, whatever it begins with and however many records it has left.
+/// Saves a whole document, whatever it starts with and however many records it drops.
 ///
 /// # Errors
-/// The document would not be readable, or lacks records that were made in this draft.
+///
+/// If the document would not be readable, or lacks records that were created in this draft.
 pub fn save_whole(
     present: Option<&str>,
     text: &str,
@@ -89,7 +91,7 @@ fn with_newline(text: &str) -> String {
     format!("{text}{newline}")
 }
 
-/// An answer without the `md` block that models put around documents.
+/// Removes the `md` code block that models put around documents.
 pub fn unfenced(sent: &str) -> &str {
     let bare = sent.trim();
     let Some((first, rest)) = bare.split_once('\n') else { return sent };
@@ -106,7 +108,7 @@ pub fn unfenced(sent: &str) -> &str {
     if open { sent } else { inner }
 }
 
-/// The sections that were sent in the places of those that exist.
+/// Puts the sent sections in the places of existing ones.
 fn merged(
     present: &str,
     sent: &str,
@@ -126,7 +128,7 @@ fn merged(
     Ok(text)
 }
 
-/// One section: changed fields where there is one, else the bytes that were sent.
+/// Puts one section: changes the fields of an existing one, or adds the section as it was sent.
 fn put_section(
     text: &str,
     section: &Section,
@@ -139,7 +141,7 @@ fn put_section(
     if before.section(section.record.id()).is_some() {
         return Ok(after);
     }
-    // As it was sent, info strings and all, if that is read the same.
+    // Keep the section as it was sent, including info strings, if it reads back the same.
     let rendered = read(&after, context);
     let Some(place) = rendered.section(section.record.id()) else { return Ok(after) };
     let sent = source.get(section.range.clone()).unwrap_or_default().trim_end();
@@ -153,7 +155,7 @@ fn put_section(
     Ok(if equal { as_sent } else { after })
 }
 
-/// The records that a whole document leaves out.
+/// Returns the records that a whole document leaves out.
 fn missing(
     before: Option<&Reading>,
     sent: &str,
@@ -177,7 +179,8 @@ fn missing(
     Err(vec![Remark { line: 1, text }])
 }
 
-/// Prose with the sections that exist: below the headings they stood under, else at the end.
+/// Puts the existing sections into new prose: below the headings that they were under, otherwise at
+/// the end.
 fn around(present: &str, before: &Reading, sent: &str) -> String {
     let mut groups: Vec<(Option<String>, Vec<&Section>)> = Vec::new();
     for section in &before.sections {
@@ -211,7 +214,7 @@ fn level_of(block: &Block) -> Option<u8> {
     }
 }
 
-/// The nearest heading above a section that is no record's and no part of one.
+/// Returns the nearest heading above a section that does not belong to a record.
 fn heading_above(text: &str, section: &Section, reading: &Reading) -> Option<String> {
     let in_section = |at: usize| reading.sections.iter().any(|s| s.range.contains(&at));
     let blocks = document_blocks(text);
@@ -223,8 +226,8 @@ fn heading_above(text: &str, section: &Section, reading: &Reading) -> Option<Str
     above.map(|block| title_of(text, block))
 }
 
-/// Where the prose below a heading ends: at the next heading that a section of this level would not
-/// take in.
+/// Returns where the prose below a heading ends: at the next heading that could not be part of a
+/// section of this level.
 fn end_of_chapter(text: &str, title: &str, level: u8) -> Option<usize> {
     let blocks = document_blocks(text);
     let at = blocks.iter().position(|b| level_of(b).is_some() && title_of(text, b) == title)?;

@@ -1,6 +1,6 @@
-//! Tables, in the one form that formatters agree on.
+//! Formats tables as all formatters do.
 
-/// A table whose cells have one space around them.
+/// Formats a table with one space around each cell.
 pub(super) fn table(source: &str) -> String {
     let lines = source.lines().enumerate().map(|(number, line)| {
         let cells = cells(line).into_iter();
@@ -10,7 +10,7 @@ pub(super) fn table(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The cells of a row: a backslash before a pipe makes it text.
+/// Splits a row into cells; a pipe after a backslash is text.
 fn cells(line: &str) -> Vec<&str> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -29,7 +29,7 @@ fn cells(line: &str) -> Vec<&str> {
     cells
 }
 
-/// `:-----` as `:---`.
+/// Normalizes an alignment: `:-----` to `:---`.
 fn alignment(cell: &str) -> String {
     let side = |is: bool| if is { ":" } else { "" };
     format!("{}---{}", side(cell.starts_with(':')), side(cell.ends_with(':')))

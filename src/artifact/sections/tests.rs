@@ -1,4 +1,4 @@
-//! Reading and writing records as sections.
+//! Tests of reading and writing records as sections.
 
 mod documents;
 mod edits;
@@ -71,7 +71,7 @@ fn the_example_of_the_specification_is_read() {
 }
 
 #[test]
-fn what_is_rendered_is_the_example() {
+fn rendering_reproduces_the_example() {
     let records = read_all(EXAMPLE).records();
     let all: Vec<String> = records.iter().map(|record| render(&record, LEVEL)).collect();
     assert_eq!(all.join("\n"), EXAMPLE.replace("```rust", "```"));

@@ -1,7 +1,7 @@
-//! The text of descriptions and items: how it is read from Markdown, and written to it.
+//! Converts the text of descriptions and items from and to Markdown.
 //!
-//! A text is a slice of the source in which wrapped lines are one line, and lists, code and headings
-//! have one form, so that wrapping and other markers make no difference.
+//! A text is a normalized slice of the source: wrapped lines are joined, and lists, code and
+//! headings have one form, so that wrapping and the choice of markers make no difference.
 
 use std::ops::Range;
 
@@ -11,36 +11,37 @@ use super::indent::{dedented, marked, strip_columns};
 use super::open::{open_fence, unclosed};
 use super::table;
 
-/// Which way a text goes.
+/// The direction of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Out of a document: escapes are taken away.
+    /// From a document: removes escapes.
     Read,
     /// Inside another text.
     Keep,
-    /// Into a document: what would be something else there is escaped.
+    /// Into a document: escapes text that would have another meaning there.
     Write {
-        /// Headings go below this level.
+        /// Headings must be below this level.
         level: u8,
     },
 }
 
-/// Where a text is.
+/// The position of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Description,
     Item,
 }
 
-/// The text of one block of a description, below those the markers know; `None` for a comment.
+/// Returns the text of one block of a description; `markers` knows the blocks above it. `None` for
+/// a comment.
 pub(super) fn block_text(text: &str, block: &Block, markers: &mut Markers) -> Option<String> {
     folded(text, block, Way::Read, markers)
 }
 
-/// The text of an item of a list, given its source from the marker on.
+/// Returns the text of a list item from its source, which starts at the marker.
 pub(super) fn item_text(source: &str) -> String {
     let text = fold(untick(&dedented(source)).0, Way::Read, Place::Item);
-    // A formatter may have escaped the other bracket, too.
+    // A formatter may have escaped the second bracket as well.
     let text = match text.strip_prefix("\\[ \\] ") {
         Some(rest) => format!("\\[ ] {rest}"),
         None => text,
@@ -51,18 +52,18 @@ pub(super) fn item_text(source: &str) -> String {
     }
 }
 
-/// The box to tick that an item has.
+/// Returns the checkbox of an item.
 pub(super) fn box_of(source: &str) -> Option<String> {
     let inner = dedented(source);
     untick(&inner).1.then(|| inner.trim_start().chars().take(3).collect())
 }
 
-/// A description as it is written in a section of this level.
+/// Formats a description for a section of this level.
 pub(super) fn description(text: &str, level: u8) -> String {
     fold(text, Way::Write { level }, Place::Description)
 }
 
-/// An item as it is written, without marker, lines below the first not indented.
+/// Formats an item without its marker; lines below the first are not indented.
 pub(super) fn item(text: &str) -> String {
     let text = text.trim();
     let text = fold(text, Way::Write { level: 0 }, Place::Item);
@@ -101,20 +102,21 @@ fn push(out: &mut String, piece: &str, between: &str) {
     *out += piece;
 }
 
-/// A list that may follow a paragraph without a blank line.
+/// True for a list that can follow a paragraph without a blank line.
 fn interrupts(block: &Block) -> bool {
     matches!(block.kind, BlockKind::List { start: None | Some(1), .. })
 }
 
-/// The markers of a list: others than those of a list of its sort right above it.
+/// Chooses the markers of a list: a list directly below another one of the same type gets different
+/// markers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Markers {
-    /// Whether the list above is ordered, and has the other markers.
+    /// Whether the list above is ordered, and whether it has the alternative markers.
     above: Option<(bool, bool)>,
 }
 
 impl Markers {
-    /// Whether the next block, if it is a list, has the other markers.
+    /// Returns true if the next block is a list that needs the alternative markers.
     fn next(&mut self, kind: &BlockKind) -> bool {
         let BlockKind::List { start, .. } = kind else {
             self.above = None;
@@ -127,7 +129,7 @@ impl Markers {
     }
 }
 
-/// One block in its one form; `None` for a comment.
+/// Normalizes one block; `None` for a comment.
 fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<String> {
     let text = &*block.with_plain_emphasis(text);
     let source = block.source(text);
@@ -150,7 +152,7 @@ fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<
     })
 }
 
-/// True for nothing but comments.
+/// True for a text that contains only comments.
 pub(super) fn is_comment(source: &str) -> bool {
     let mut rest = source.trim();
     while let Some(inner) = rest.strip_prefix("<!--") {
@@ -160,7 +162,7 @@ pub(super) fn is_comment(source: &str) -> bool {
     rest.is_empty()
 }
 
-/// A paragraph in one line.
+/// Formats a paragraph as one line.
 fn paragraph(text: &str, block: &Block, way: Way) -> String {
     let mut out = joined(text, block.range.clone(), &block.breaks, &block.comments);
     if !block.comments.is_empty() && !is_paragraph(&out) {
@@ -181,14 +183,14 @@ fn is_paragraph(text: &str) -> bool {
     matches!(&blocks(text)[..], [Block { kind: BlockKind::Paragraph, .. }])
 }
 
-/// True for a line that is a rule.
+/// True for a line that is a thematic break.
 fn is_rule(line: &str) -> bool {
     let Some(mark) = line.chars().next().filter(|mark| "-*_".contains(*mark)) else { return false };
     let marks = line.chars().filter(|c| *c == mark).count();
     marks > 2 && line.chars().all(|c| c == mark || c == ' ' || c == '\t')
 }
 
-/// The lines of a range in one, comments left out.
+/// Joins the lines of a range, without comments.
 fn joined(
     text: &str,
     range: Range<usize>,
@@ -211,7 +213,7 @@ fn joined(
     join_lines(&source, &kept)
 }
 
-/// A comment between words can go without making something else of the line.
+/// True if a comment between words can be removed without changing the meaning of the line.
 fn removable(before: &str, text: &str, at: usize, comment: &Range<usize>) -> bool {
     let before = format!("{before}{}", text.get(at..comment.start).unwrap_or_default());
     let words = before.contains(|c: char| c.is_alphabetic());
@@ -221,15 +223,16 @@ fn removable(before: &str, text: &str, at: usize, comment: &Range<usize>) -> boo
         && (after.is_empty() || after.starts_with(char::is_whitespace))
 }
 
-/// Line breaks in this range, as places of their line ends in a text that it is added to.
+/// Adds the line breaks in this range, as offsets in a text that the range is appended to at
+/// `base`.
 fn note_breaks(breaks: &[Range<usize>], range: Range<usize>, base: usize, kept: &mut Vec<usize>) {
     for hard in breaks.iter().filter(|hard| range.start <= hard.start && hard.end <= range.end) {
         kept.push(base + hard.start - range.start);
     }
 }
 
-/// Joins lines with a space, or with nothing between two characters of a script without spaces.
-/// Where a line break is meant it stays, if the next line begins with a letter.
+/// Joins lines with a space, or with nothing between two characters of a script without spaces. A
+/// hard line break stays if the next line starts with a letter.
 fn join_lines(source: &str, breaks: &[usize]) -> String {
     let mut out = String::new();
     let mut at = 0;
@@ -257,13 +260,13 @@ fn join_lines(source: &str, breaks: &[usize]) -> String {
     out
 }
 
-/// Characters of Chinese and Japanese, which have no spaces between words.
+/// True for Chinese and Japanese characters: these scripts have no spaces between words.
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{312f}' | '\u{3190}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ff60}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// A heading with leading marks.
+/// Formats a heading with leading marks.
 fn title(source: &str, level: u8, way: Way) -> String {
     let content = &source[heading::content(source)];
     let line = heading::unclosing(&heading::one_line(content));
@@ -275,7 +278,7 @@ fn title(source: &str, level: u8, way: Way) -> String {
     format!("{} {line}", "#".repeat(level.into())).trim_end().to_owned()
 }
 
-/// A fenced block, closed, not indented.
+/// Formats a fenced block: closed and not indented.
 fn fence(source: &str) -> String {
     let indent = source.len() - source.trim_start_matches(' ').len();
     let strip = |line: &str| {
@@ -292,7 +295,7 @@ fn fence(source: &str) -> String {
     lines.join("\n")
 }
 
-/// The content of a fenced block: the lines between the fences.
+/// Returns the lines between the fences of a fenced block.
 pub(super) fn fenced_content(source: &str) -> String {
     let text = fence(source);
     let mut lines: Vec<&str> = text.split('\n').skip(1).collect();
@@ -300,7 +303,7 @@ pub(super) fn fenced_content(source: &str) -> String {
     lines.join("\n")
 }
 
-/// A block with fences that do not occur in it.
+/// Formats a fenced block with fences that do not occur in the content.
 pub(super) fn fenced(content: &str, info: &str) -> String {
     let longest = content.lines().map(|line| run_of(line.trim_start(), '`')).max().unwrap_or(0);
     let mark = "`".repeat(longest.max(2) + 1);
@@ -317,7 +320,7 @@ fn run_of(text: &str, mark: char) -> usize {
     text.chars().take_while(|c| *c == mark).count()
 }
 
-/// An indented block as a fenced one.
+/// Converts an indented block to a fenced one.
 fn indented(source: &str) -> String {
     let lines = source.lines().map(|line| strip_columns(line, 4));
     let lines: Vec<String> = lines.collect();
@@ -341,14 +344,14 @@ fn list(text: &str, start: Option<u64>, items: &[Range<usize>], other: bool) -> 
         };
         number = number.map(|n| n.saturating_add(1));
         let line = marked(&marker, &inner);
-        // `- ---` is a rule.
+        // `- ---` would be a thematic break.
         let rule = line.lines().next().is_some_and(is_rule);
         lines.push(if rule { marked(&marker, &format!("\\{inner}")) } else { line });
     }
     lines.join("\n")
 }
 
-/// The text behind a box to tick, and whether there is one.
+/// Returns the text after a checkbox, and whether there is one.
 fn untick(text: &str) -> (&str, bool) {
     for tick in ["[ ]", "[x]", "[X]"] {
         if let Some(rest) = text.trim_start().strip_prefix(tick)

@@ -1,12 +1,12 @@
-//! From the values on a fields line to the fields of a record, and what is wrong with them.
+//! Converts the values on a fields line to the fields of a record, and reports invalid ones.
 
 use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
 use super::fields::{Meaning, Value, is_other_scale};
 
-/// What is said about the values of one record: where, what, and whether it is refused.
+/// Remarks about the values of one record: offset and text of notes and refusals.
 pub(super) struct Remarks {
     pub id: String,
-    /// The place of the heading.
+    /// Offset of the heading.
     pub at: usize,
     pub notes: Vec<(usize, String)>,
     pub refusals: Vec<(usize, String)>,
@@ -24,7 +24,7 @@ impl Remarks {
     fn unread_status(&mut self, value: &Value) {
         self.note(
             value.range.start,
-            format!("'{}' is not read: status follows the commits", value.text),
+            format!("'{}' is ignored: status follows the commits", value.text),
         );
     }
 
@@ -45,7 +45,7 @@ impl Remarks {
     }
 }
 
-/// Every value once, in order.
+/// Adds an id unless the list contains it.
 fn push_once(ids: &mut Vec<String>, id: &str) {
     if !ids.iter().any(|known| known == id) {
         ids.push(id.to_owned());
@@ -56,7 +56,7 @@ fn quoted<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Priority and category. `new` is a requirement that was not there before.
+/// Reads priority and category. `new`: the requirement did not exist before.
 pub(super) fn requirement(
     requirement: &mut Requirement,
     values: &[Value],
@@ -119,7 +119,7 @@ pub(super) fn requirement(
     }
 }
 
-/// The requirements of a feature.
+/// Reads the requirements of a feature.
 pub(super) fn feature(
     feature: &mut Feature,
     values: &[Value],
@@ -140,7 +140,7 @@ pub(super) fn feature(
     }
 }
 
-/// Type, technology and features of a component.
+/// Reads type, technology and features of a component.
 pub(super) fn component(
     component: &mut Component,
     values: &[Value],
@@ -175,7 +175,7 @@ pub(super) fn component(
     }
 }
 
-/// Feature, component, requirements, dependencies and paths of a task.
+/// Reads feature, component, requirements, dependencies and paths of a task.
 pub(super) fn task(
     task: &mut Task,
     values: &[Value],
@@ -221,12 +221,12 @@ fn path(task: &mut Task, value: &Value, is_path: &dyn Fn(&str) -> bool, remarks:
     }
 }
 
-/// True for an absolute path, or one that leads out of the repository.
+/// True for an absolute path or one that leads out of the repository.
 pub(super) fn is_outside(path: &str) -> bool {
     path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// What is said of such a path.
+/// The refusal of such a path.
 pub(super) fn outside(path: &str) -> String {
     format!("'{path}' is not a path inside the repository")
 }

@@ -1,5 +1,6 @@
-//! Records from a change of OpenSpec. Its requirements are requirements, with their scenarios as criteria;
-//! the change is one feature, since its tasks do not say which capability they are for.
+//! Makes records from a change of OpenSpec. Its requirements become requirements, with their
+//! scenarios as criteria; the change becomes one feature, since its tasks do not say which
+//! capability they are for.
 
 use super::from_tasks::{Serves, tasks_of};
 use super::markdown::{plain, short};
@@ -10,7 +11,7 @@ use super::{SpecFile, Specified, text_of, words_of};
 use crate::artifact::sections::Record;
 use crate::artifact::{Feature, IdKind, Requirement};
 
-/// Characters of a title.
+/// Most characters of a title.
 const TITLE: usize = 80;
 
 /// See [`super::specified`].

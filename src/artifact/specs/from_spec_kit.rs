@@ -1,6 +1,7 @@
-//! Records from a folder of spec-kit. A user story is a requirement, with its scenarios as criteria, and the
-//! feature that serves it; each numbered requirement is one of its own. spec-kit does not say which
-//! story a numbered requirement is for, so those and the phases of no story share a feature.
+//! Makes records from a folder of spec-kit. A user story becomes a requirement, with its scenarios
+//! as criteria, and a feature that serves it; each numbered requirement becomes a requirement of
+//! its own. spec-kit does not say which story a numbered requirement is for, so these requirements
+//! and the phases without a story share a feature.
 
 use super::from_tasks::{Serves, tasks_of};
 use super::markdown::short;
@@ -10,7 +11,7 @@ use super::{SpecFile, Specified, text_of, words_of};
 use crate::artifact::sections::Record;
 use crate::artifact::{Criterion, Feature, IdKind, Requirement};
 
-/// Characters of a title.
+/// Most characters of a title.
 const TITLE: usize = 80;
 
 /// See [`super::specified`].
@@ -47,14 +48,14 @@ struct Features {
     serving: Serving,
 }
 
-/// Which tasks serve what.
+/// The features and requirements that tasks serve.
 #[derive(Default)]
 struct Serving {
-    /// Feature and requirement of each story.
+    /// Number, feature and requirement of each story.
     stories: Vec<(u32, String, String)>,
-    /// The feature of what belongs to no story.
+    /// The feature for everything that belongs to no story.
     shared: String,
-    /// The ids of numbered requirements here and there.
+    /// The ids of numbered requirements: in spec-kit, and in the plan.
     numbered: Vec<(String, String)>,
 }
 
@@ -68,7 +69,7 @@ impl Features {
             let id = next(IdKind::Requirement, requirements.len());
             requirements.push(of_story(id.clone(), story, title));
             if is_planned && !groups.iter().any(|group| works_on(group, story.number)) {
-                // A feature is what tasks work on.
+                // A feature needs tasks that work on it.
                 loose.push(id);
                 continue;
             }
@@ -114,7 +115,7 @@ impl Features {
                 ..Feature::default()
             });
         } else {
-            // Nothing is done for all of them: each has its part in it.
+            // Without a shared feature, the other requirements belong to every feature.
             features.iter_mut().for_each(|one| one.requirement_ids.extend(loose.iter().cloned()));
         }
         Self { requirements, features, serving }
@@ -122,7 +123,7 @@ impl Features {
 }
 
 impl Serving {
-    /// The story that a task, or all tasks of a group, are for.
+    /// Returns the story that a task, or all tasks of a group, are for.
     fn story(&self, group: &Group, line: Option<&Line>) -> Option<&(u32, String, String)> {
         let of_lines = || group.open.iter().find_map(|line| line.story);
         let number = match line {
@@ -155,19 +156,19 @@ impl Serving {
     }
 }
 
-/// Whether a group has open tasks of a story.
+/// True if a group has open tasks of a story.
 fn works_on(group: &Group, story: u32) -> bool {
     let of_lines = group.open.iter().any(|line| line.story == Some(story));
     of_lines || !group.open.is_empty() && in_title(&group.title) == Some(story)
 }
 
-/// `Phase 3: User Story 1 - Title`
+/// Returns the story's number in a heading: `Phase 3: User Story 1 - Title`.
 fn in_title(title: &str) -> Option<u32> {
     let (_, rest) = title.split_once("User Story ")?;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Whether a text names an id, as a whole word.
+/// True if a text contains an id as a whole word.
 fn mentions(text: &str, id: &str) -> bool {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).any(|word| word == id)
 }

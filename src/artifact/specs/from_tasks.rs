@@ -1,23 +1,23 @@
-//! Tasks of a plan from the groups of a `tasks.md`: a heading with several tasks is one with sub-tasks,
-//! which share a commit.
+//! Makes the tasks of a plan from the groups of a `tasks.md`: a heading with several tasks becomes
+//! one task with sub-tasks, which share a commit.
 
 use super::markdown::short;
 use super::paths;
 use super::tasks::{Group, Line};
 use crate::artifact::{IdKind, Task};
 
-/// Characters of a title.
+/// Most characters of a title.
 const TITLE: usize = 100;
 
-/// What the tasks of a group serve.
+/// The feature and requirements that the tasks of a group serve.
 pub(super) struct Serves {
-    /// Their feature.
+    /// Id of the feature.
     pub feature: String,
-    /// Their requirements.
+    /// Ids of the requirements.
     pub requirements: Vec<String>,
 }
 
-/// The task of a group that comes after `number` others, with its sub-tasks; none where all is ticked.
+/// Returns the tasks of a group, numbered from `number` + 1; none if all of its tasks are ticked.
 pub(super) fn tasks_of(
     group: &Group,
     number: &mut u32,

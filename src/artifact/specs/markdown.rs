@@ -1,27 +1,27 @@
-//! As much of Markdown as the files of other tools need: headings with what is below them, list items,
-//! without comments and front matter. Code blocks are text.
+//! Parses the parts of Markdown that the files of other tools need: headings with the lines below
+//! them, and list items; comments and front matter are removed. Code blocks are text.
 
-/// A heading and what stands below it, up to the next one of any level.
+/// A heading and the text below it, up to the next heading of any level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// 1 to 6; 0 for what stands before the first heading.
+    /// Heading level, 1 to 6; 0 for the text before the first heading.
     pub level: usize,
-    /// Without marks.
+    /// The title without marks.
     pub title: String,
-    /// The lines; those in code blocks are indented by the fence's own rules and begin no item.
+    /// The lines below the heading. Lines in code blocks do not start list items.
     pub lines: Vec<Line>,
 }
 
 /// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Without the line end.
+    /// The text without the line end.
     pub text: String,
-    /// It is in a code block, or opens or closes one.
+    /// The line is in a code block, or opens or closes one.
     pub code: bool,
 }
 
-/// The parts of a document.
+/// Splits a document into parts.
 pub(super) fn parts(text: &str) -> Vec<Part> {
     let mut parts = vec![Part::default()];
     for line in lines(text) {
@@ -37,7 +37,7 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-/// The lines without front matter and comments.
+/// Returns the lines without front matter and comments.
 pub(super) fn lines(text: &str) -> Vec<Line> {
     let text = text.trim_start_matches('\u{feff}');
     let (mut out, mut fence, mut comment) = (Vec::new(), None, false);
@@ -86,7 +86,7 @@ fn without_front_matter(text: &str) -> &str {
     text
 }
 
-/// The line without comments, and whether one is still open at its end.
+/// Returns the line without comments, and whether a comment is still open at its end.
 fn without_comments(line: &str) -> (String, bool) {
     let (mut out, mut rest) = (String::new(), line);
     while let Some((before, after)) = rest.split_once("<!--") {
@@ -117,16 +117,17 @@ fn heading(line: &Line) -> Option<(usize, String)> {
     Some((level, plain(rest.trim().trim_end_matches('#'))))
 }
 
-/// An item of a list.
+/// A list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Columns before its marker.
+    /// Columns before the marker.
     pub indent: usize,
-    /// Its text on one line, with that of the lines that belong to it.
+    /// The item's text on one line, including its continuation lines.
     pub text: String,
 }
 
-/// The items of lists, nested ones too, in order. Indented lines below one belong to it.
+/// Returns the items of all lists in order, including nested ones. Indented lines below an item
+/// belong to it.
 pub(super) fn items(lines: &[Line]) -> Vec<Item> {
     let mut out: Vec<Item> = Vec::new();
     let mut goes_on = false;
@@ -153,7 +154,7 @@ pub(super) fn items(lines: &[Line]) -> Vec<Item> {
     out
 }
 
-/// What follows the marker of a list item.
+/// Returns the text after the marker of a list item.
 fn marked(line: &str) -> Option<&str> {
     let line = line.trim_start();
     if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
@@ -164,14 +165,14 @@ fn marked(line: &str) -> Option<&str> {
     rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
 }
 
-/// Text on one line, without marks of emphasis.
+/// Returns a text on one line, without emphasis marks.
 pub(super) fn plain(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.replace("**", "").replace("__", "").trim().to_owned()
 }
 
-/// What follows a label in bold, such as `**Goal**: text`, in lines that begin with it; with the lines
-/// of the same paragraph.
+/// Returns the text after a bold label, such as `**Goal**: text`, at the start of a line, with the
+/// rest of the paragraph.
 pub(super) fn labelled(lines: &[Line], label: &str) -> Option<String> {
     let at = lines.iter().position(|line| {
         let text = plain(&line.text);
@@ -192,13 +193,13 @@ pub(super) fn labelled(lines: &[Line], label: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// `**Why this priority**: …`
+/// True for a line with a bold label: `**Why this priority**: …`.
 pub(super) fn is_label(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("**") && (line.contains("**:") || line.contains(":**"))
 }
 
-/// At most so many characters, cut between words.
+/// Shortens a text to `most` characters, between words.
 pub(super) fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -208,7 +209,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end_matches([',', ';', ':', '.', '-', ' ']))
 }
 
-/// Text between the lines of code blocks and without leading and trailing empty lines.
+/// Joins lines, without empty lines at both ends.
 pub(super) fn joined(lines: &[Line]) -> String {
     let all: Vec<&str> = lines.iter().map(|line| line.text.trim_end()).collect();
     all.join("\n").trim_matches('\n').to_owned()
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_goes_on_in_the_lines_below() {
+    fn an_item_continues_in_the_lines_below() {
         let text = "- a\n  b\n- [ ] c\n  - d\n\npara\n\n1. e\n2) f\n```\n- g\n```\n";
         let found: Vec<_> =
             items(&lines(text)).into_iter().map(|item| (item.indent, item.text)).collect();

@@ -1,7 +1,7 @@
-//! Folders in which other tools keep what is to be built: spec-kit and OpenSpec. Their requirements and
-//! tasks become records of a plan, under ids of ours; the ids they had there stand in the titles.
+//! Imports the folders in which spec-kit and OpenSpec keep specifications. Their requirements and
+//! tasks become records of a plan with new ids; the titles contain the original ids.
 //!
-//! What is read here was written by others: it is text and never an instruction.
+//! The imported files were written by others: their text is data and never an instruction.
 
 mod from_openspec;
 mod from_spec_kit;
@@ -17,17 +17,17 @@ pub use plan::{Drafted, draft};
 
 use super::sections::Record;
 
-/// A tool that keeps such folders.
+/// A tool with specification folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpecTool {
-    /// GitHub's: `specs/NNN-name/`.
+    /// GitHub's spec-kit: `specs/NNN-name/`.
     SpecKit,
-    /// Fission's: `openspec/changes/name/`.
+    /// Fission's OpenSpec: `openspec/changes/name/`.
     OpenSpec,
 }
 
 impl SpecTool {
-    /// Whose folder holds these files, by their paths in it.
+    /// Returns the tool whose folder contains these files, given by their paths in the folder.
     pub fn of<'a>(files: impl IntoIterator<Item = &'a str> + Clone) -> Option<Self> {
         let has = |name: &str| files.clone().into_iter().any(|file| file == name);
         match (has("proposal.md"), has("spec.md")) {
@@ -37,7 +37,7 @@ impl SpecTool {
         }
     }
 
-    /// Its name.
+    /// Returns the tool's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SpecKit => "spec-kit",
@@ -45,7 +45,7 @@ impl SpecTool {
         }
     }
 
-    /// Whether a file of its folder is read, by its path there.
+    /// True if a file of the tool's folder is imported, given by its path there.
     pub fn reads(self, path: &str) -> bool {
         match self {
             Self::SpecKit => ["spec.md", "plan.md", "tasks.md"].contains(&path),
@@ -62,29 +62,29 @@ impl SpecTool {
 pub struct SpecFile {
     /// Its path in the folder.
     pub path: String,
-    /// What it says.
+    /// The contents.
     pub text: String,
 }
 
-/// What files of a tool say.
+/// The records and findings from the files of a tool.
 #[derive(Debug, Default)]
 pub struct Specified {
-    /// What is to be built, in a line; empty where they do not say.
+    /// What should be built, in one line; empty if the files do not say.
     pub title: String,
-    /// Requirements, features and tasks, each before what refers to it.
+    /// Requirements, features and tasks, each before the records that refer to it.
     pub records: Vec<Record>,
-    /// Sections that are not records.
+    /// Sections that were not converted to records.
     pub text_only: Vec<String>,
-    /// Places that want a decision.
+    /// Places that need a decision.
     pub unclear: Vec<String>,
-    /// Tasks that are ticked.
+    /// Number of ticked tasks.
     pub ticked: usize,
-    /// Tasks that are not.
+    /// Number of tasks that are not ticked.
     pub open: usize,
 }
 
-/// Reads the files of a tool's folder. `name` is what the folder is called; `is_file` says of a bare name
-/// whether it is a file's.
+/// Reads the files of a tool's folder. `name` is the folder's name; `is_file` returns whether a
+/// bare name is a file of the repository.
 pub fn specified(
     tool: SpecTool,
     name: &str,
@@ -97,12 +97,13 @@ pub fn specified(
     }
 }
 
-/// The text of a file of the folder.
+/// Returns the text of a file of the folder.
 fn text_of<'f>(files: &'f [SpecFile], path: &str) -> &'f str {
     files.iter().find(|file| file.path == path).map(|file| file.text.as_str()).unwrap_or_default()
 }
 
-/// The idea that the files are: all that they say, of tasks the boxes and their headings.
+/// Returns the idea that the files describe: their whole text; of `tasks.md` only the tasks and
+/// their headings.
 pub fn idea(files: &[SpecFile]) -> String {
     let mut out = String::new();
     for file in files {
@@ -117,7 +118,7 @@ pub fn idea(files: &[SpecFile]) -> String {
     out.trim().to_owned()
 }
 
-/// The tasks with their headings.
+/// Returns the tasks with their headings.
 fn boxes(text: &str) -> String {
     let mut out = String::new();
     let mut above: Vec<(usize, String)> = Vec::new();
@@ -135,7 +136,7 @@ fn boxes(text: &str) -> String {
     out
 }
 
-/// `001-todo-list` in words: `todo list`.
+/// Converts a folder's name to words: `001-todo-list` to `todo list`.
 fn words_of(name: &str) -> String {
     let name = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '_']);
     name.replace(['-', '_'], " ")

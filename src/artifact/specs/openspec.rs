@@ -1,37 +1,37 @@
-//! A change of OpenSpec: `proposal.md`, and the differences of `specs/**/spec.md`.
+//! Parses a change of OpenSpec: `proposal.md`, and the deltas in `specs/**/spec.md`.
 
 use super::markdown::{Part, items, joined, parts, plain};
 
-/// What a difference does to a requirement.
+/// What a delta does to a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// It is new, or the file is no difference.
+    /// Adds it, or the file is not a delta.
     Added,
-    /// It says something else.
+    /// Changes it.
     Modified,
-    /// It goes.
+    /// Removes it.
     Removed,
 }
 
 /// A requirement of a specification.
 #[derive(Debug)]
 pub(super) struct Required {
-    /// What becomes of it.
+    /// What the delta does to it.
     pub operation: Operation,
     /// Its name.
     pub name: String,
-    /// What holds.
+    /// Its text.
     pub text: String,
-    /// Each with its name.
+    /// Its scenarios, each with its name.
     pub scenarios: Vec<String>,
 }
 
-/// What a specification says.
+/// The contents of a specification.
 #[derive(Debug, Default)]
 pub(super) struct Delta {
-    /// In order.
+    /// The requirements, in order.
     pub requirements: Vec<Required>,
-    /// Sections that are text only.
+    /// Sections that contain only text.
     pub text_only: Vec<String>,
 }
 
@@ -59,7 +59,8 @@ pub(super) fn read(text: &str) -> Delta {
     delta
 }
 
-/// What the requirements below a heading are; none where the heading speaks of something else.
+/// Returns what the requirements below a heading are; `None` if the heading is about something
+/// else.
 fn operation_of(part: &Part) -> Option<Operation> {
     let title = part.title.to_ascii_lowercase();
     match title.split_whitespace().next() {
@@ -78,7 +79,7 @@ fn named(title: &str, label: &str) -> Option<String> {
     (start.eq_ignore_ascii_case(label) && !name.is_empty()).then(|| name.to_owned())
 }
 
-/// `Successful export: WHEN … THEN …`
+/// Formats a scenario: `Successful export: WHEN … THEN …`.
 fn scenario(name: &str, part: &Part) -> String {
     let steps: Vec<String> = items(&part.lines).into_iter().map(|item| plain(&item.text)).collect();
     let steps = match steps.is_empty() {
@@ -88,7 +89,7 @@ fn scenario(name: &str, part: &Part) -> String {
     if steps.is_empty() { name.to_owned() } else { format!("{name}: {steps}") }
 }
 
-/// The title of a proposal; empty where it has none of its own.
+/// Returns the title of a proposal; empty if it has only the template's title.
 pub(super) fn title(proposal: &str) -> String {
     let parts = parts(proposal);
     let title = parts.iter().find(|part| part.level == 1).map(|part| part.title.as_str());
@@ -101,7 +102,7 @@ pub(super) fn title(proposal: &str) -> String {
     }
 }
 
-/// Why the change is made, in its own words.
+/// Returns the section of a proposal that says why the change is made.
 pub(super) fn why(proposal: &str) -> String {
     let parts = parts(proposal);
     let why = parts.iter().find(|part| part.title.eq_ignore_ascii_case("why"));

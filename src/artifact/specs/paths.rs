@@ -1,6 +1,6 @@
-//! The files that a sentence names.
+//! Finds file names in text.
 
-/// The paths named in a text, in order; `is_file` says of a bare name whether it is one's.
+/// Returns the paths in a text, in order; `is_file` returns whether a bare name is a file.
 pub(super) fn named(text: &str, is_file: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || "`\"'()<>,;|".contains(c)) {
@@ -17,7 +17,7 @@ pub(super) fn named(text: &str, is_file: &dyn Fn(&str) -> bool) -> Vec<String> {
     out
 }
 
-/// `src/a.rs` of `src/a.rs:12`.
+/// Removes a line number: `src/a.rs` for `src/a.rs:12`.
 fn without_line(word: &str) -> &str {
     match word.rsplit_once(':') {
         Some((path, line))
@@ -29,7 +29,7 @@ fn without_line(word: &str) -> &str {
     }
 }
 
-/// Whether it can be a path inside the repository that a task may name.
+/// True if a task may name the word as a path inside the repository.
 fn is_path(word: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || "._-/@+".contains(c);
     !word.is_empty()
@@ -41,7 +41,7 @@ fn is_path(word: &str) -> bool {
         && !word.starts_with(".cowork/")
 }
 
-/// A folder and a file with an extension.
+/// True for a folder and a file name with an extension.
 fn named_as_path(word: &str) -> bool {
     let Some((_, file)) = word.rsplit_once('/') else { return false };
     let Some((_, extension)) = file.rsplit_once('.') else { return false };
@@ -54,7 +54,7 @@ mod tests {
     use super::named;
 
     #[test]
-    fn paths_are_told_from_words() {
+    fn paths_are_distinguished_from_words() {
         let is_file = |name: &str| ["README.md", "Makefile", "src/bin"].contains(&name);
         let of = |text: &str| named(text, &is_file).join(" ");
         assert_eq!(of("Create User model in src/models/user.py."), "src/models/user.py");

@@ -1,4 +1,5 @@
-//! A plan, which is the only document, from records: its prose first, then each record as a section.
+//! Writes a plan from records, as the only document: first the prose, then each record as a
+//! section.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +13,19 @@ use crate::artifact::{IdFloors, IdKind};
 pub struct Drafted {
     /// `plan.md`
     pub text: String,
-    /// How many records of each kind it holds; of tasks those at the top.
+    /// Number of requirements.
     pub requirements: u32,
-    /// Features.
+    /// Number of features.
     pub features: u32,
-    /// Tasks.
+    /// Number of top-level tasks.
     pub tasks: u32,
     /// Records that could not be written as sections, with the reason.
     pub left_out: Vec<String>,
 }
 
-/// The plan with these records below `prose`. `in_base` says whether a path is there before the session.
-/// What texts call `REQ-005` is no record of this plan: it is written so that nobody takes it for one.
+/// Writes a plan with `prose` and these records. `in_base` returns whether a path exists before the
+/// session. If a text mentions `REQ-005`, it does not mean a record of this plan, so it is written
+/// in a form that is not read as an id.
 pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) -> Drafted {
     let mut out =
         Drafted { text: format!("{}\n", foreign(prose.trim_end())), ..Drafted::default() };
@@ -31,7 +33,8 @@ pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) ->
     for record in records {
         let record = with_known_references(with_texts(record.clone(), &foreign), &present);
         let put = put(&out.text, &record, &present, in_base).or_else(|_| {
-            // Whatever its words would make of the document, quoted they are words.
+            // Markdown in the record's texts would change the document; without Markdown they are
+            // only words.
             let plainer = with_texts(record.clone(), &quoted);
             put(&out.text, &plainer, &present, in_base)
         });
@@ -47,7 +50,7 @@ pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) ->
     out
 }
 
-/// The document with one more record, or why it cannot hold it.
+/// Adds a record to the document, or returns why this is not possible.
 fn put(
     text: &str,
     record: &Record,
@@ -68,7 +71,7 @@ fn put(
         .map_err(|found| found.into_iter().next().map(|remark| remark.text).unwrap_or_default())
 }
 
-/// A text with the hyphens of what looks like ids of ours made unbreakable.
+/// Makes the hyphens of everything that looks like a record's id non-breaking.
 fn foreign(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -87,7 +90,7 @@ fn foreign(text: &str) -> String {
     out
 }
 
-/// A text that is nothing but words.
+/// Removes Markdown from a text.
 fn quoted(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace('`', "'");
@@ -97,7 +100,7 @@ fn quoted(text: &str) -> String {
     if words.is_empty() { "(without words)".to_owned() } else { words.join(" ") }
 }
 
-/// A record with its texts changed.
+/// Changes the texts of a record.
 fn with_texts(mut record: Record, change: &dyn Fn(&str) -> String) -> Record {
     let each = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = change(text));
     match &mut record {
@@ -121,7 +124,7 @@ fn with_texts(mut record: Record, change: &dyn Fn(&str) -> String) -> Record {
     record
 }
 
-/// A record that names no other one but those that are there.
+/// Removes references to records that do not exist.
 fn with_known_references(mut record: Record, present: &[Record]) -> Record {
     let is_there = |id: &String| present.iter().any(|one| one.id() == id);
     match &mut record {

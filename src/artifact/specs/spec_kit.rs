@@ -1,20 +1,21 @@
-//! `spec.md` of GitHub's spec-kit: user stories with priorities and scenarios, numbered requirements.
+//! Parses `spec.md` of GitHub's spec-kit: user stories with priorities and scenarios, and numbered
+//! requirements.
 
 use super::markdown::{Part, is_label, items, joined, parts, plain};
 use crate::artifact::{Category, Priority};
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Default)]
 pub(super) struct Spec {
-    /// Of the feature; empty where the template's was left.
+    /// Title of the feature; empty if it is still the template's.
     pub title: String,
-    /// In order.
+    /// The stories, in order.
     pub stories: Vec<Story>,
-    /// `FR-001` and `NFR-001`, in order.
+    /// The requirements `FR-001` and `NFR-001`, in order.
     pub requirements: Vec<Numbered>,
-    /// Sections that are text only.
+    /// Sections that contain only text.
     pub text_only: Vec<String>,
-    /// Places that want a decision, as they say it.
+    /// Places that need a decision, in their own words.
     pub unclear: Vec<String>,
 }
 
@@ -25,9 +26,9 @@ pub(super) struct Story {
     pub number: u32,
     /// Its name.
     pub title: String,
-    /// P1 is high, P2 medium, what comes after is low.
+    /// P1 is high, P2 medium, all others are low.
     pub priority: Priority,
-    /// The journey in words.
+    /// The description of the user journey.
     pub text: String,
     /// Given, when, then.
     pub scenarios: Vec<String>,
@@ -38,17 +39,17 @@ pub(super) struct Story {
 pub(super) struct Numbered {
     /// `FR-001`
     pub id: String,
-    /// The sentence.
+    /// The text of the requirement.
     pub text: String,
-    /// The story it stands in, where it stands in one.
+    /// The story that contains the requirement, if any.
     pub story: Option<u32>,
     /// MUST is high, SHOULD medium, MAY low.
     pub priority: Priority,
-    /// `NFR` is a quality.
+    /// `NFR` is non-functional.
     pub category: Category,
 }
 
-/// Marks a place that wants a decision.
+/// Marker of a place that needs a decision.
 const UNCLEAR: &str = "[NEEDS CLARIFICATION";
 
 /// Reads `spec.md`.
@@ -87,13 +88,13 @@ pub(super) fn read(text: &str) -> Spec {
     spec
 }
 
-/// `Feature Specification: Todo list` without the kind of document.
+/// Returns the title without the type of document: `Feature Specification: Todo list`.
 fn title(text: &str) -> String {
     let text = text.strip_prefix("Feature Specification:").unwrap_or(text).trim();
     if text.starts_with('[') { String::new() } else { text.to_owned() }
 }
 
-/// `User Story 1 - Add a todo (Priority: P1)`
+/// Parses a story's heading: `User Story 1 - Add a todo (Priority: P1)`.
 fn story(part: &Part) -> Option<Story> {
     let lower = part.title.to_ascii_lowercase();
     let primary = lower == "primary user story";
@@ -122,7 +123,8 @@ fn story(part: &Part) -> Option<Story> {
     })
 }
 
-/// The scenarios of a part: the items below a line that says so, in a story, or the part itself.
+/// Returns the scenarios of a part: the items below a label for scenarios in a story, or all items
+/// if the part's heading is that label.
 fn scenarios(part: &Part) -> Vec<String> {
     let is_start = |text: &str| plain(text).to_ascii_lowercase().starts_with("acceptance scenario");
     let lines =
@@ -140,7 +142,7 @@ fn is_given(line: &str) -> bool {
     plain(line).to_ascii_lowercase().starts_with("given")
 }
 
-/// The items of a part that begin with a number of a requirement.
+/// Returns the items of a part that start with the number of a requirement.
 fn numbered(part: &Part, story: Option<u32>) -> Vec<Numbered> {
     let found = items(&part.lines).into_iter().filter_map(|item| {
         let text = plain(&item.text);
@@ -166,7 +168,7 @@ fn numbered(part: &Part, story: Option<u32>) -> Vec<Numbered> {
     found.collect()
 }
 
-/// How much a sentence wants what it says, by the words of RFC 2119.
+/// Returns the priority of a sentence, by the keywords of RFC 2119.
 pub(super) fn priority(text: &str) -> Priority {
     let has = |words: &[&str]| {
         text.split(|c: char| !c.is_ascii_alphabetic()).any(|word| words.contains(&word))
@@ -180,7 +182,7 @@ pub(super) fn priority(text: &str) -> Priority {
     }
 }
 
-/// The items and lines that want a decision.
+/// Returns the items and lines that need a decision.
 fn unclear(part: &Part) -> Vec<String> {
     let marked = items(&part.lines).into_iter().map(|item| plain(&item.text));
     let mut found: Vec<String> = marked.filter(|text| text.contains(UNCLEAR)).collect();
@@ -195,7 +197,7 @@ fn unclear(part: &Part) -> Vec<String> {
     found
 }
 
-/// What `plan.md` says the feature is in short.
+/// Returns the summary of the feature in `plan.md`.
 pub(super) fn summary(plan: &str) -> Option<String> {
     let parts = parts(plan);
     let summary = parts.iter().find(|part| part.title == "Summary")?;
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn requirements_inside_of_a_story_are_its() {
+    fn requirements_inside_a_story_belong_to_it() {
         let text = "### User Story 1: A (Priority: P2)\n\nText\n\n**Functional Requirements**:\n\n- **FR-001**: x\n\n\
                     #### More\n\n- FR-002: y\n\n## Key Entities\n\n- **FR-003** - z\n";
         let spec = read(text);
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_what_is_said() {
+    fn a_summary_is_read_unless_it_is_the_templates() {
         assert_eq!(summary("# P\n## Summary\nOne file.\n").as_deref(), Some("One file."));
         assert_eq!(summary("## Summary\n\n[Extract from feature spec]\n"), None);
     }

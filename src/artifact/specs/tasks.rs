@@ -1,38 +1,38 @@
-//! `tasks.md` of either tool: boxes below headings.
+//! Parses `tasks.md` of either tool: checkboxes below headings.
 
 use super::markdown::{Item, Part, items, labelled, parts, plain};
 
 /// A heading with the tasks below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Group {
-    /// The heading; empty for tasks below none but the document's title.
+    /// The heading; empty for tasks directly below the document's title.
     pub title: String,
-    /// What it is for, where that is said.
+    /// The goal, if the file names one.
     pub goal: Option<String>,
-    /// How one sees that it is done, where that is said.
+    /// How to see that the tasks are done, if the file says so.
     pub test: Option<String>,
     /// Tasks that are not ticked.
     pub open: Vec<Line>,
-    /// How many are.
+    /// Number of ticked tasks.
     pub ticked: usize,
 }
 
 /// A task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
-    /// `T012`, `1.3`; empty without one.
+    /// `T012`, `1.3`; empty if the task has none.
     pub id: String,
     /// Number of the user story.
     pub story: Option<u32>,
-    /// What is to be done.
+    /// What to do.
     pub text: String,
 }
 
-/// The tasks below their outermost headings.
+/// Groups the tasks by their outermost headings.
 pub(super) fn groups(text: &str) -> Vec<Group> {
     let mut out: Vec<Group> = vec![Group::default()];
     for part in parts(text) {
-        // The document's title is no group, headings inside of one are none either.
+        // The document's title does not start a group, nor does a heading inside a group.
         let begins =
             part.level == 2 || part.level > 2 && out.last().is_some_and(|one| one.title.is_empty());
         if begins {
@@ -67,7 +67,7 @@ fn fill(group: &mut Group, part: &Part) {
     }
 }
 
-/// Whether the box is ticked, and what follows it.
+/// Returns whether the checkbox is ticked, and the text after it.
 fn boxed(text: &str) -> Option<(bool, &str)> {
     let rest = text.strip_prefix('[')?;
     let (mark, rest) = rest.split_once(']')?;
@@ -101,7 +101,7 @@ fn line(text: &str) -> Line {
     out
 }
 
-/// `T012`, `T012a`, `TXXX`, `1.3`.
+/// True for a task's id: `T012`, `T012a`, `TXXX`, `1.3`.
 fn is_id(word: &str) -> bool {
     let numbered = |rest: &str| {
         let digits = rest.trim_end_matches(|c: char| c.is_ascii_lowercase());
@@ -121,7 +121,7 @@ fn is_id(word: &str) -> bool {
         || numbered(word) && word.len() <= 3
 }
 
-/// A heading without what does not name it.
+/// Removes the parts of a heading that do not belong to its title.
 fn title(text: &str) -> String {
     let text = text.split("🎯").next().unwrap_or_default();
     let text = text.split("(Priority").next().unwrap_or_default();

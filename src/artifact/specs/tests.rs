@@ -1,4 +1,4 @@
-//! Folders as the tools make them, drafted.
+//! Imports of folders as the tools create them.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn drafted(tool: SpecTool, name: &str, all: &[(&str, &str)]) -> (Specified, Draf
     (found, plan)
 }
 
-/// What cannot be read of a plan, as the pipeline reads what no tool has written.
+/// Returns the refusals when a plan is read as the pipeline reads a document that no tool wrote.
 fn refusals(plan: &str) -> Vec<String> {
     use crate::artifact::IdFloors;
     use crate::artifact::sections::{Context, Document, Documents, Records, Writer, read};
@@ -82,7 +82,7 @@ fn a_change_of_openspec_is_one_feature() {
 }
 
 #[test]
-fn odd_texts_make_no_odd_records() {
+fn markdown_in_texts_creates_no_records() {
     let spec = "# Feature Specification:\n### User Story 1 - ### TASK-009 x (Priority: P1)\n\n### TASK-001 in a story\n\n- FR-001: \
         ``` `a` ]]> \u{202e} <script>\n### User Story 99999999999999999999 -\n### User Story 2\n```\nopen\n";
     let tasks = "## \n- [ ] \n- [ ] T001\n- [ ] T002 [US7] `REQ-001` | ### TASK-004 y\n-[ ] no\n";
@@ -104,7 +104,7 @@ fn odd_texts_make_no_odd_records() {
 }
 
 #[test]
-fn files_changed_at_random_make_a_document() {
+fn randomly_changed_files_make_a_document() {
     use crate::random_cases::changed;
     let texts = [
         include_str!("../../../tests/corpus/specs/spec-kit/spec.md"),

@@ -1,4 +1,4 @@
-//! `git cowork adopt BRANCH`: a branch that somebody wrote by hand becomes a session whose code is done.
+//! `git cowork adopt BRANCH`: turns a branch written by hand into a session whose code is done.
 
 use std::path::PathBuf;
 
@@ -24,14 +24,14 @@ use crate::stages;
 
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {
-    /// The branch, here or on a remote; it stays where it is
+    /// Branch to adopt, local or on a remote; it is not moved
     #[arg(value_name = "BRANCH")]
     branch: String,
-    /// Session name [default: after the branch]
+    /// Session name [default: made from the branch name]
     #[arg(short, long, value_name = "NAME")]
     name: Option<SessionName>,
-    /// Adopt what is not in this revision [default: the branch that is checked out, else the default
-    /// branch]
+    /// Adopt the commits that are not in this revision [default: the checked-out branch, or the
+    /// default branch]
     #[arg(short, long, value_name = "REV")]
     base: Option<String>,
     /// Work in a linked worktree
@@ -42,7 +42,7 @@ pub(crate) struct AdoptArgs {
     stop_after: Option<Stage>,
 }
 
-/// A stage that an adopted session has; waiting for another one would never end.
+/// Parses a stage that an adopted session has; a run would never reach any other stage.
 fn stage_of_adopted(text: &str) -> Result<Stage, Error> {
     let has: Vec<Stage> = stages::order(Depth::Quick, false, None).collect();
     match parse_stage(text)? {
@@ -55,12 +55,12 @@ fn stage_of_adopted(text: &str) -> Result<Stage, Error> {
     }
 }
 
-/// Who holds the lock.
+/// The command that is recorded in the lock.
 const COMMAND: &str = "git cowork adopt";
 
-/// What is adopted.
+/// The branch to adopt.
 struct Branch {
-    /// As it was given.
+    /// The name as the user typed it.
     name: String,
     tip: Oid,
     base: Base,
@@ -129,25 +129,27 @@ fn tell(context: &Context, branch: &str, work: &Adopted, plan: &Drafted) {
     let note = |text: String| context.ui.emit(Event::Note { text });
     note(work.note().trim_end_matches('.').to_owned());
     let (tasks, s) = (work.tasks(), if work.tasks() == 1 { "" } else { "s" });
-    note(format!("draft 1 of the plan is made of them: {tasks} task{s}; {branch} stays as it is"));
+    note(format!(
+        "draft 1 of the plan has {tasks} task{s} made from them; {branch} is not changed"
+    ));
     for one in &plan.left_out {
         context.ui.emit(Event::Warning { text: format!("not a record: {one}") });
     }
     match work.left_out {
         0 => {}
-        1 => note("1 commit stands for no task: a merge, or it changes nothing".to_owned()),
-        more => note(format!("{more} commits stand for no task: merges, or they change nothing")),
+        1 => note("1 commit has no task: it is a merge or changes nothing".to_owned()),
+        more => note(format!("{more} commits have no task: they are merges or change nothing")),
     }
 }
 
-/// Reads what is to be adopted.
+/// Reads the branch to adopt.
 fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch> {
     let name = args.branch.clone();
     let Some(tip) = git.resolve(&name)? else {
         if let Ok(session) = name.parse::<SessionName>()
             && crate::session::taken(git, refs, &session)?
         {
-            return Err(Error::repository(format!("'{name}' is a session already"))
+            return Err(Error::repository(format!("'{name}' is already a session"))
                 .hint(format!("continue it: git cowork resume {name}"))
                 .into());
         }
@@ -165,17 +167,17 @@ fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch
     let (base, base_tip) = base(git, refs, &full, args.base.as_deref())?;
     let shown = if base.is_empty() { base_tip.abbreviated().to_string() } else { base.clone() };
     let Some(parted) = git::merge::base(git, &base_tip, &tip)? else {
-        return Err(Error::repository(format!("'{name}' and {shown} have nothing in common"))
-            .hint("name what it was begun from: --base REV")
+        return Err(Error::repository(format!("'{name}' and {shown} have no common ancestor"))
+            .hint("name the revision it started from: --base REV")
             .hint("a shallow clone lacks older commits: git fetch --unshallow")
             .into());
     };
     let commits = git.reader().walk(std::slice::from_ref(&tip), std::slice::from_ref(&base_tip))?;
     if let Some(session) = adopted_branch::session_in(&commits) {
-        return Err(Error::repository(format!("'{name}' holds commits of session {session}"))
+        return Err(Error::repository(format!("'{name}' contains commits of session {session}"))
             .hint(format!("continue it: git cowork resume {session}"))
             .hint(format!(
-                "or adopt what is on top of it: git cowork adopt {} --base REV",
+                "or adopt only the commits on top of it: git cowork adopt {} --base REV",
                 quoted(&name)
             ))
             .into());
@@ -184,7 +186,7 @@ fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch
     let work = Adopted::of(git, (&name, &title), &tip, commits)?;
     if work.is_empty() {
         return Err(Error::repository(format!(
-            "there is nothing to adopt: '{name}' has no change that {shown} lacks"
+            "nothing to adopt: '{name}' has no change that is not in {shown}"
         ))
         .hint(format!(
             "compare with another revision: git cowork adopt {} --base REV",
@@ -195,7 +197,7 @@ fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch
     Ok(Branch { name, tip, base: Base { branch: base, commit: parted.to_string() }, work })
 }
 
-/// What a branch is compared with: its short name, empty where it is no branch, and its commit.
+/// The base of a branch: its short name (empty if the base is not a branch) and its commit.
 fn base(
     git: &Git,
     refs: &RefNames,
@@ -217,7 +219,7 @@ fn base(
         let Some(session) = refs.session_of(head.as_str()) else {
             return Ok((head.short().to_owned(), oid));
         };
-        // As a new session does, which is started on the branch of another one.
+        // As for a new session that is started on another session's branch.
         let file = Session::find(git, refs, &session)?.file;
         if let Some(tip) = git.resolve(&RefNames::local(&file.base.branch))? {
             return Ok((file.base.branch, tip));
@@ -237,7 +239,7 @@ fn base(
         .into())
 }
 
-/// What the default branch may be called, the likeliest first.
+/// Possible names of the default branch, the likeliest first.
 fn default_branches(git: &Git) -> Vec<String> {
     let head = RefNames::remote("origin", "HEAD");
     let ask = git.read(["symbolic-ref", "--quiet", "--short", &head]);
@@ -253,8 +255,8 @@ fn title(branch: &str) -> String {
     if words.trim().is_empty() { branch.to_owned() } else { words }
 }
 
-/// The name that was given, else one after the branch. A second session of the same branch wants a name
-/// of its own.
+/// The name that was given, or one made from the branch name. A second session of the same branch
+/// needs another name.
 fn free_name(
     git: &Git,
     refs: &RefNames,
@@ -270,10 +272,7 @@ fn free_name(
     if crate::session::taken(git, refs, &name)? {
         return Err(Error::repository(format!("a session named '{name}' already exists"))
             .hint(format!("continue it: git cowork resume {name}"))
-            .hint(format!(
-                "or take another name: git cowork adopt {} -n NAME",
-                quoted(&branch.name)
-            ))
+            .hint(format!("or use another name: git cowork adopt {} -n NAME", quoted(&branch.name)))
             .into());
     }
     Ok(name)

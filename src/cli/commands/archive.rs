@@ -1,4 +1,4 @@
-//! `git cowork archive`: a session out of sight, and nothing lost.
+//! `git cowork archive`: hides a session; `git cowork restore` brings it back.
 
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;

@@ -1,5 +1,5 @@
-//! `git cowork completions SHELL`: a script that asks the program itself what fits, and for bash, zsh
-//! and fish plugs into their completion of git.
+//! `git cowork completions SHELL`: prints a script that gets its candidates from git-cowork itself.
+//! For bash, zsh and fish it also extends the shell's completion of git.
 
 use clap::Args;
 use clap_complete::env::{Elvish, Fish, Powershell, Shells, Zsh};
@@ -15,10 +15,10 @@ pub(crate) struct CompletionsArgs {
     shell: String,
 }
 
-/// The variable under which the script calls the program back.
+/// The variable that the script sets when it runs git-cowork for candidates.
 pub(crate) const VARIABLE: &str = "COMPLETE";
 
-/// The shells there are completions for.
+/// The shells that have completions.
 pub(crate) const SHELLS: Shells<'static> = Shells(&[&Bash, &Elvish, &Fish, &Powershell, &Zsh]);
 
 /// Git's completion has the words in `words`, the cursor in `cword` and the place of the command
@@ -47,7 +47,7 @@ _git-cowork() {
 }
 ";
 
-/// Fish's completion of git leaves commands that are not git's alone.
+/// Fish's completion of git does not complete the arguments of commands that are not git's.
 const FISH_ADAPTER: &str = r#"
 function __git_cowork_complete
     set -l words (commandline -opc)

@@ -1,4 +1,4 @@
-//! `git cowork config`: every setting with the value in force, and where that comes from.
+//! `git cowork config`: prints every setting with its effective value and its origin.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -13,7 +13,7 @@ use crate::config::{self, Entry, Loaded, Problem, Restricted, Shown};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 
-/// Origins that are longer are not waited for by the other lines.
+/// Longer origins do not widen the column.
 const WIDEST: usize = 40;
 
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
     let git = match context.git() {
         Ok(git) => Some(git),
         Err(error) => {
-            let text = format!("{error}: what a repository configures is not in this list");
+            let text = format!("{error}: the settings of a repository are not listed");
             context.ui.emit(Event::Warning { text });
             None
         }
@@ -71,7 +71,8 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
     Ok(told(context, &loaded))
 }
 
-/// Tells what is wrong and not in the list, as every other command does that ends with it; the exit code.
+/// Reports invalid settings as errors, like the commands that fail because of them; returns the
+/// exit code.
 fn told(context: &Context, loaded: &Loaded) -> u8 {
     for Problem { text, hints } in &loaded.problems {
         let error = hints.iter().fold(Error::model(text), Error::hint);
@@ -99,7 +100,7 @@ fn named<'a>(context: &Context, entries: &'a [Entry], key: &str) -> anyhow::Resu
     Ok(found)
 }
 
-/// Where it comes from, and what it is.
+/// The origin of a setting, and the setting with its value.
 fn line(entry: &Entry) -> (String, String) {
     let value = match &entry.value {
         Shown::Value(toml, _) => toml.as_str(),
@@ -115,7 +116,7 @@ fn ignored_line(ignored: &Restricted) -> (String, String) {
     (origin.clone(), format!("# ignored until git cowork trust: {key} = {value}"))
 }
 
-/// The user's own files as the user writes them.
+/// Shortens the user's home directory to `~`.
 fn at_home(origin: &str, home: &str) -> String {
     match origin.strip_prefix(home).filter(|_| home.len() > 1) {
         Some(rest) if rest.starts_with('/') => format!("~{rest}"),
@@ -123,7 +124,7 @@ fn at_home(origin: &str, home: &str) -> String {
     }
 }
 
-/// One line each; the origin, where there is one, ends with a tab, as in `git config --list`.
+/// One line for each setting; an origin, if any, ends with a tab, as in `git config --list`.
 fn columns(lines: &[(String, String)]) -> String {
     let widths = lines.iter().map(|(origin, _)| origin.chars().count());
     let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `git cowork delete`: a session is removed; its tip is kept as an attempt.
+//! `git cowork delete`: removes a session; its tip is kept as an attempt.
 
 use clap::Args;
 
@@ -10,10 +10,10 @@ use crate::cli::session_cmd::remove::{self, Consent, Removal};
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     session: SessionArg,
-    /// Delete without asking; needed where there is no terminal to ask on
+    /// Delete without asking; required without a terminal
     #[arg(short, long)]
     yes: bool,
-    /// Only say what would be deleted
+    /// Only print what would be deleted
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,5 +1,5 @@
-//! `git cowork demo`: the whole pipeline in a throw-away repository, played from the recording
-//! that comes with the program. No key, no network. With `--ask` a person decides at its gates.
+//! `git cowork demo`: runs the whole pipeline in a temporary repository, from a recording built
+//! into the program: no key, no network. With `--ask` the user decides at the gates.
 
 use std::path::{Path, PathBuf};
 
@@ -28,10 +28,10 @@ pub(crate) struct DemoArgs {
     ask: bool,
 }
 
-/// The idea the recording answers.
+/// The idea of the recorded session.
 const IDEA: &str = "a todo list for the terminal: add, list, complete and remove todos, kept in \
                     one plain text file, with tests";
-/// What the model said, once.
+/// The recorded responses of the model.
 const RECORDING: &str = include_str!("../../../demo/replay.jsonl");
 
 pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
@@ -66,13 +66,13 @@ pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
     })
 }
 
-/// Whether a person decides at the gates.
+/// True if the user decides at the gates.
 fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
     let mode = context.global.review;
     match (ask, mode) {
         (true, Some(Mode::Wait | Mode::Auto)) => {
             return Err(Error::usage(
-                "demo --ask asks at the gates; --review says that nobody is asked",
+                "demo --ask asks at the gates, but --review wait and auto ask nobody",
             )
             .hint("git cowork demo --ask")
             .hint("git cowork demo")
@@ -89,21 +89,21 @@ fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
     }
 }
 
-/// Plays the session, and says what can be looked at or how it continues.
+/// Runs the session, then prints commands that show the result or continue the session.
 fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
     inner.without_commands = !cargo_works(&inner)?;
     if asks {
         demo_recording::keep(inner.git()?, RECORDING, !inner.without_commands)?;
         let text = "you decide at the gates, and each is explained before it opens; a recording \
-                    plays the models, and knows one story: feedback is recorded, but the drafts stay \
-                    those of the recording";
+                    replaces the models: your feedback is recorded, but it does not change the \
+                    drafts";
         context.ui.emit(Event::Note { text: text.to_owned() });
     }
     let code = new::run(&inner, NewArgs::for_demo(IDEA, "todo"))?;
     if context.global.json {
         return Ok(code);
     }
-    // The live line of the run would take away what is printed below it.
+    // The live line of the run would erase the text that is printed below it.
     inner.ui.clear();
     let top = inner.git()?.top();
     let there = quoted(&top.to_string_lossy());
@@ -132,7 +132,7 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
     Ok(code)
 }
 
-/// The same failure, with the folder its commands are to be given in.
+/// Adds a hint to change to the demo's folder before the other hints.
 fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
     let first = format!("cd {}", quoted(&top.to_string_lossy()));
     match error.downcast::<Error>() {
@@ -144,8 +144,8 @@ fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
     }
 }
 
-/// Whether the delivered program can be built and tested here; without a Rust toolchain the demo
-/// still tells its story, and says that nothing was run.
+/// True if the delivered program can be built and tested here. Without a Rust toolchain the demo
+/// still runs, but it warns that nothing is built or tested.
 fn cargo_works(context: &Context) -> anyhow::Result<bool> {
     let git = context.git()?;
     let workspace = Workspace::open(WorkspaceOptions {

@@ -1,4 +1,4 @@
-//! `git cowork diff [SESSION]`: what a session changed since it left its base, as `git diff` shows it.
+//! `git cowork diff [SESSION]`: shows the changes of a session against its base, like `git diff`.
 
 use std::io::IsTerminal as _;
 
@@ -15,7 +15,7 @@ use crate::session::{RefNames, SESSIONS, Session, SessionName, review_base};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
-    /// Session name [default: the branch you are on, else the newest unfinished one]
+    /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
     /// Show a line for each file instead of the changes
@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
         paths = git::paths::changed(git, &from, &session.tip)?;
         paths.retain(|path| !path.starts_with(SESSIONS));
     }
-    // No path would be all of them.
+    // Without paths, git would compare all files.
     let is_empty = args.without_artifacts && paths.is_empty();
     let style = if args.stat { DiffStyle::Stat } else { DiffStyle::Patch };
     let text = |color| match is_empty {
@@ -59,8 +59,8 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
     context.page_with(&git::settings::diff_pager(git)?, &shown).map(|()| 0)
 }
 
-/// The commit in which the session and its base parted last; where the base has it all, the commit it
-/// began on.
+/// The merge base of the session and its base branch, or the session's start commit if the base
+/// branch already contains the session.
 fn left_base(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Oid> {
     let began: Oid = session.file.base.commit.parse()?;
     let Some(base) = review_base(git, refs, session)? else { return Ok(began) };

@@ -1,4 +1,4 @@
-//! `git cowork doctor`: what is needed for sessions, what is there, and what helps where it is not.
+//! `git cowork doctor`: checks everything that sessions need, and prints how to fix problems.
 
 use clap::Args;
 
@@ -14,7 +14,8 @@ use crate::git::Git;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Run the project's tests in the sandbox and then, with your rights, outside of it, and compare
+    /// Run the project's tests inside the sandbox, then outside of it with your own permissions,
+    /// and compare the results
     #[arg(long)]
     compare: bool,
 }
@@ -73,13 +74,13 @@ fn show(context: &Context, findings: &[Finding]) -> anyhow::Result<()> {
     context.print(&lines.collect::<String>())
 }
 
-/// The project's check both ways, where a person has asked for that, or says so now.
+/// Runs the project's check inside and outside the sandbox, with `--compare` or if the user agrees.
 fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<Finding>> {
     if !asked && (!context.attended || context.global.json || context.global.quiet) {
         return Ok(None);
     }
     if !doctor::is_confined(context, git)? {
-        let none = Finding::warning("check", "nothing confines commands here: nothing to compare")
+        let none = Finding::warning("check", "commands are not sandboxed here: nothing to compare")
             .fix("git cowork config sandbox");
         return Ok(asked.then_some(none));
     }
@@ -90,8 +91,9 @@ fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<F
     };
     if !asked {
         context.ui.clear();
-        let question =
-            format!("run {command} confined, then with your rights, and compare? (in a copy)");
+        let question = format!(
+            "run {command} in the sandbox, then with your permissions, and compare? (in a copy)"
+        );
         if !confirm(&Tty::new(context.color), &question)? {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! `git cowork feedback`: reviewers' comments on a delivered session bring it back to coding.
+//! `git cowork feedback`: returns a delivered session to coding to address reviewers' comments.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -33,21 +33,21 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
     let comments = text_input::text(context, &args.text, file, "feedback")?;
-    // Nothing is switched or locked for a session that takes no comments.
+    // Check first that the session can take comments: before a branch is switched or locked.
     let name = delivered::name(context, None)?;
     let session = find::session(context, Some(&name))?;
     let name = &session.name;
     if !session.is_completed() {
         let mut error = Error::repository(format!("'{name}' is not delivered yet"));
         error = match session.waiting() {
-            Some(_) => error.hint("answer the draft that waits: git cowork review --feedback TEXT"),
+            Some(_) => error.hint("review the waiting draft: git cowork review --feedback TEXT"),
             None => error.hint(format!("continue it: git cowork resume {name}")),
         };
         return Err(error.into());
     }
     if let Some((branch, _)) = merged_into(git, &refs, &session)? {
-        return Err(Error::repository(format!("'{name}' is merged into {branch} already"))
-            .hint("what comes after a merge is a change request: git cowork modify \"…\"")
+        return Err(Error::repository(format!("'{name}' is already merged into {branch}"))
+            .hint("after a merge, start a change request: git cowork modify \"…\"")
             .into());
     }
     let (held, session) = open::take(context, Some(name), "git cowork feedback")?;

@@ -1,5 +1,5 @@
-//! `git cowork hook EVENT`: what the scripts in `hooks/` call. Only `pre-push` may stop a user's
-//! command; whatever goes wrong in the others is said and nothing more.
+//! `git cowork hook EVENT`: called by the scripts in `hooks/`. Only `pre-push` may stop the user's
+//! command; an error in another hook is only a warning.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::git::{self, Git, Oid, RefName};
 use crate::record;
 use crate::session::{RefNames, Session, SessionName, key};
 
-/// Git's name of the moment.
+/// The git hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Moment {
     PostRewrite,
@@ -27,9 +27,9 @@ enum Moment {
 
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
-    /// Which hook calls
+    /// Name of the hook
     event: Moment,
-    /// What git gave it
+    /// Arguments that git passed to the hook
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
@@ -57,7 +57,7 @@ fn here(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Session>> {
     }
 }
 
-/// Rewritten stage commits get their new tags.
+/// Tags stage commits that were rewritten.
 fn rewritten(context: &Context) -> anyhow::Result<()> {
     let git = context.git()?;
     let Some(session) = here(git, &context.refs()?)? else { return Ok(()) };
@@ -67,8 +67,8 @@ fn rewritten(context: &Context) -> anyhow::Result<()> {
     })
 }
 
-/// A person's commit on a session's branch says so. A message the editor has not filled yet is
-/// left alone: empty, it means that there is to be no commit.
+/// Adds the session's trailers to a user's commit on a session branch. An empty message is not
+/// changed, because an empty message aborts the commit.
 fn message(context: &Context, arguments: &[String]) -> anyhow::Result<()> {
     let git = context.git()?;
     let Some(file) = arguments.first().map(PathBuf::from) else { return Ok(()) };
@@ -84,8 +84,8 @@ fn message(context: &Context, arguments: &[String]) -> anyhow::Result<()> {
     git::settings::add_trailers(git, &file, &trailers)
 }
 
-/// Session branches that are pushed are verified; findings stop the push, and so does what somebody
-/// else has pushed there.
+/// Verifies the session branches that are pushed. Findings stop the push, and so do commits that
+/// somebody else has pushed to the same branch.
 fn push(context: &Context, arguments: &[String]) -> Answer {
     let (git, refs) = (context.git()?, context.refs()?);
     let mut input = String::new();
@@ -108,13 +108,13 @@ fn push(context: &Context, arguments: &[String]) -> Answer {
 struct Pushed {
     session: SessionName,
     tip: Oid,
-    /// What the remote has there.
+    /// The tip of the remote's branch, if it exists.
     theirs: Option<Oid>,
 }
 
 impl Pushed {
-    /// `<local ref> <local oid> <remote ref> <remote oid>`; a deletion has no local ref, and what
-    /// the remote does not have is zeros.
+    /// Parses `<local ref> <local oid> <remote ref> <remote oid>`. A deletion has no local ref; the
+    /// remote oid is zero if the remote has no such ref.
     fn parse(line: &str, refs: &RefNames) -> Option<Self> {
         let mut words = line.split(' ');
         let (local, tip) = (RefName::new(words.next()?).ok()?, words.next()?.parse().ok()?);

@@ -1,4 +1,4 @@
-//! `git cowork init`: the project's configuration file, every key commented out.
+//! `git cowork init`: writes the project's configuration file, with every key commented out.
 
 use clap::Args;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     let path = git.top().join(".cowork/config.toml");
     let say = |text: String| context.ui.emit(Event::Note { text });
     if path.exists() {
-        say(format!("{} is there already; nothing was changed", path.display()));
+        say(format!("{} already exists; nothing was changed", path.display()));
         return Ok(0);
     }
     let failed = |error: std::io::Error| {
@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     let ignored = git::status::ignored(git, &[".cowork/config.toml"])?;
     if !ignored.is_empty() {
         context.ui.emit(Event::Warning {
-            text: ".cowork is ignored here: session files are committed all the same, this file is not"
+            text: ".cowork is ignored by git: session files are committed anyway, but this file is not"
                 .to_owned(),
         });
     }
@@ -63,12 +63,12 @@ fn say_hooks(context: &Context, changes: &[(&str, HookChange)]) {
             }
             HookChange::Written(path) => format!("{event}: wrote {}", path.display()),
             HookChange::Added(path) => {
-                format!("{event}: added a block to {}; what was there still runs", path.display())
+                format!("{event}: added a block to {}; its old content still runs", path.display())
             }
             HookChange::Unchanged => format!("{event}: nothing to do"),
             HookChange::Removed => format!("{event}: removed"),
             HookChange::ByHand { path, lines } => format!(
-                "{event}: {} is not ours to change; put this at its beginning:\n{lines}",
+                "{event}: git-cowork does not change {}; put this at its beginning:\n{lines}",
                 path.display()
             ),
         };

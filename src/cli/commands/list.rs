@@ -1,4 +1,4 @@
-//! `git cowork list`
+//! `git cowork list`: lists the sessions with their state.
 
 use clap::Args;
 use console::measure_text_width;
@@ -13,7 +13,7 @@ use crate::session::{Head, RefNames, State, Stop, states};
 use crate::ui::one_line;
 use crate::wrap::hanging;
 
-/// Longest reason shown why a session is stopped.
+/// Maximum length of the reason why a session is stopped.
 const WHY: usize = 100;
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     Ok(0)
 }
 
-/// A JSON object a line for each of these sessions, with the archived ones if wanted.
+/// One line of JSON for each of these sessions; archived sessions only if `archived` is true.
 pub(crate) fn json(context: &Context, heads: &[Head], archived: bool) -> anyhow::Result<String> {
     let (refs, config) = (context.refs()?, context.config()?);
     each(context.git()?, &refs, heads, archived, |git, head, state| {
@@ -73,7 +73,7 @@ fn lines(
     })
 }
 
-/// What is told of each session and its state, one after the other.
+/// Joins the texts that `tell` returns for the sessions.
 fn each(
     git: &Git,
     refs: &RefNames,
@@ -88,7 +88,7 @@ fn each(
     told.into_iter().collect()
 }
 
-/// A line that is wider than the screen in several, without the gaps of its columns.
+/// Wraps a line that is wider than the screen, without the gaps between its columns.
 fn fitted(line: &str, screen: Option<usize>) -> String {
     match screen {
         Some(screen) if measure_text_width(line.trim_end()) > screen => {

@@ -1,4 +1,4 @@
-//! `git cowork log`: what happened to a session, told from history; with `--json` an audit log.
+//! `git cowork log`: shows the events of a session, read from history; with `--json` an audit log.
 
 use std::fmt::Write as _;
 
@@ -29,15 +29,15 @@ use crate::ui::one_line;
 pub(crate) struct LogArgs {
     #[command(flatten)]
     session: SessionArg,
-    /// Draw the branch and the attempts that left it beside the steps
+    /// Draw the branch and its abandoned attempts beside the steps
     #[arg(long)]
     graph: bool,
 }
 
 pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     if args.graph && context.global.json {
-        let error = Error::usage("--graph draws for people, and --json writes for programs");
-        return Err(error.hint("each line of --json names the attempt it is part of").into());
+        let error = Error::usage("--graph cannot be used with --json");
+        return Err(error.hint("each line of --json names its attempt").into());
     }
     let git = context.git()?;
     let session = find::readable(context, args.session.name.as_ref())?;
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     Ok(0)
 }
 
-/// An object a line, for programs.
+/// One line of JSON for each event.
 fn json(git: &Git, mut steps: Vec<Step>) -> anyhow::Result<String> {
     name_files(git, &mut steps)?;
     let mut out = String::new();
@@ -60,7 +60,7 @@ fn json(git: &Git, mut steps: Vec<Step>) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// A line an event, for people.
+/// One line of text for each event.
 fn text(
     context: &Context,
     git: &Git,
@@ -74,7 +74,7 @@ fn text(
     let (paint, width) = (Paint { on: context.color_stdout() }, context.width());
     let view = View { paint, width, verbose, is_graph };
     let left = attempts(git, Some(&session.name))?;
-    // Whoever reads it on a screen knows their own name.
+    // On a terminal, the user's own name is left out.
     let me = width.and_then(|_| git::state::author(git).ok());
     let lines = Lines::of(git, &told, &left, &session.tip, me.as_deref(), is_graph);
     let status = find::status(context, session)?;
@@ -117,8 +117,7 @@ struct View {
     is_graph: bool,
 }
 
-/// What is shown: a row for each event with what is drawn beside it, and the event itself where there
-/// is one.
+/// The rows to show, the events they show (if any), and the graph or margin beside each row.
 struct Lines<'a> {
     rows: Vec<Row>,
     steps: Vec<Option<&'a Step>>,
@@ -139,7 +138,7 @@ impl<'a> Lines<'a> {
             steps: told.iter().map(|(step, _)| Some(*step)).collect(),
             drawn: if is_graph { graph(git, told) } else { margins(told) },
         };
-        // An older attempt may be a tip without a commit that says how it was left.
+        // An older attempt may have no commit that records why it was abandoned.
         let is_told = |number: u32| {
             told.iter().any(|(step, _)| {
                 step.attempt == Some(number) && matches!(step.event, "went_back" | "copy_kept")
@@ -189,7 +188,7 @@ impl View {
     }
 }
 
-/// What each stage took, and what no commit tells of.
+/// The usage of each stage, and the usage that no commit records.
 fn by_stage(used: &Used) -> String {
     let stages = used.stages.iter().map(|(stage, spent)| (stage.name(), *spent));
     let others =
@@ -207,10 +206,10 @@ fn by_stage(used: &Used) -> String {
     out
 }
 
-/// What is drawn beside the steps.
+/// Draws the graph beside the steps.
 fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let reader = git.reader();
-    // The lane of the step a commit stands on, where one tells of it.
+    // The lane of the parent commit, if a step shows that commit.
     let below = |step: &Step| {
         let id: Oid = step.commit.as_deref()?.parse().ok()?;
         let commit = reader.commit(&id).ok()?;
@@ -221,7 +220,7 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let mut marks: Vec<Mark> = Vec::new();
     for (step, _) in steps {
         let lane = step.lane();
-        // Of what is said about a draft no commit tells; it forks where its attempt's first commit does.
+        // Some steps about a draft have no commit; their lane forks where its first commit does.
         let is_first = lane.is_some() && !marks.iter().any(|mark| mark.lane == lane);
         let first = || {
             let mut of_lane = steps.iter().filter(|(step, _)| step.lane() == lane);
@@ -238,10 +237,10 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     lanes(&marks)
 }
 
-/// Stands before what was left behind.
+/// The margin beside the steps of an attempt.
 const LEFT: &str = "│ ";
 
-/// A mark before what was left behind, where nothing is drawn.
+/// The margins without a graph: a mark beside the steps of attempts.
 fn margins(steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let of = |(step, _): &(&Step, usize)| {
         let first = if step.lane().is_some() { LEFT } else { "  " }.to_owned();
@@ -250,12 +249,12 @@ fn margins(steps: &[(&Step, usize)]) -> Vec<Drawn> {
     steps.iter().map(of).collect()
 }
 
-/// Every step, with nothing left out.
+/// All steps, none of them left out.
 fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
 }
 
-/// Without drafts of which a later step tells: that they wait, were refused, or became a stage.
+/// Leaves out drafts that a later step also shows: as waiting, refused, or committed as a stage.
 fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
     let mut later: Vec<&Step> = Vec::new();
     let mut kept: Vec<(&Step, usize)> = Vec::new();
@@ -278,7 +277,7 @@ fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
     kept
 }
 
-/// How each tip that was left behind is compared with the present one: its commits, its documents.
+/// Commands that compare each attempt with the current tip: its commits and its documents.
 fn comparisons(left: &[Attempt], present: &Oid, branch: &str, dir: &str) -> String {
     let mut out = String::new();
     for attempt in left.iter().filter(|attempt| attempt.tip != *present) {

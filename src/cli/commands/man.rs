@@ -1,4 +1,4 @@
-//! `git cowork man`: a manual page for each command, made from the same source as its `-h`.
+//! `git cowork man`: a manual page for each command, generated from the same source as its `-h`.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal as _};
@@ -18,7 +18,7 @@ use crate::gate;
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Command to show the page of [default: git cowork itself]
+    /// Command whose page to show [default: git cowork itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
     /// Install all pages, so that git help cowork and git cowork --help show them
@@ -29,10 +29,10 @@ pub(crate) struct ManArgs {
 /// The page of git cowork itself.
 const MAIN: &str = "git-cowork";
 
-/// What shows a page on a terminal.
+/// The command that shows a page on a terminal.
 const FORMATTER: &str = "man -l -";
 
-/// A page: its name and what `man` takes.
+/// A page: its name and its text in man's format.
 struct Page {
     name: String,
     text: String,
@@ -74,10 +74,8 @@ fn install(context: &Context, pages: &[Page]) -> Answer {
                 );
                 context.ui.emit(Event::Note { text });
                 if let Some(parent) = folder.parent().filter(|parent| !is_searched(parent)) {
-                    let text = format!(
-                        "man looks there once you set: export MANPATH={}:",
-                        parent.display()
-                    );
+                    let text =
+                        format!("to make man look there: export MANPATH={}:", parent.display());
                     context.ui.emit(Event::Note { text });
                 }
                 return Ok(0);
@@ -87,7 +85,7 @@ fn install(context: &Context, pages: &[Page]) -> Answer {
     }
     let Some((folder, error)) = refused else {
         return Err(Error::repository("there is no home directory to install the pages in")
-            .hint("read a page without: git cowork man | man -l -")
+            .hint("read a page without installing it: git cowork man | man -l -")
             .into());
     };
     Err(error).with_context(|| format!("the pages could not be written to {}", folder.display()))
@@ -101,7 +99,7 @@ fn write(folder: &Path, pages: &[Page]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether a page was installed, by this command or with the program.
+/// True if the manual is installed, by this command or with the program.
 pub(crate) fn is_installed() -> bool {
     folders().iter().any(|folder| {
         let found = folder.join(format!("{MAIN}.1")).metadata();
@@ -109,8 +107,8 @@ pub(crate) fn is_installed() -> bool {
     })
 }
 
-/// Where pages may be: beside a program in a folder `bin`, where man looks by itself, and in the
-/// user's own folder.
+/// Folders for pages: beside the program's folder if that is a `bin` (man looks there by default),
+/// and in the user's data folder.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let bin = program.as_deref().and_then(Path::parent).filter(|folder| folder.ends_with("bin"));
@@ -121,7 +119,7 @@ fn folders() -> Vec<PathBuf> {
     beside.into_iter().chain(data.map(|data| data.join("man/man1"))).collect()
 }
 
-/// Whether man looks in a folder without being told: it does beside the folders of `PATH`.
+/// True if man searches the folder: it is in `MANPATH`, or beside a folder of `PATH`.
 fn is_searched(man: &Path) -> bool {
     let listed = |name: &str, fits: &dyn Fn(&Path) -> bool| {
         std::env::var_os(name)
@@ -176,7 +174,7 @@ fn page(command: &Command) -> anyhow::Result<Page> {
     Ok(Page { name, text })
 }
 
-/// A line as man takes it: with its dashes as they are typed, and never a request.
+/// Escapes a line for man: dashes stay ASCII dashes, and the line is never a roff request.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if line.starts_with('.') { format!("\\&{line}") } else { line }

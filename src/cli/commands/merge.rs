@@ -1,4 +1,4 @@
-//! `git cowork merge`: a delivered session becomes part of its base branch.
+//! `git cowork merge`: merges a delivered session into its base branch.
 
 use clap::Args;
 use serde_json::json;
@@ -17,24 +17,24 @@ use crate::record::merge::Obstacle;
 use crate::record::{self, Delivery};
 use crate::session::{SESSIONS, Session, SessionName, base_branch, merged_in};
 
-/// Paths an error names.
+/// Maximum number of paths that an error lists.
 const NAMED_PATHS: usize = 10;
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Session name [default: the branch you are on, else the newest one that is delivered]
+    /// Session name [default: the branch you are on, or the newest delivered session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
     /// Merge into this branch instead of the session's base
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// On a terminal: merge even where nobody approved what a stage holds
+    /// Merge even if nobody approved the current content of a stage (only on a terminal)
     #[arg(long)]
     force: bool,
     /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
-    /// Only say whether it merges, and with which message
+    /// Only print whether the session would merge, and the merge message
     #[arg(long)]
     dry_run: bool,
 }
@@ -55,15 +55,15 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let into = match &args.into {
         Some(into) => into.clone(),
         None => base_branch(git, &refs, &session)?.ok_or_else(|| {
-            Error::repository(format!("'{name}' was started on no branch"))
-                .hint(format!("say where it belongs: git cowork merge {name} --into BRANCH"))
+            Error::repository(format!("'{name}' was not started on a branch"))
+                .hint(format!("name the branch: git cowork merge {name} --into BRANCH"))
         })?,
     };
     let (branch, onto) = target(git, &into, &name)?;
     let earlier = merged_in(git, &session, &onto)?;
     if let Some(merged) = earlier.as_ref().filter(|merged| merged.whole) {
         let by = delivered::said_by(merged, &session);
-        let text = format!("{name} is merged into {into} already{by}");
+        let text = format!("{name} is already merged into {into}{by}");
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
@@ -96,7 +96,8 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         Ok(commit) => say(context, &held, &session, &branch, &commit, args.without_artifacts),
         Err(error) => {
             if let Err(stuck) = go_back(git, &from) {
-                let text = format!("you are on {} now: {stuck:#}", branch.short());
+                let text =
+                    format!("cannot switch back, you are on {} now: {stuck:#}", branch.short());
                 context.ui.emit(Event::Warning { text });
             }
             Err(error)
@@ -104,8 +105,9 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     }
 }
 
-/// How many files the merge changes, or why there would be none. Conflicts in a session's documents are solved
-/// record by record where that can be done, so only others are sure to stand in the way.
+/// Prints how many files the merge would change, or fails with the conflicts. A merge resolves most
+/// conflicts in a session's documents record by record, so only conflicts in other files are
+/// reported.
 fn say_what_would_be(
     context: &Context,
     git: &Git,
@@ -116,7 +118,7 @@ fn say_what_would_be(
     let short = context.refs()?.short_branch(&session.name);
     let documents = format!("{SESSIONS}/");
     let mut files = match git::merge::merged_tree(git, onto, &session.tip)? {
-        // What the base has gained meanwhile is not changed by the merge.
+        // Compare with the base branch, so that changes made there since are not counted.
         MergedTree::Clean(tree) => git::paths::changed(git, onto, &tree)?,
         MergedTree::Conflicts(mut paths) => {
             paths.retain(|path| !path.starts_with(&documents));
@@ -138,7 +140,7 @@ fn say_what_would_be(
     Ok(())
 }
 
-/// The branch merged into, which must be there and free.
+/// The branch to merge into, which must exist and must not be checked out in another worktree.
 fn target(git: &Git, into: &str, name: &SessionName) -> anyhow::Result<(RefName, Oid)> {
     let branch = RefName::branch(into)?;
     let found =
@@ -146,10 +148,11 @@ fn target(git: &Git, into: &str, name: &SessionName) -> anyhow::Result<(RefName,
     let Some(info) = found else {
         let mut error = Error::repository(format!("there is no branch {into} to merge into"));
         error = match git::refs::remote_branches(git, into)?.first() {
-            Some(remote) => {
-                error.hint(format!("take it from its remote: git branch {into} {}", remote.short()))
+            Some(remote) => error
+                .hint(format!("create it from its remote: git branch {into} {}", remote.short())),
+            None => {
+                error.hint(format!("name another branch: git cowork merge {name} --into BRANCH"))
             }
-            None => error.hint(format!("another one: git cowork merge {name} --into BRANCH")),
         };
         return Err(error.into());
     };
@@ -163,7 +166,7 @@ fn target(git: &Git, into: &str, name: &SessionName) -> anyhow::Result<(RefName,
     Ok((branch, info.oid))
 }
 
-/// Makes sure that nothing of the user's lies where the merge has to write.
+/// Checks that the merge overwrites no uncommitted work of the user.
 fn require_room(
     git: &Git,
     branch: &RefName,
@@ -203,9 +206,9 @@ fn require_room(
     ));
     let error = if hidden.is_empty() { error } else { error.hint(listed_again(&hidden)) };
     Err(error
-        .hint("commit it, or put it aside: git stash -u -- PATHS")
+        .hint("commit it, or stash it: git stash -u -- PATHS")
         .hint("bring it back later: git stash pop")
-        .hint(format!("then again: git cowork merge {name}"))
+        .hint(format!("then run again: git cowork merge {name}"))
         .into())
 }
 
@@ -217,7 +220,7 @@ fn is_staged(kind: StatusKind) -> bool {
     }
 }
 
-/// Back to where the user was.
+/// Switches back to the user's branch or commit.
 fn go_back(git: &Git, from: &Head) -> anyhow::Result<()> {
     if git.head()? == *from {
         return Ok(());
@@ -255,6 +258,6 @@ fn say(
             context.refs()?.short_branch(name)
         ));
     }
-    note(format!("nothing was pushed; take it back: git reset --keep {commit}^"));
+    note(format!("nothing was pushed; undo the merge: git reset --keep {commit}^"));
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! One file a command: `X.rs` is `git cowork X`.
+//! One file for each command: `X.rs` is `git cowork X`.
 
 pub(crate) mod adopt;
 pub(crate) mod archive;

@@ -1,4 +1,4 @@
-//! `git cowork models`: what the configured servers offer, and those that run on this machine.
+//! `git cowork models`: lists the models of the configured servers and of servers on this machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,11 +15,11 @@ use crate::event::{Event, Sink as _};
 use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
 use crate::model::known_prices;
 
-/// A server and what it offers.
+/// A server and the models that it offers.
 struct Server {
     base_url: String,
-    /// The model asked for under each name of the configuration, such as `default`; none for a
-    /// server that was only found.
+    /// The configured model under each name of the configuration, such as `default`; empty for a
+    /// server that is not configured, only found on this machine.
     used: BTreeMap<String, String>,
     offered: Vec<Offered>,
 }
@@ -48,8 +48,8 @@ pub(crate) fn run(context: &Context) -> Answer {
     }
 }
 
-/// The servers of the configuration, one each; and why the others could not be asked, of which all
-/// but the first are told.
+/// The configured servers, each once, and the error of the first unreachable server. The errors of
+/// other servers are printed as warnings.
 fn configured(context: &Context) -> anyhow::Result<(Vec<Server>, Vec<anyhow::Error>)> {
     let config = context.config()?;
     let named = config.models.iter().map(|(name, model)| (name.as_str(), model));
@@ -65,7 +65,7 @@ fn configured(context: &Context) -> anyhow::Result<(Vec<Server>, Vec<anyhow::Err
         if failed.iter().any(|(known, _)| *known == url) {
             continue;
         }
-        // Whoever looks wants to know now.
+        // The user is waiting, so do not retry.
         let once = ModelConfig { max_retries: 0, ..model.clone() };
         match config.model(name).and_then(|_| listed(context, &once)) {
             Ok(offered) => {
@@ -84,7 +84,7 @@ fn configured(context: &Context) -> anyhow::Result<(Vec<Server>, Vec<anyhow::Err
 }
 
 impl Server {
-    /// Its models by name, and what it does not list but is asked for.
+    /// The models of the server, by name; if it lists none, the configured ones.
     fn models(&self) -> Vec<Offered> {
         let mut models = self.offered.clone();
         for asked in self.used.values().filter(|asked| !asked.is_empty()) {
@@ -96,7 +96,7 @@ impl Server {
         models
     }
 
-    /// Who asks for a model.
+    /// The names under which a model is configured.
     fn users(&self, model: &str) -> Vec<&str> {
         self.used
             .iter()
@@ -105,7 +105,7 @@ impl Server {
             .collect()
     }
 
-    /// The user's word, the server's, else the list price; nothing costs what runs here.
+    /// The configured price, or the server's, or the list price (unless the server is local).
     fn price(&self, context: &Context, model: &Offered) -> anyhow::Result<Option<Price>> {
         let own = context.config()?.budget.prices.get(&model.id).copied();
         let known = || known_prices::known(&model.id).filter(|_| !is_loopback(&self.base_url));
@@ -131,7 +131,7 @@ impl Server {
     fn table(&self, context: &Context, out: &mut String) -> anyhow::Result<()> {
         let how = match (self.used.is_empty(), self.offered.is_empty()) {
             (true, _) => " (found on this machine)",
-            // What follows is what the configuration asks for; nobody has said that it is there.
+            // The models below are only configured; the server did not confirm that it has them.
             (false, true) => " (does not list its models)",
             (false, false) => "",
         };

@@ -1,4 +1,4 @@
-//! `git cowork modify`: a change request on a completed session, on a branch of its own.
+//! `git cowork modify`: starts a change request for a completed session, on its own branch.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub(crate) struct ModifyArgs {
     /// Read the change from a file, or from standard input with -
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "change")]
     file: Option<PathBuf>,
-    /// Name of the change [default: as the model names it]; the session becomes SESSION--NAME
+    /// Name of the change [default: chosen by the model]; its session is named SESSION--NAME
     #[arg(short, long, value_name = "NAME")]
     name: Option<SessionName>,
     /// Session to change (same as --session)
@@ -38,19 +38,19 @@ pub(crate) struct ModifyArgs {
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
-    /// How much process: quick, standard, thorough, or auto: by what triage finds [default: the
-    /// configuration's, else auto]
+    /// How much process: quick, standard, thorough, or auto (depends on the result of triage)
+    /// [default: the configured depth, or auto]
     #[arg(long, value_name = "DEPTH", value_parser = depth_choice())]
     depth: Option<DepthChoice>,
     /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stop_after: Option<Stage>,
-    /// Only say what would be started
+    /// Only print what would be started
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Who holds the lock.
+/// The command that is recorded in the lock.
 const COMMAND: &str = "git cowork modify";
 
 pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
@@ -91,7 +91,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let text = format!("a change to {parent}, from {from}");
     context.ui.emit(Event::Note { text });
     if let Some((from, _)) = &artifacts {
-        let text = format!("its documents are those {from} left: none were merged");
+        let text = format!("its documents come from {from}, because none were merged");
         context.ui.emit(Event::Note { text });
     }
     let artifacts = artifacts.map(|(_, commit)| commit);
@@ -124,7 +124,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// The branch a change begins at, or the commit where there is none.
+/// The branch a change starts from, or the commit if there is no branch.
 fn point<'a>(branch: &'a str, start: &'a Oid) -> &'a str {
     if branch.is_empty() { start.short() } else { branch }
 }
@@ -139,7 +139,7 @@ fn say_what_would_be(
     if !branch.is_empty() {
         let _ = write!(out, " at {}", start.short());
     }
-    let named = if is_fixed { "" } else { ", or as the model names it" };
+    let named = if is_fixed { "" } else { ", or a name the model chooses" };
     let _ = write!(out, "\nBranch   {}{named}\n", context.refs()?.short_branch(name));
     context.print(&out)?;
     let text = "nothing was started: this was a dry run; no model was asked";
@@ -147,8 +147,8 @@ fn say_what_would_be(
     Ok(0)
 }
 
-/// The session to be changed: the one named, the one whose branch we are on, else the newest that
-/// is completed, which is said.
+/// The session to change: the named one, or the session of the current branch, or the newest
+/// completed session, which is printed.
 fn parent(
     context: &Context,
     git: &Git,
@@ -164,7 +164,7 @@ fn parent(
         return Ok(session);
     }
     let Some(name) = changeable(git, refs)?.into_iter().next() else {
-        return Err(Error::repository("there is no completed session here that could be changed")
+        return Err(Error::repository("there is no completed session here to change")
             .hint("start one: git cowork new \"what you want built\"")
             .hint("or name it: git cowork modify --session S \"what is to change\"")
             .into());
@@ -173,7 +173,7 @@ fn parent(
     Ok(name)
 }
 
-/// The name that was given, else a free one after `words`.
+/// The name that was given, or a free one made from `words`.
 fn free_name(
     git: &Git,
     refs: &RefNames,

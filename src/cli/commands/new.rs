@@ -1,4 +1,4 @@
-//! `git cowork new`: a session from an idea.
+//! `git cowork new`: starts a session from an idea.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) struct NewArgs {
     /// OpenSpec, whose requirements and tasks become the draft of the plan
     #[arg(short = 'F', long, value_name = "FILE|DIR|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
-    /// Session name [default: as the model names the idea]
+    /// Session name [default: chosen by the model]
     #[arg(short, long, visible_alias = "project", value_name = "NAME")]
     name: Option<SessionName>,
     /// Start from this revision instead of HEAD
@@ -49,7 +49,8 @@ pub(crate) struct NewArgs {
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
     /// How much process: quick (one document and the code), standard (all documents, few stops),
-    /// thorough (every stage by itself), auto (by the idea) [default: the configuration's, else auto]
+    /// thorough (every stage by itself), auto (depends on the idea) [default: the configured depth,
+    /// or auto]
     #[arg(long, value_name = "DEPTH", value_parser = depth_choice())]
     depth: Option<DepthChoice>,
     /// Stop after this stage
@@ -73,7 +74,7 @@ impl NewArgs {
     }
 }
 
-/// A stage that a new session has; waiting for another one would never end.
+/// Parses a stage that a new session has; a run would never reach any other stage.
 fn stage_of_new(text: &str) -> Result<Stage, Error> {
     match parse_stage(text)? {
         stage if !row(stage).is_in_new() => {
@@ -84,7 +85,7 @@ fn stage_of_new(text: &str) -> Result<Stage, Error> {
     }
 }
 
-/// Who holds the lock.
+/// The command that is recorded in the lock.
 const COMMAND: &str = "git cowork new";
 
 pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
@@ -97,7 +98,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         None => None,
     };
     if folder.is_some() && from.is_some() {
-        return Err(Error::usage("a session begins with a folder or with a stage, not with both")
+        return Err(Error::usage("a session starts from a folder or from a stage, not from both")
             .hint("leave out --from, or give the idea as a file")
             .into());
     }
@@ -129,7 +130,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         Some(from) if args.base.is_none() => base_of(git, from),
         _ => base(context, git, &refs, &own_name, args.base.as_deref()),
     };
-    // An unborn HEAD gets its first commit only when all else is well.
+    // An unborn HEAD gets its first commit only after all other checks.
     let unborn = matches!(git.head()?, Head::Unborn { .. });
     let found = if unborn { None } else { Some(beginning()?) };
     let here = worktree.is_none()
@@ -144,11 +145,11 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         let work = ChosenBy { idea, start, from, planned, stop_after, suggested };
         depth::choose(git, context.config()?, args.depth, &work)
     };
-    // Options that contradict each other are said before anybody is asked.
+    // Report contradicting options before any model request.
     depth(None)?;
     let models = models::open(context)?;
     let first = match &folder {
-        // It has a name and a title.
+        // The folder has a name and a title.
         Some(_) => FirstAnswer::default(),
         None => first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?,
     };
@@ -164,7 +165,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         _ => None,
     };
     let brought = folder.as_ref().zip(specified.as_ref());
-    // Other depths have documents that the folder does not know.
+    // Other depths have documents that the folder does not contain.
     let drafted = brought.filter(|_| chosen.depth == Depth::Quick).map(|(folder, found)| {
         let (begun, drafted) = folder.begun(git, &start, found);
         (begun, Some(drafted))
@@ -201,21 +202,21 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// What a folder says; names without a folder are looked for where the session will begin.
+/// Reads a folder's specification. File names without a folder are searched in the start commit.
 fn specified(git: &Git, folder: &SpecFolder, base: Option<&str>) -> anyhow::Result<Specified> {
     let start = git.resolve(base.unwrap_or("HEAD"))?;
     Ok(folder.specified(git, start.as_ref()))
 }
 
-/// What another session was started from.
+/// The base of another session.
 fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
     let commit = &from.base.commit;
     let Some(start) = git.resolve(commit)? else {
         return Err(Error::repository(format!(
-            "the commit it was started from is not here: {commit}"
+            "the commit that session was started from is missing: {commit}"
         ))
         .hint("fetch it: git fetch --unshallow")
-        .hint("or start from another one: -b REV")
+        .hint("or start from another commit: -b REV")
         .into());
     };
     Ok((from.base.clone(), start))
@@ -240,7 +241,7 @@ fn artifacts(
     git::snapshot::tree_with(git, start, &files)
 }
 
-/// The name that was given, else a free one after `words`.
+/// The name that was given, or a free one made from `words`.
 fn free_name(
     git: &Git,
     refs: &RefNames,
@@ -259,7 +260,7 @@ fn free_name(
     preflight::first_free(git, refs, &slug(words))
 }
 
-/// What the session starts from: the base as `session.json` has it, and the commit.
+/// The base for `session.json`, and the commit that the session starts from.
 fn base(
     context: &Context,
     git: &Git,

@@ -1,4 +1,4 @@
-//! `git cowork pr`: the one command that pushes, and opens a pull request.
+//! `git cowork pr`: pushes a session's branch and opens a pull request; no other command pushes.
 
 use std::fmt::Write as _;
 
@@ -26,10 +26,10 @@ const TEXT_FILE: &str = "pull-request.md";
 
 #[derive(Debug, Args)]
 pub(crate) struct PrArgs {
-    /// Session name [default: the branch you are on, else the newest one that is delivered]
+    /// Session name [default: the branch you are on, or the newest delivered session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// Push to this remote [default: as git would choose, else the only one, else origin]
+    /// Push to this remote [default: the one git would choose, or the only one, or origin]
     #[arg(long, value_name = "R")]
     remote: Option<String>,
     /// Open it as a draft
@@ -38,7 +38,7 @@ pub(crate) struct PrArgs {
     /// Also push the session's stage tags
     #[arg(long)]
     tags: bool,
-    /// On a terminal: push even where nobody approved what a stage holds
+    /// Push even if nobody approved the current content of a stage (only on a terminal)
     #[arg(long)]
     force: bool,
     /// Print what would be done, and do nothing
@@ -49,16 +49,16 @@ pub(crate) struct PrArgs {
     without_artifacts: bool,
 }
 
-/// What is proposed, where and in which words.
+/// The pull request: its branches, remotes and text.
 struct Proposal {
     session: Session,
-    /// The branch that is pushed, and its commit.
+    /// The branch to push, and its commit.
     branch: RefName,
     commit: Oid,
-    /// The remote it is pushed to, and where that is.
+    /// The remote to push to, and its URL.
     remote: String,
     url: String,
-    /// The branch it is for, the remote that has it, and its commit as far as we know.
+    /// The base branch, its remote, and its last known commit.
     base: String,
     base_remote: String,
     base_commit: Oid,
@@ -66,7 +66,8 @@ struct Proposal {
 }
 
 impl Proposal {
-    /// The repository that is to take it, and the owner of the fork where it is pushed to another.
+    /// The repository that receives the pull request, and the owner of the fork if the branch is
+    /// pushed to a fork.
     fn place(&self, git: &Git) -> anyhow::Result<Option<(Address, Option<String>)>> {
         let Some(head) = Address::parse(&self.url) else { return Ok(None) };
         let into = Address::parse(&git::remote::push_url(git, &self.base_remote)?);
@@ -88,7 +89,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     git::state::require_identity(git)?;
     let session = delivered::completed(context, &name)?;
     if let Some(merged) = merged(git, &refs, &session)? {
-        let text = format!("{name} is merged already{}", delivered::said_by(&merged, &session));
+        let text = format!("{name} is already merged{}", delivered::said_by(&merged, &session));
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
@@ -97,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     let place = proposal.place(git)?;
     let program = place.as_ref().and_then(|(into, owner)| {
         let program = Program::find(into, git.top(), context.env.iter())?;
-        // glab opens a request from a fork only in that fork's own working tree.
+        // glab opens a pull request from a fork only in a working tree of that fork.
         (program.name() == "gh" || owner.is_none()).then_some(program)
     });
     if args.dry_run {
@@ -138,8 +139,10 @@ fn proposal(
     let base = match review_base(git, &refs, &session)? {
         Some(base) => base,
         None => push::remote_head(git, &remote)?.ok_or_else(|| {
-            Error::repository(format!("'{name}' was started on no branch, and {remote} names none"))
-                .hint(format!("tell git which it is: git remote set-head {remote} --auto"))
+            Error::repository(format!(
+                "'{name}' was not started on a branch, and {remote} has no default branch"
+            ))
+            .hint(format!("set it: git remote set-head {remote} --auto"))
         })?,
     };
     let follows = git::settings::get(git, &format!("branch.{base}.remote"))?;
@@ -171,8 +174,8 @@ fn proposal(
     Ok(Proposal { session, branch, commit, remote, url, base, base_remote, base_commit, delivery })
 }
 
-/// The base as its remote has it, as far as we know, else as it is here, else where the session
-/// began.
+/// The last known commit of the base branch on its remote, or the local base branch, or the commit
+/// the session started from.
 fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow::Result<Oid> {
     for place in [RefNames::remote(remote, base), RefNames::local(base)] {
         if let Some(commit) = git.resolve(&place)? {
@@ -189,8 +192,8 @@ fn require_base(git: &Git, proposal: &Proposal) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(Error::repository(format!("this changes {base}, which is not on {remote}"))
-        .hint(format!("push that first: git push {remote} {base}"))
-        .hint("or merge it first: then the pull request is for what it was merged into")
+        .hint(format!("push it first: git push {remote} {base}"))
+        .hint("or merge it first; the pull request then goes to the branch it was merged into")
         .into())
 }
 
@@ -204,7 +207,8 @@ fn push_all(
     let Proposal { branch, commit, remote, session, .. } = proposal;
     let mut lease = None;
     if args.without_artifacts {
-        // What we pushed last, not what a fetch has brought since: that is somebody's.
+        // Expect the commit that git-cowork pushed last: a newer one that a fetch brought is not
+        // for git-cowork to overwrite.
         let last = git.resolve(branch.as_str())?;
         let theirs = git.resolve(&RefNames::remote(remote, branch.short()))?;
         lease = Some(if theirs.as_ref() == Some(commit) { theirs } else { last });
@@ -228,8 +232,8 @@ fn push_all(
     publish_logs(context, held, session, remote)
 }
 
-/// Pushes the logs of the session's checks as notes. The branch is pushed by then, so a remote
-/// that takes no notes is a warning.
+/// Pushes the logs of the session's checks as notes. The branch is already pushed, so a remote that
+/// refuses notes is only a warning.
 fn publish_logs(
     context: &Context,
     held: &LockedSession,
@@ -251,7 +255,7 @@ fn publish_logs(
         Err(error) => format!("{error:#}"),
     };
     let text = format!(
-        "the check logs were not pushed to refs/notes/{LOGS} on {remote}: {}; the branch was",
+        "the check logs were not pushed to refs/notes/{LOGS} on {remote}: {}; the branch was pushed",
         why.trim()
     );
     context.ui.emit(Event::Warning { text });
@@ -278,9 +282,9 @@ fn open(
         }
     };
     if opened.existed {
-        note("it has a pull request already, which shows what was pushed now");
+        note("the branch already has a pull request, which now shows the pushed commits");
     } else if opened.plain {
-        note("the forge takes no drafts here: it is opened as ready for review");
+        note("the forge accepts no drafts here: the pull request is opened as ready for review");
     }
     if context.global.json {
         return answer(context, proposal, Some(&opened.url), Some(opened.existed));
@@ -289,7 +293,7 @@ fn open(
     Ok(0)
 }
 
-/// Where no program can open it: the page to do it on, and the text to send.
+/// Prints the page on which to open the pull request, and its text, if no program can open it.
 fn by_hand(
     context: &Context,
     args: &PrArgs,
@@ -311,7 +315,7 @@ fn by_hand(
         context.print(&format!("{url}\n\n"))?;
         note("open the pull request on that page".to_owned());
         if args.draft {
-            note("choose there that it is a draft".to_owned());
+            note("mark it as a draft there".to_owned());
         }
     }
     note(format!("its title and text: {}", path.display()));

@@ -1,4 +1,4 @@
-//! `git cowork prune`: drop old attempts and drafts.
+//! `git cowork prune`: drops old attempts and drafts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,18 +20,18 @@ use crate::session::{
 };
 use crate::ui::one_line;
 
-/// Longest reason of an attempt that is shown.
+/// Maximum length of an attempt's reason.
 const ABOUT: usize = 80;
 /// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
-    /// Attempts and drafts to drop, such as refs/cowork/attempts/todo/1, including new ones and
-    /// ones that hold uncommitted edits
+    /// Attempts and drafts to drop, such as refs/cowork/attempts/todo/1, even new ones and those
+    /// that contain uncommitted edits
     #[arg(value_name = "REF", conflicts_with_all = ["older_than", "keep"])]
     refs: Vec<String>,
-    /// Drop only what is older: 12h, 30d, 2w, 1y, or a date as git takes it
+    /// Drop only those older than this: 12h, 30d, 2w, 1y, or a date that git understands
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
     /// Keep the N newest attempts and the N newest drafts of each session, at least 5
@@ -46,9 +46,9 @@ fn at_least_five(text: &str) -> Result<usize, Error> {
     match text.parse() {
         Ok(number) if number >= NEWEST => Ok(number),
         Ok(_) => Err(Error::usage(format!("the newest {NEWEST} are always kept"))
-            .hint("name the refs to drop them: git cowork prune REF")),
+            .hint("to drop them, name the refs: git cowork prune REF")),
         Err(_) => Err(Error::usage(format!("'{text}' is not a number"))
-            .hint(format!("give one from {NEWEST} on: git cowork prune --keep {NEWEST}"))),
+            .hint(format!("use {NEWEST} or more: git cowork prune --keep {NEWEST}"))),
     }
 }
 
@@ -61,9 +61,9 @@ struct Line<'a> {
     kind: &'a str,
     about: &'a str,
     created_at: String,
-    /// It is gone; with `--dry-run` it would be.
+    /// True if the ref was dropped, or would be without `--dry-run`.
     dropped: bool,
-    /// Why it stays.
+    /// Why the ref is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<&'static str>,
     dry_run: bool,
@@ -87,7 +87,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
     }
     if context.attended {
         context.ui.clear();
-        // Standard output is for the lines that say what was done.
+        // With --json, standard output only contains the result.
         let list = if context.global.json { listing(&found, false) } else { String::new() };
         let question = format!("{list}drop {}?", count(going.len()));
         if !confirm(&Tty::new(context.color), &question)? {
@@ -95,7 +95,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
         }
     }
     let held = hold(context, &going)?;
-    // What somebody was asked about, and nothing that has changed since.
+    // Drop only the refs that the user confirmed, and only if none has changed since.
     let now = find(context, git, &selection)?;
     let unchanged = |one: &&Leftover| {
         now.iter().any(|(other, retention)| {
@@ -104,7 +104,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
     };
     if let Some(changed) = going.iter().find(|one| !unchanged(one)) {
         return Err(Error::repository(format!("{} changed meanwhile", changed.name))
-            .hint("nothing was dropped; look again: git cowork prune --dry-run")
+            .hint("nothing was dropped; list them again: git cowork prune --dry-run")
             .into());
     }
     let with = held.first().map_or(git, |held| &held.git);
@@ -118,10 +118,10 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
     Ok(0)
 }
 
-/// The attempts and drafts, and what happens to each.
+/// The attempts and drafts, and whether each is kept or dropped.
 ///
 /// # Errors
-/// Exit 5: the draft of a stage in progress is named.
+/// Exit 5: a named ref is not an attempt or a draft, or it is the draft of a stage in progress.
 fn find(
     context: &Context,
     git: &Git,
@@ -149,7 +149,7 @@ fn find(
             draft.name
         ))
         .hint(format!("finish {stage} first: git cowork resume {session}"))
-        .hint(format!("or give the draft up: git cowork revert {session} --to {stage} --no-run"))
+        .hint(format!("or abandon the draft: git cowork revert {session} --to {stage} --no-run"))
         .into());
     }
     Ok(found)
@@ -163,16 +163,16 @@ fn going(found: &[(Leftover, Retention)]) -> Vec<&Leftover> {
         .collect()
 }
 
-/// The locks of all sessions that lose something.
+/// Locks all sessions whose refs are dropped.
 ///
 /// # Errors
-/// Exit 5 naming who holds one: nothing was dropped.
+/// Exit 5: another process has locked one of the sessions; the error names it.
 fn hold(context: &Context, going: &[&Leftover]) -> anyhow::Result<Vec<LockedSession>> {
     let sessions: BTreeSet<_> = going.iter().map(|one| &one.session).collect();
     sessions.into_iter().map(|name| lock::hold(context, name, "git cowork prune")).collect()
 }
 
-/// The full name of an attempt's or a draft's ref: `refs/cowork/` may be left out.
+/// The full name of an attempt's or a draft's ref; `refs/cowork/` is optional in `word`.
 fn named(git: &Git, word: &str) -> anyhow::Result<RefName> {
     let short = word.strip_prefix("refs/").unwrap_or(word);
     let short = short.strip_prefix("cowork/").unwrap_or(short);
@@ -191,8 +191,8 @@ fn named(git: &Git, word: &str) -> anyhow::Result<RefName> {
     }
 }
 
-/// The moment before which something is older than `age`, in Unix seconds. To git `30d` is the
-/// thirtieth of a month, so a number with one letter is spelled out for it.
+/// The time `age` ago, in Unix seconds. Git reads `30d` as the thirtieth of a month, so a number
+/// with one letter is spelled out for git.
 fn moment(git: &Git, age: &str) -> anyhow::Result<i64> {
     let digits = age.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = age.split_at(digits);
@@ -234,8 +234,8 @@ fn tell(context: &Context, found: &[(Leftover, Retention)], dry_run: bool) -> an
     Ok(())
 }
 
-/// One line for each that goes, and for each that would go if nothing guarded it; with `all` for
-/// every one.
+/// One line for each ref to drop, and for each ref that is kept only because it is guarded; with
+/// `all`, for every ref.
 fn listing(found: &[(Leftover, Retention)], all: bool) -> String {
     let now = clock::parse_rfc3339(&clock::rfc3339(clock::now())).unwrap_or_default();
     let mut out = String::new();
@@ -275,11 +275,11 @@ fn json(found: &[(Leftover, Retention)], dry_run: bool) -> anyhow::Result<String
     Ok(out)
 }
 
-/// Why one stays.
+/// Why a ref is kept.
 const fn kept(retention: Retention) -> Option<&'static str> {
     match retention {
         Retention::Dropped => None,
-        Retention::Guarded(Guard::Edits) => Some("holds uncommitted edits; name it to drop it"),
+        Retention::Guarded(Guard::Edits) => Some("contains uncommitted edits; name it to drop it"),
         Retention::Guarded(Guard::InProgress) => Some("its stage is in progress"),
         Retention::Newest => Some("one of the newest"),
         Retention::Younger => Some("not old enough"),

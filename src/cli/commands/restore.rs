@@ -1,4 +1,4 @@
-//! `git cowork restore`: an attempt or an archived session comes back.
+//! `git cowork restore`: restores an attempt or an archived session.
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ use crate::session::{RefNames, SessionName, attempts, exists};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Session name and number of the attempt; without a number, the archived session
+    /// Session name and number of an attempt; without a number, restores the archived session
     #[arg(value_name = "SESSION] [N", num_args = 0..=2)]
     words: Vec<String>,
 }
@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     preflight::check(git, &refs)?;
     let Some(number) = number else {
         let Some(name) = name.or_else(|| context.global.session.clone()) else {
-            return Err(Error::usage("which session is to come out of the archive?")
+            return Err(Error::usage("which session should be restored from the archive?")
                 .hint("list archived sessions: git cowork list --all")
                 .hint("or restore an attempt: git cowork restore SESSION N")
                 .into());
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     }
 }
 
-/// `todo 2`, `todo`, `2`: a session name may not look like a number and stand alone.
+/// Parses `todo 2`, `todo` or `2`. A single number is an attempt, never a session name.
 fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)> {
     let number = |word: &str| {
         let wrong = || {
@@ -72,18 +72,18 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         let mut error = Error::repository(format!("'{name}' is not in the archive"));
         if let Some(newest) = attempts(git, Some(name))?.last() {
             error = error.hint(format!(
-                "it left {} behind: git cowork restore {name} {}",
+                "or restore its attempt {}: git cowork restore {name} {}",
                 newest.ref_name(),
                 newest.number
             ));
         }
         return Err(error.hint("list the sessions: git cowork list --all").into());
     };
-    // A restore that was killed leaves both at the same commit.
+    // After a restore that was killed, branch and archive are the same commit.
     let branch = git.resolve(refs.branch(name).as_str())?;
     if branch.as_ref() != Some(&tip) && exists(git, &refs, name)? {
         return Err(Error::repository(format!(
-            "there is a branch {} already",
+            "branch {} already exists",
             refs.short_branch(name)
         ))
         .hint("delete or rename one of the two")
@@ -93,7 +93,7 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
     with_recorder(context, &held, name, &tip, |recorder| {
         record::archive::unarchive(recorder, &tip)
     })?;
-    let text = format!("{name} is out of the archive");
+    let text = format!("{name} is restored from the archive");
     context.ui.emit(Event::Note { text });
     restore::say_next(context, name);
     Ok(0)

@@ -1,4 +1,4 @@
-//! `git cowork resume`: on from where history says a session stands.
+//! `git cowork resume`: continues a session from the state that history records.
 
 use clap::Args;
 
@@ -11,13 +11,13 @@ use crate::stage::{Depth, Stage};
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Session name [default: the branch you are on, else the newest unfinished one]
+    /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
     /// First rewind to before this stage, as revert does
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     goto_stage: Option<Stage>,
-    /// Give it more process from here on: standard or thorough
+    /// Raise the session's depth from here on: standard or thorough
     #[arg(long, value_name = "DEPTH", value_parser = parse_depth(), conflicts_with = "goto_stage")]
     depth: Option<Depth>,
     /// Stop after this stage

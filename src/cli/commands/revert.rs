@@ -1,4 +1,4 @@
-//! `git cowork revert --to STAGE`
+//! `git cowork revert --to STAGE`: rewinds a session to before a stage.
 
 use std::fmt::Write as _;
 
@@ -14,24 +14,24 @@ use crate::session::SessionName;
 use crate::stage::Stage;
 use crate::ui::one_line;
 
-/// Longest subject shown.
+/// Maximum length of a subject.
 const SUBJECT: usize = 72;
 
 #[derive(Debug, Args)]
 pub(crate) struct RevertArgs {
-    /// Session name [default: the branch you are on, else the newest unfinished one]
+    /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
     /// Stage to do again
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     to: Stage,
-    /// Reason, which the next draft of the stage gets
+    /// Reason, given to the actor for the next draft of the stage
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Rewind, and do not run the stage
     #[arg(long)]
     no_run: bool,
-    /// Only say what would be left behind
+    /// Only print which commits would be abandoned
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! `git cowork review`: an answer to a waiting draft, as one commit. Nothing is run.
+//! `git cowork review`: records the answer to a waiting draft as one commit, and runs nothing.
 
 use clap::Args;
 
@@ -17,16 +17,17 @@ use crate::stage::Stage;
 #[derive(Debug, Default, Args)]
 #[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
 pub(crate) struct ReviewArgs {
-    /// Session name [default: the branch you are on, else the newest unfinished one]
+    /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// The stage that is answered; with --pass also a completed one, as it is now
+    /// Stage whose draft is reviewed [default: the one that waits]; with --pass, also a completed
+    /// stage, whose current content is approved
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stage: Option<Stage>,
     /// Pass the draft as it is
     #[arg(long)]
     pass: bool,
-    /// Edit the draft in the editor and pass what is saved
+    /// Edit the draft in the editor and pass the saved version
     #[arg(long)]
     edit: bool,
     /// Ask for another draft, with this feedback
@@ -63,7 +64,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
         _ if context.attended => Review::Ask,
         _ => {
             return Err(Error::usage("there is no terminal to ask on")
-                .hint("say what you decide: --pass, --edit, --feedback TEXT or --abort")
+                .hint("choose one: --pass, --edit, --feedback TEXT or --abort")
                 .into());
         }
     };
@@ -91,7 +92,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
     }
 }
 
-/// Passes what a completed stage has become.
+/// Approves the current content of a completed stage.
 fn approve(
     context: &Context,
     held: &LockedSession,

@@ -1,5 +1,6 @@
-//! `git cowork show [SESSION] ARTIFACT`: to a terminal laid out, paged and without what it would obey,
-//! to a pipe or a file byte for byte, as `git show` does. With `--web` the whole session as a page.
+//! `git cowork show [SESSION] ARTIFACT`: prints an artifact. On a terminal it is formatted, paged
+//! and free of control sequences; in a pipe or a file it is byte for byte, as `git show` does. With
+//! `--web`, writes the whole session as an HTML page.
 
 use std::path::PathBuf;
 
@@ -23,18 +24,19 @@ pub(crate) struct ShowArgs {
     words: Vec<String>,
     /// Write the session as one HTML page and open it in your browser
     ///
-    /// The page holds the timeline of stages and drafts, how requirements, tasks and files belong
-    /// together, cost, documents with what changed between drafts, evidence with its logs, and the code
-    /// by task. It needs no network and runs no script. Its path is printed; it is opened on a terminal
-    /// only, as git help --web does (git config web.browser).
+    /// The page shows the timeline of stages and drafts, a graph of requirements, tasks and files,
+    /// the cost, the documents with the changes between drafts, the results of checks with their
+    /// logs, and the code of each task. It needs no network and runs no script. Prints the path of
+    /// the page. On a terminal, also opens the page in the browser that git help --web uses (git
+    /// config web.browser).
     #[arg(long)]
     web: bool,
-    /// Write the page of --web to this file (-: standard output) and open nothing
+    /// Write the page of --web to this file (-: standard output) and do not open it
     #[arg(short, long, value_name = "FILE", requires = "web")]
     output: Option<PathBuf>,
 }
 
-/// The names people use, and the file each means.
+/// The names of artifacts on the command line, and the file of each.
 pub(crate) const NAMES: [(&str, Artifact); 15] = [
     ("idea", Artifact::Idea),
     ("prd", Artifact::Prd),
@@ -58,7 +60,7 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
         let session = match args.words.as_slice() {
             [] => None,
             [session] => Some(session.parse::<SessionName>()?),
-            _ => return Err(Error::usage("show --web takes a session, and no artifact").into()),
+            _ => return Err(Error::usage("show --web takes a session, not an artifact").into()),
         };
         return web_page::show(context, session.as_ref(), args.output.as_deref());
     }
@@ -96,13 +98,13 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
             context.print_file(&text, is_markdown).map(|()| 0)
         }
         None => Err(Error::repository(format!("'{}' has no {what} yet", session.name))
-            .hint("see how far it is: git cowork status")
+            .hint("show its state: git cowork status")
             .into()),
     }
 }
 
-/// What there is in the place of an artifact that the session's depth lacks: its part of the plan, or
-/// what the program ran on the code.
+/// Replaces an artifact that the session's depth does not have: with its part of the plan, or with
+/// the checks that git-cowork ran on the code.
 fn instead(
     context: &Context,
     session: &Session,

@@ -1,4 +1,4 @@
-//! `git cowork status`
+//! `git cowork status`: prints the state of a session and the next step.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ use crate::ui::{one_line, sanitize};
 use crate::verify::{Beside, changed_since_approval};
 use crate::wrap::within;
 
-/// Longest title shown.
+/// Maximum length of a title.
 pub(crate) const TITLE: usize = 200;
 
 pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
@@ -49,7 +49,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         let _ = writeln!(text, "Sandbox  {}", sanitize(&confinement::in_force(context, git)?));
         match records::records(git, &status.session, &paint) {
             Ok(records) => text += &records,
-            // Broken records are no reason not to say the rest.
+            // Print the rest even if the records are broken.
             Err(error) => context.ui.emit(Event::Warning { text: format!("{error:#}") }),
         }
     }
@@ -78,10 +78,10 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     Ok(0)
 }
 
-/// Columns of the word that most lines begin with.
+/// Width of the label column.
 pub(crate) const LABEL: usize = 9;
 
-/// The object of `--json`: what history tells, and what is beside it.
+/// The object of `--json`: the state from history, and the state of files outside of it.
 pub(crate) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Whole<'a> {
@@ -93,7 +93,7 @@ pub(crate) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
     Ok(format!("{}\n", serde_json::to_string(&Whole { status: status.json(), beside })?))
 }
 
-/// What comes next; files that cannot be read come before anything else.
+/// The lines for the next step; unreadable files must be restored first.
 fn next(status: &Status, beside: &Beside, there: &str) -> String {
     match beside.next_command() {
         Some(restore) => format!("Next     {restore}\n"),
@@ -117,7 +117,7 @@ fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
     Ok(path.map_or(Place::Nowhere, |path| Place::Elsewhere(path.display().to_string())))
 }
 
-/// What models used, beside the budgets that are set; nothing where no model was asked.
+/// The usage of models, with the configured budgets; `None` if no model was used.
 pub(crate) fn used(status: &Status, budget: &Budget) -> Option<String> {
     let spent = &status.used.total;
     if spent.requests == 0 && spent.tokens() == 0 {
@@ -153,7 +153,7 @@ fn yours(git: &Git, name: &SessionName) -> anyhow::Result<String> {
     Ok(format!("Yours    {names}{more} {has} your uncommitted edits; protected, not committed\n"))
 }
 
-/// What is kept beside the branch.
+/// The attempts and the draft that are kept outside the branch.
 fn kept(status: &Status, details: &Details) -> String {
     let mut kept = Vec::new();
     if details.attempts > 0 {
@@ -168,7 +168,8 @@ fn kept(status: &Status, details: &Details) -> String {
     if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
 }
 
-/// How to get the logs of checks that the session's commits name and that another clone has.
+/// The command that fetches the logs of checks that the session's commits name and this clone
+/// lacks.
 fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
     let missing = logs::missing(git, &status.session)?;
     let mut elsewhere = 0;
@@ -180,7 +181,7 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
         return Ok(String::new());
     };
     let notes = RefNames::notes(LOGS);
-    // A fetch into the ref itself would be refused where this clone has logs of its own.
+    // Git would refuse to fetch into the ref itself if this clone has logs of its own.
     let fetch = match git.resolve(&notes)? {
         None => format!("git fetch {remote} {notes}:{notes}"),
         Some(_) => format!(
@@ -197,7 +198,7 @@ fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
     Some(format!("draft {number} of {stage}{state} (git show {})", kept.name))
 }
 
-/// Three lines, and what is kept and asked.
+/// The short status: three lines, and the kept draft and the model's question if there are any.
 pub(crate) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> String {
     let session = &status.session;
     let title = one_line(&session.file.title, TITLE);
@@ -218,7 +219,7 @@ pub(crate) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> St
     out
 }
 
-/// What a model asked when it stopped for a person.
+/// The question of a model that waits for a person's answer.
 fn asked(status: &Status) -> String {
     let waiting = status.session.waiting().filter(|_| status.state == State::Waiting);
     let reason = waiting.as_ref().and_then(Waiting::reason);

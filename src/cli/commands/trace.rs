@@ -1,5 +1,5 @@
-//! `git cowork trace [SESSION] [ID]`: from requirements through features and tasks to the commits and the
-//! lines that still stand.
+//! `git cowork trace [SESSION] [ID]`: traces requirements through features and tasks to the commits
+//! and the lines that still exist.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ use crate::session::{
 use crate::ui::one_line;
 use crate::wrap::{below, within};
 
-/// Longest title.
+/// Maximum length of a title.
 const TITLE: usize = 100;
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     let found = standing(&origins, &session)?;
     if found.left_out > 0 {
         let files = count(found.left_out, "new file");
-        let text = format!("{files} were not looked into for lines moved there");
+        let text = format!("{files} were not searched for moved lines");
         context.ui.emit(Event::Warning { text });
     }
     let is_here = |id: &str| id.parse().is_ok_and(|id: Oid| git.reader().commit(&id).is_ok());
@@ -91,7 +91,7 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     context.page(&within(&out, context.width(), &below)).map(|()| 0)
 }
 
-/// The session and the id that words name, either of which may be left out.
+/// Parses the session and the id, both of which are optional.
 fn words(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<String>)> {
     Ok(match words {
         [] => (None, None),
@@ -118,8 +118,8 @@ fn record_id(word: &str) -> Option<String> {
     Some(kind.format(number) + &part)
 }
 
-/// Finds the session as other commands do. Where none is unfinished, or its branch is gone, it is read
-/// from the commit that is checked out.
+/// Finds the session as other commands do. If no session is unfinished, or the session's branch is
+/// gone, reads the session from the checked-out commit.
 fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::Result<Session> {
     let refs = context.refs()?;
     let named = name.or(context.global.session.as_ref());
@@ -149,14 +149,15 @@ fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::
     }
 }
 
-/// The archived session whose newest commit is the youngest.
+/// The completed session with the newest commit, including archived sessions.
 fn newest_archived(context: &Context) -> anyhow::Result<Option<SessionName>> {
     let (sessions, _) = find::every(context, true)?;
     let delivered = sessions.into_iter().filter(Head::is_completed);
     Ok(delivered.max_by_key(Head::time).map(|head| head.name().clone()))
 }
 
-/// The commit whose lines are looked at: what is checked out, where that has the session, else its tip.
+/// The commit whose lines are traced: the checked-out commit if it contains the session, otherwise
+/// the session's tip.
 fn seen_at(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let head = git.head()?.oid().cloned();
     let Some(head) = head.filter(|head| *head != session.tip) else {
@@ -180,7 +181,7 @@ fn require_known(session: &Session, records: &Records, id: &str) -> anyhow::Resu
     Err(hinted(error, id, ids, all).into())
 }
 
-/// A requirement; the files of tasks that were shown already are not shown again.
+/// The lines for a requirement. The files of a task are listed only once.
 fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
     let mut out = match &branch.requirement {
         Some(one) => format!("{}\n", paint.green(&format!("{} {}", one.id, line(&one.title)))),
@@ -188,7 +189,7 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
     };
     if let Some(why) = &branch.why {
         let shared = branch.features.iter().flat_map(|of| &of.tasks).any(|t| !t.shared.is_empty());
-        let why = if shared { why.clone() } else { format!("no line stands: {why}") };
+        let why = if shared { why.clone() } else { format!("no line is left: {why}") };
         let _ = writeln!(out, "  {}", paint.red(&why));
     }
     for feature in &branch.features {
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(of(&["req-1"]), Some((None, text("REQ-001"))));
         assert_eq!(of(&["todo--x", "TASK-002.1"]), Some((text("todo--x"), text("TASK-002.1"))));
         assert_eq!(of(&["todo", "nothing"]), None);
-        // A name like this is a session's.
+        // This looks like an id, but is a session name.
         assert_eq!(of(&["task-force"]), Some((text("task-force"), None)));
     }
 }

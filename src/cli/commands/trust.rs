@@ -1,6 +1,6 @@
-//! `git cowork trust`: the user accepts the project's configuration exactly as it is, and what configures
-//! agent programs in the tree. What it sets is shown first; without a terminal the command itself is the
-//! consent.
+//! `git cowork trust`: the user accepts the project's configuration exactly as it is, and the files
+//! in the tree that configure agent programs. The settings are shown first; without a terminal the
+//! command itself is the consent.
 
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::paths;
 
-/// What people call it.
-const AGENTS: &str = "what configures agent programs here";
+/// How messages name the files that configure agent programs.
+const AGENTS: &str = "the configuration of agent programs here";
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
@@ -63,20 +63,20 @@ fn say(context: &Context, text: String) {
     }
 }
 
-/// Accepts the project's file; answers with what it sets, and its hash.
+/// Accepts the project's file; returns its settings and its hash.
 fn trust_project(
     context: &Context,
     records: &TrustRecords,
     text: &str,
 ) -> anyhow::Result<(Vec<Restricted>, String)> {
     let git = context.git()?;
-    // What would be refused by every later command is not accepted here.
+    // Do not accept a file that every later command would refuse.
     context.load_with(git, text.to_owned(), Trust::Given)?;
     let keys = context.load_with(git, text.to_owned(), Trust::None)?.restricted;
     if keys.is_empty() && !context.global.json {
         say(
             context,
-            format!("{PROJECT_FILE} sets nothing that must be trusted; all of it counts already"),
+            format!("{PROJECT_FILE} sets nothing that must be trusted; all of it already applies"),
         );
         return Ok((keys, String::new()));
     }
@@ -88,7 +88,7 @@ fn trust_project(
         }
         context.print(&out)?;
         if known == Trust::Given {
-            say(context, format!("{PROJECT_FILE} is trusted already, exactly as it is"));
+            say(context, format!("{PROJECT_FILE} is already trusted, exactly as it is"));
             return Ok((keys, String::new()));
         }
     }
@@ -102,14 +102,14 @@ fn trust_project(
     say(
         context,
         format!(
-            "{PROJECT_FILE} is trusted exactly as it is (sha256 {}); take it back: git cowork trust --revoke",
+            "{PROJECT_FILE} is trusted exactly as it is (sha256 {}); revoke it: git cowork trust --revoke",
             hash.get(..12).unwrap_or_default()
         ),
     );
     Ok((keys, hash))
 }
 
-/// Accepts what configures agent programs in the tree.
+/// Accepts the files in the tree that configure agent programs.
 fn trust_agents(
     context: &Context,
     records: &TrustRecords,
@@ -122,7 +122,7 @@ fn trust_agents(
         context.print(&names.collect::<String>())?;
     }
     if known {
-        say(context, format!("{AGENTS} is trusted already, exactly as it is"));
+        say(context, format!("{AGENTS} is already trusted, exactly as it is"));
         return Ok(());
     }
     if context.attended {
@@ -135,7 +135,7 @@ fn trust_agents(
     records.give(&text)?;
     say(
         context,
-        format!("{AGENTS} is trusted exactly as it is; take it back: git cowork trust --revoke"),
+        format!("{AGENTS} is trusted exactly as it is; revoke it: git cowork trust --revoke"),
     );
     Ok(())
 }
@@ -148,10 +148,10 @@ fn revoke(context: &Context, project: &TrustRecords, agents: &TrustRecords) -> A
         return Ok(0);
     }
     if was {
-        say(context, format!("{PROJECT_FILE} is no longer trusted here, in no version of it"));
+        say(context, format!("{PROJECT_FILE} is no longer trusted here, in any version"));
     }
     if agents_were {
-        say(context, format!("{AGENTS} is no longer trusted here, in no version of it"));
+        say(context, format!("{AGENTS} is no longer trusted here, in any version"));
     }
     if !was && !agents_were {
         say(context, format!("no {PROJECT_FILE} was trusted here; nothing was changed"));

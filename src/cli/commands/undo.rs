@@ -1,4 +1,4 @@
-//! `git cowork undo`: the last step back is taken back.
+//! `git cowork undo`: undoes the last revert, goto, restore, abort or delete.
 
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
@@ -15,12 +15,12 @@ use crate::event::{Event, Sink as _};
 use crate::session::{Attempt, SessionName, attempts};
 use crate::ui::one_line;
 
-/// Longest reason shown.
+/// Maximum length of a reason.
 const WHY: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// List what can be undone, the newest first, with the command that does it
+    /// List what can be undone, the newest first, with the command that undoes it
     #[arg(long)]
     list: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
         return restore::attempt(context, &refs, newest);
     }
     Err(Error::repository(nothing_to_undo(name.as_ref()))
-        .hint("undo takes back the last revert, goto, restore, abort or delete")
+        .hint("undo reverses the last revert, goto, restore, abort or delete")
         .into())
 }
 
@@ -57,7 +57,8 @@ fn nothing_to_undo(name: Option<&SessionName>) -> String {
     format!("there is nothing to undo {whose}")
 }
 
-/// Lists what can be undone. An attempt that is there now, because it was undone, is left out.
+/// Lists what can be undone. Leaves out an attempt that is the current state, because it was
+/// restored.
 fn list(context: &Context, all: &[&Attempt], name: Option<&SessionName>) -> Answer {
     let (git, refs) = (context.git()?, context.refs()?);
     let mut out = String::new();

@@ -1,5 +1,5 @@
-//! `git cowork verify`: what does not hold in the sessions git has, and in the working tree where one
-//! is checked out. Changes nothing without `--fix`, and never switches branches.
+//! `git cowork verify`: checks the sessions of the repository, and the working tree in which one is
+//! checked out. Changes nothing without `--fix`, and never switches branches.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ use crate::verify::{
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Session names [default: the branch you are on, else the newest unfinished one]
+    /// Session names [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     names: Vec<SessionName>,
     /// Every session, including archived ones
@@ -64,14 +64,14 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     }
     for mut session in sessions {
         let mut problems = examine(context, &session)?;
-        // Labels that are missing are not always told of; who wants them rebuilt gets them.
+        // Missing tags are not always reported; --fix always rebuilds them.
         let fixable = problems.iter().any(|problem| problem.fixable);
         if args.fix && (fixable || is_a_branch_here(context, &session)?) {
             session = fix(context, session, &problems)?;
             problems = examine(context, &session)?;
         }
         if is_elsewhere(context, &session)? {
-            // Of one file, whatever session is looked at.
+            // All sessions share the knowledge file: report each of its problems once.
             problems.retain(|one| one.about != KNOWLEDGE || told.insert(one.details.clone()));
         }
         found |= problems.iter().any(Problem::is_error);
@@ -80,9 +80,9 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     Ok(if found { Kind::Failed.exit_code() } else { 0 })
 }
 
-/// In a merge, rebase or cherry-pick that is not finished: merges the records of every session with
-/// unmerged paths, and stages them. Whether something is left to a person; nothing where there is no
-/// such path.
+/// In an unfinished merge, rebase or cherry-pick: merges the records of every session with unmerged
+/// paths, and stages them. Returns true if conflicts are left for a person, and `None` if no
+/// session has unmerged paths.
 fn solve_unmerged(context: &Context) -> anyhow::Result<Option<bool>> {
     let sessions = record::unmerged::sessions(context.git()?)?;
     if sessions.is_empty() {
@@ -105,20 +105,20 @@ fn solve_unmerged(context: &Context) -> anyhow::Result<Option<bool>> {
     }
     context.print(&out)?;
     let text = match left {
-        true => "resolve the rest by hand, then again: git cowork verify --fix",
-        false => "all records are merged and staged; finish what you began with git",
+        true => "resolve the rest by hand, then run again: git cowork verify --fix",
+        false => "all records are merged and staged; now continue the merge, rebase or cherry-pick",
     };
     context.ui.emit(Event::Note { text: text.to_owned() });
     Ok(Some(left))
 }
 
-/// For `pre-push`: says what does not hold in these sessions, and nothing of those where all does.
+/// For `pre-push`: prints the problems of these sessions; fails if there are any.
 pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
     let mut found = false;
     for name in names {
         let session = find::session(context, Some(name))?;
         let mut problems = committed(context, &session, None)?;
-        // Labels are of this repository only: what is pushed is the same without them.
+        // Tags and other labels are local: they do not change what is pushed.
         problems.retain(|problem| !problem.is_label());
         if !problems.is_empty() {
             found = true;
@@ -128,13 +128,13 @@ pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
     if !found {
         return Ok(0);
     }
-    Err(Error::failed("a session that is pushed does not hold together")
+    Err(Error::failed("a session that is pushed has problems")
         .hint("fix it, or let git-cowork rebuild tags: git cowork verify --fix")
-        .hint("push all the same: git push --no-verify")
+        .hint("push anyway: git push --no-verify")
         .into())
 }
 
-/// The session that is meant, also where its `session.json` cannot be read at the tip.
+/// Finds the session, even if its `session.json` is unreadable at the tip.
 fn session(context: &Context, name: Option<&SessionName>) -> anyhow::Result<Session> {
     find::session(context, name).or_else(|error| {
         let (git, refs) = (context.git()?, context.refs()?);
@@ -144,7 +144,7 @@ fn session(context: &Context, name: Option<&SessionName>) -> anyhow::Result<Sess
     })
 }
 
-/// All there is to say of a session: what does not hold, and what is going on in it.
+/// All findings about a session: its problems, and the work in progress.
 fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let (git, refs) = (context.git()?, context.refs()?);
     let there = working_tree(git, &refs, session)?;
@@ -153,7 +153,7 @@ fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>>
     Ok(problems)
 }
 
-/// What does not hold in its commits, and in the working tree `there`.
+/// Problems in the session's commits and in the working tree `there`.
 fn committed(
     context: &Context,
     session: &Session,
@@ -170,7 +170,7 @@ fn is_a_branch_here(context: &Context, session: &Session) -> anyhow::Result<bool
     Ok(context.git()?.resolve(branch.as_str())?.as_ref() == Some(&session.tip))
 }
 
-/// True for a session that was read from what it was merged into.
+/// True for a session that was read from the branch it was merged into.
 fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     let (git, refs) = (context.git()?, context.refs()?);
     let branches = git::refs::remote_branches(git, &refs.short_branch(&session.name))?;
@@ -183,8 +183,8 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The sessions in HEAD's tree that are meant: on a branch that is no session's, all of them; by
-/// name, those that have no branch any more.
+/// The sessions to check in HEAD's tree: without names, all of them if HEAD is not on a session's
+/// branch; with names, those whose branch no longer exists.
 fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {
@@ -204,12 +204,12 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Sessio
             gone.push(session);
         }
     }
-    // Named sessions with a branch are looked at there, all of them.
+    // If one of them has a branch, all are checked on their branches.
     Ok(if gone.len() == names.len() { gone } else { Vec::new() })
 }
 
-/// Restores what cannot be read, renumbers ids that collided in a merge, takes wrong labels away and
-/// makes the missing ones. The session as it is then.
+/// Restores unreadable files, renumbers ids that collided in a merge, removes wrong tags and adds
+/// missing ones. Returns the session after these changes.
 fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Result<Session> {
     let name = session.name.clone();
     let held = lock::hold(context, &name, "git cowork verify --fix")?;

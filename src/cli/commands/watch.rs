@@ -1,5 +1,6 @@
-//! `git cowork watch`: follows a run from another terminal. What happened is read from history as
-//! `log` reads it, where the run is from the note it keeps. At a gate a person may answer here, too.
+//! `git cowork watch`: follows a run from another terminal. The steps are read from history, as in
+//! `log`; the position of the run comes from a file that the run updates. A person can also answer
+//! a gate here.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal as _, Write as _};
@@ -20,9 +21,9 @@ use crate::session::{
 use crate::stage::Stage;
 use crate::ui::one_line;
 
-/// How often one looks.
+/// Interval between two looks at the run.
 const LOOKS: Duration = Duration::from_millis(300);
-/// Steps that are told of what happened before.
+/// Number of earlier steps that are printed at the start.
 const BEFORE: usize = 5;
 
 pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
@@ -32,7 +33,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let state = StateDir::at(&git.state_dir(), &name);
     let mut screen = Screen::new(context, session);
     loop {
-        // First the run, then what it made: when it has ended, all of that is told.
+        // Read the run before its steps: if the run has ended, all its steps are printed.
         let run = live_run(&state);
         screen.steps()?;
         let Some(run) = run else { break };
@@ -45,25 +46,25 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     screen.ends(&name)
 }
 
-/// The references a run moves, as they were when they were looked at last.
+/// The refs that a run moves, with the objects they point to now.
 fn moved(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Vec<Ref>> {
     let branch = refs.branch(name).to_string();
     git.refs(&[branch, RefNames::drafts(name), RefNames::attempts(name)])
 }
 
-/// What whoever watches has seen.
+/// What was printed so far.
 struct Screen<'a> {
     context: &'a Context,
     session: Session,
     refs: Option<Vec<Ref>>,
-    /// Steps that were told; a step may be told as left behind later.
+    /// Keys of the printed steps. A step that was printed may later be part of an attempt.
     told: HashSet<String>,
     position: Option<Position>,
-    /// A run was seen.
+    /// True if a run was seen.
     ran: bool,
-    /// The draft that was told last: it may be kept again as it is.
+    /// The draft that was printed last: it may be saved again unchanged.
     draft: Option<(Option<Stage>, Option<u32>)>,
-    /// One line is redrawn at the bottom.
+    /// True if a line at the bottom shows the position and is redrawn.
     live: bool,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Tells the steps that are new.
+    /// Prints new steps.
     fn steps(&mut self) -> anyhow::Result<()> {
         let (git, refs) = (self.context.git()?, self.context.refs()?);
         let now = moved(git, &refs, &self.session.name)?;
@@ -137,7 +138,7 @@ impl<'a> Screen<'a> {
         self.context.print(&as_it_happens((step, more), screen, verbose, &paint))
     }
 
-    /// Tells where the run is.
+    /// Prints the position of the run.
     fn at(&mut self, run: &LiveRun) -> anyhow::Result<()> {
         self.ran = true;
         if self.position.as_ref() == Some(&run.position) {
@@ -160,17 +161,17 @@ impl<'a> Screen<'a> {
         Ok(stdout.flush()?)
     }
 
-    /// Where a gate is open and a person sits here, asks them, too.
+    /// If a gate is open and a person is at this terminal, also asks that person.
     fn asks(&mut self, state: &StateDir) -> anyhow::Result<Left> {
         let can = self.live && self.context.attended;
         let Some(gate) = gates(state).open.filter(|_| can) else { return Ok(Left::Closed) };
         self.clear()?;
-        // The run's place is told again behind it.
+        // Print the position again after the gate.
         self.position = None;
         at_gate(self.context, self.context.git()?, state, &gate)
     }
 
-    /// Takes the line at the bottom away.
+    /// Erases the line at the bottom.
     fn clear(&self) -> anyhow::Result<()> {
         if !self.live {
             return Ok(());
@@ -180,7 +181,7 @@ impl<'a> Screen<'a> {
         Ok(stdout.flush()?)
     }
 
-    /// Tells that no run works on it, and what comes next.
+    /// Prints that no run is active, and the next step.
     fn ends(self, name: &SessionName) -> Answer {
         self.clear()?;
         let status = find::status(self.context, self.session.clone())?;
@@ -191,7 +192,7 @@ impl<'a> Screen<'a> {
             self.context.print(&format!("{line}\n"))?;
             return Ok(0);
         }
-        let said = if self.ran { "the run has ended" } else { "no run works on it now" };
+        let said = if self.ran { "the run has ended" } else { "no run is active now" };
         let next = next_step::lines(&status, "");
         self.context.print(&format!("{name}: {said}\n{next}"))?;
         Ok(0)

@@ -1,5 +1,5 @@
-//! `git cowork why FILE[:LINE[,LINE]]`: the commit, task, feature, requirement and idea that lines are
-//! there for, and who passed them.
+//! `git cowork why FILE[:LINE[,LINE]]`: prints the commit, task, feature, requirement and idea of
+//! lines, and who passed them.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path};
@@ -29,7 +29,7 @@ pub(crate) struct WhyArgs {
 
 pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
     let git = context.git()?;
-    // Of a session by its name the file is meant as that has it, whatever is checked out.
+    // With --session, read the file at the session's tip, whatever is checked out.
     let (at, here) = match &context.global.session {
         Some(name) => (find::readable(context, Some(name))?.tip, false),
         None => (head(git)?, true),
@@ -55,7 +55,7 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
         Some(_) => told.iter().map(|one| explained(one, &paint)).collect::<Vec<_>>().join("\n"),
         None => summary(&path, &told, &paint),
     };
-    // Below what stands behind the labels, of which a file's ranges have none.
+    // Align wrapped lines with the text after the label; the summary of a file has no labels.
     let indent = |line: &str| if lines.is_some() { LABEL } else { below(line) };
     let out = within(&out, context.width(), &indent);
     context.page(&out).map(|()| 0)
@@ -72,7 +72,7 @@ fn require_line(git: &Git, at: Option<&Oid>, path: &str, line: usize) -> anyhow:
         return Ok(());
     }
     Err(Error::repository(format!("'{path}' has only {}", count(lines, "line")))
-        .hint(format!("all its lines: git cowork why {}", quoted(path)))
+        .hint(format!("explain all its lines: git cowork why {}", quoted(path)))
         .into())
 }
 
@@ -85,16 +85,16 @@ fn head(git: &Git) -> anyhow::Result<Oid> {
     Ok(head.ok_or_else(nothing)?)
 }
 
-/// What of a file is asked for.
+/// The file to explain, and the lines of it.
 struct Place {
-    /// From the top of the working tree.
+    /// Relative to the top of the working tree.
     path: String,
     /// From 1, both inclusive.
     lines: Option<(usize, usize)>,
 }
 
 impl Place {
-    /// A name may hold a colon itself, so one that is a file as it is given counts first.
+    /// A file name can contain a colon, so the whole argument is first tried as a file name.
     fn of(context: &Context, git: &Git, given: &str, at: &Oid) -> anyhow::Result<Self> {
         let whole = from_top(context, git, given)?;
         if kind(git, at, &whole)?.is_some_and(EntryKind::is_blob) {
@@ -123,7 +123,7 @@ fn range(lines: &str) -> Option<(usize, usize)> {
     (1 <= first && first <= last).then_some((first, last))
 }
 
-/// Why these are not lines, and some that are.
+/// The error for an invalid line or range, and a valid example.
 fn not_a_range(lines: &str) -> (String, String) {
     if let Some((first, last)) = lines.split_once(',')
         && range(first).is_some()
@@ -146,25 +146,26 @@ fn kind(git: &Git, at: &Oid, path: &str) -> anyhow::Result<Option<EntryKind>> {
 fn not_there(git: &Git, given: &str, path: &str, at: &Oid) -> anyhow::Result<Error> {
     let tree = kind(git, at, path)? == Some(EntryKind::Tree) || path.is_empty();
     Ok(if tree {
-        Error::repository(format!("'{given}' is a folder: why asks about a file"))
-            .hint(format!("its files: git ls-files {}", quoted(given)))
+        Error::repository(format!("'{given}' is a folder; why needs a file"))
+            .hint(format!("list its files: git ls-files {}", quoted(given)))
     } else if git.top().join(path).exists() {
-        Error::repository(format!("'{given}' is not committed, so there is nothing to tell of it"))
-            .hint("what is new here: git status")
+        Error::repository(format!("'{given}' is not committed, so its lines have no origin yet"))
+            .hint("list uncommitted files: git status")
     } else {
         Error::repository(format!("there is no file '{given}' in {}", at.abbreviated()))
-            .hint("the files there are: git ls-files")
+            .hint("list the files: git ls-files")
     })
 }
 
-/// A path from the top of the working tree, as it was given in the present folder.
+/// Converts a path given in the current directory to a path relative to the top of the working
+/// tree.
 fn from_top(context: &Context, git: &Git, given: &str) -> anyhow::Result<String> {
     let top = git.top();
     let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
     let here = context.cwd.canonicalize().unwrap_or_else(|_| context.cwd.clone());
     let outside = || Error::repository(format!("'{given}' is outside of this repository"));
     let mut parts: Vec<String> = Vec::new();
-    // Where the program stands outside of the working tree (GIT_WORK_TREE), paths are from the top.
+    // If the current directory is outside the working tree (GIT_WORK_TREE), paths start at its top.
     let inside = here.strip_prefix(&top).unwrap_or(Path::new(""));
     let path = match Path::new(given).is_absolute() {
         true => Path::new(given).strip_prefix(&top).map_err(|_| outside())?.to_owned(),

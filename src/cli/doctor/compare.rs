@@ -1,5 +1,6 @@
-//! The project's check in the sandbox and outside of it, in a copy of the working tree: what differs
-//! is what the sandbox lacks. The run outside is only ever made by a person who asked for it.
+//! Runs the project's check inside and outside the sandbox, in a copy of the working tree, and
+//! compares the results to find what the sandbox lacks. The run outside needs the user's explicit
+//! consent.
 
 use std::fs;
 use std::path::Path;
@@ -28,31 +29,32 @@ use crate::workspace::{
     WorkspaceOptions,
 };
 
-/// Bytes of a working tree that are copied.
+/// Maximum size of a working tree that is copied, in bytes.
 const MOST_BYTES: u64 = 2 << 30;
-/// As many tests as are named.
+/// Maximum number of tests that are named.
 const NAMED: usize = 4;
-/// Characters of what the command says that are shown.
+/// Maximum length of a line of the command's output, in characters.
 const SAID: usize = 160;
-/// What marks a folder as one that can be made again (<https://bford.info/cachedir/>): `target` of cargo.
+/// The file that marks a folder as a cache (<https://bford.info/cachedir/>), such as cargo's
+/// `target`.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 
-/// Whether anything confines commands here, so that there is something to compare.
+/// True if a sandbox confines commands here, so that there is something to compare.
 ///
 /// # Errors
-/// No place for commands can be made.
+/// The sandbox cannot be set up.
 pub(crate) fn is_confined(context: &Context, git: &Git) -> anyhow::Result<bool> {
     let found = confinement::found(context, git)?;
     Ok(found.is_none_or(|found| found.level != Level::None))
 }
 
-/// The command that is compared: the tests, else the build, else the lint; none where none is known.
+/// The command to compare: the tests, else the build, else the lint; `None` if none is known.
 pub(crate) fn project_check(context: &Context, git: &Git) -> anyhow::Result<Option<String>> {
     let all = commands(context.config()?, git);
     Ok([all.test, all.build, all.lint].into_iter().find(|command| !command.is_empty()))
 }
 
-/// Runs the command both ways. Nothing in the working tree changes.
+/// Runs the command inside and outside the sandbox. Nothing in the working tree changes.
 ///
 /// # Errors
 /// Interrupted, or the tree cannot be copied.
@@ -87,12 +89,12 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     };
     Ok(match (inside, outside) {
         (Some(inside), Some(outside)) => compared(command, &inside, &outside, &home),
-        _ => Finding::problem("check", format!("{command} was refused: nothing confines it here"))
+        _ => Finding::problem("check", format!("{command} was not run: there is no sandbox here"))
             .fix("git cowork config sandbox"),
     })
 }
 
-/// One run; none where it was refused because nothing confines it.
+/// Makes one run; `None` if it was refused because there is no sandbox.
 fn ran(
     context: &Context,
     git: &Git,
@@ -142,7 +144,7 @@ fn ran(
     Ok(Some(Run { failing: failing.into_iter().collect(), refused, output, result }))
 }
 
-/// The person who is asked for this very run has said yes.
+/// The user has agreed to this run.
 struct Asked;
 
 impl Consent for Asked {
@@ -157,12 +159,12 @@ impl Consent for Asked {
     }
 }
 
-/// What came of one run.
+/// The result of one run.
 struct Run {
     result: CommandResult,
     output: String,
     failing: Vec<String>,
-    /// What the sandbox refused, where that can be told.
+    /// What the sandbox refused, if that is known.
     refused: Option<String>,
 }
 
@@ -181,17 +183,17 @@ impl Run {
     }
 }
 
-/// The home of the person.
+/// The home directories of the user and of commands.
 struct Home {
     own: String,
-    /// The one that confined commands have instead.
+    /// The home directory that confined commands have instead.
     of_commands: String,
-    /// What they read of the person's.
+    /// The paths in the user's home that confined commands can read.
     readable: Vec<String>,
 }
 
 impl Home {
-    /// The setting that lets them read this path, too.
+    /// The command that lets confined commands read this path as well.
     fn with(&self, path: &str) -> String {
         let all: Vec<String> = self.readable.iter().cloned().chain([format!("~/{path}")]).collect();
         format!("git config cowork.sandbox.readable {}", quoted(&all.join(",")))
@@ -201,7 +203,10 @@ impl Home {
 fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding {
     let same = inside.result.exit == outside.result.exit && inside.failing == outside.failing;
     if same {
-        let text = format!("{command} ends alike in the sandbox and outside: {}", inside.ended(""));
+        let text = format!(
+            "{command} has the same result in the sandbox and outside: {}",
+            inside.ended("")
+        );
         return Finding::ok("check", text);
     }
     let (inside_ended, outside_ended) =
@@ -214,10 +219,10 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
             .fix("git config cowork.sandbox.fetch always");
     }
     let complaints = || complaints(&inside.output, &outside.output);
-    // It is below the person's, so it is looked for first.
+    // The home of commands is inside the user's home, so it is searched first.
     if let Some(path) = complaints().find_map(|line| below(line, &home.of_commands)) {
         return finding
-            .and(&format!("; commands have a home of their own, where ~/{path} is not"))
+            .and(&format!("; commands have their own home, which does not contain ~/{path}"))
             .fix(format!("name it by its whole path: {}/{path}", home.own))
             .fix(home.with(path));
     }
@@ -236,7 +241,7 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
     }
 }
 
-/// The lines in which only the confined run complains of something that is not there.
+/// The lines in which only the confined run reports a missing or unreadable file.
 fn complaints<'a>(inside: &'a str, outside: &'a str) -> impl Iterator<Item = &'a str> {
     const WORDS: [&str; 5] =
         ["no such file", "permission denied", "permissiondenied", "not found", "cannot open"];
@@ -247,7 +252,7 @@ fn complaints<'a>(inside: &'a str, outside: &'a str) -> impl Iterator<Item = &'a
     inside.lines().filter(complains).filter(move |line| !outside.contains(*line))
 }
 
-/// The rest of a path in this home that a line names.
+/// The part of a path below `home`, if a line contains such a path.
 fn below<'a>(line: &'a str, home: &str) -> Option<&'a str> {
     let home = Some(format!("{home}/")).filter(|home| home.len() > 2)?;
     let rest = &line[line.find(&home)? + home.len()..];
@@ -256,8 +261,8 @@ fn below<'a>(line: &'a str, home: &str) -> Option<&'a str> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Copies a tree without its git directory and without folders that can be made again; `left` is how
-/// many bytes it may still have, and 0 where it has more.
+/// Copies a tree without its git directory and without caches. `left` is the number of bytes that
+/// may still be copied; it is 0 if the tree is too large.
 fn copy_tree(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -301,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_end_is_well_also_where_tests_fail() {
+    fn the_same_result_is_ok_even_if_tests_fail() {
         let failing = "test a ... FAILED\n";
         let same = compared("make", &run(1, failing), &run(1, failing), &ana());
         assert_eq!(same.state, State::Ok);
@@ -310,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_confined_run_complains_of_is_named() {
+    fn errors_of_only_the_confined_run_are_named() {
         let fixes = |inside: &str, outside: &str| {
             let finding = compared("make", &run(1, inside), &run(0, outside), &ana());
             finding.json()["fixes"].as_array().unwrap().clone()
@@ -328,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_all_but_git_and_what_can_be_made_again() {
+    fn a_copy_leaves_out_git_and_caches() {
         let place = tempfile::tempdir().unwrap();
         let (from, to) = (place.path().join("from"), place.path().join("to"));
         for folder in [".git", "src", "target", "node_modules"] {

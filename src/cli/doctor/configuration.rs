@@ -1,25 +1,25 @@
-//! The configuration: what is wrong in it, and what of it does not count.
+//! Checks the configuration: invalid settings, and settings that are ignored.
 
 use super::finding::Finding;
 use crate::cli::context::Context;
 use crate::config::{self, PROJECT_FILE, Restricted};
 use crate::git::Git;
 
-/// As many ignored keys as are named.
+/// Maximum number of ignored keys that are named.
 const NAMED: usize = 6;
 
-/// Looks at all of it; without a repository at the user's own.
+/// Checks all of the configuration; without a repository, only the user's own.
 pub(super) fn look(context: &Context, git: Option<&Git>) -> Vec<Finding> {
     let loaded = context.tolerant_sources(git).and_then(|sources| config::load(&sources));
     let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
             let finding = Finding::of_error("configuration", &error);
-            return vec![finding.and("; sandbox, models and forge were not looked at")];
+            return vec![finding.and("; sandbox, models and forge were not checked")];
         }
     };
     let wrong = loaded.problems.iter().map(|problem| {
-        let more = "; sessions do not run until it is fixed, what follows is checked without it";
+        let more = "; sessions do not run until it is fixed; the following checks ignore it";
         Finding::hinted("configuration", &problem.text, &problem.hints).and(more)
     });
     let literal = loaded.unexpanded.iter().map(|text| {

@@ -1,4 +1,4 @@
-//! One thing that was looked at: what was seen, and what helps where something is wrong.
+//! The result of one check: what was found, and how to fix it.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::cli::terminal::paint::Paint;
 use crate::error::hints_of;
 use crate::wrap::hanging;
 
-/// How it is.
+/// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
     /// Sessions run, but something is missing or surprising.
     Warning,
@@ -29,21 +29,21 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// What was looked at, in one word.
+    /// The subject of the check, in one word.
     check: &'static str,
     pub(crate) state: State,
-    /// What was seen.
+    /// What was found.
     text: String,
-    /// What helps, each a command or a setting that can be pasted.
+    /// The fixes, each a command or a setting that can be pasted.
     fixes: Vec<String>,
-    /// What the lines of `fixes` begin with; those of an error are hints.
+    /// The label of the lines of `fixes`: `fix`, or `hint` for an error.
     label: &'static str,
 }
 
-/// Where what was seen begins.
+/// The column at which the text begins.
 const INDENT: usize = 24;
 
 impl Finding {
@@ -59,12 +59,12 @@ impl Finding {
         Self { state: State::Problem, ..Self::ok(check, text) }
     }
 
-    /// An error that every session would end with.
+    /// An error that would stop every session.
     pub(crate) fn of_error(check: &'static str, error: &anyhow::Error) -> Self {
         Self::hinted(check, &format!("{error:#}"), hints_of(error))
     }
 
-    /// The same of an error that was told in words.
+    /// [`Self::of_error`] for an error that is given as text.
     pub(crate) fn hinted(check: &'static str, text: &str, hints: &[String]) -> Self {
         let finding = Self::problem(check, text).fixed_by(hints.iter().cloned());
         Self { label: "hint", ..finding }
@@ -81,14 +81,14 @@ impl Finding {
         self
     }
 
-    /// With more words behind what was seen.
+    /// Appends to the text.
     #[must_use]
     pub(crate) fn and(mut self, more: &str) -> Self {
         self.text.push_str(more);
         self
     }
 
-    /// No less than a warning: it will be asked about.
+    /// Makes it a warning at least, because a run asks about it.
     #[must_use]
     pub(crate) fn at_least_a_warning(mut self) -> Self {
         if self.state == State::Ok {
@@ -97,7 +97,7 @@ impl Finding {
         self
     }
 
-    /// No more than a warning: nothing needs it.
+    /// Makes it a warning at most, because nothing needs it.
     #[must_use]
     pub(crate) fn not_needed(mut self) -> Self {
         if self.state == State::Problem {
@@ -106,7 +106,7 @@ impl Finding {
         self
     }
 
-    /// One line, and one for each fix. What was seen is wrapped where there is a width; fixes never are.
+    /// One line, and one for each fix. The text is wrapped if there is a width; fixes never are.
     pub(crate) fn lines(&self, width: Option<usize>, paint: &Paint) -> String {
         let word = format!("{:<8}", self.state.word());
         let word = match self.state {

@@ -1,5 +1,5 @@
-//! What `git cowork doctor` looks at, one file for each kind of thing. Nothing here changes anything;
-//! model servers and forges are asked, each for a few seconds at most.
+//! The checks of `git cowork doctor`, one file for each kind. They change nothing, and wait only a
+//! few seconds for model servers and forges.
 
 mod compare;
 mod configuration;
@@ -17,11 +17,11 @@ pub(crate) use finding::{Finding, State};
 use crate::cli::context::Context;
 use crate::git::Git;
 
-/// Looks at everything but the project's check, in the order in which things depend on each other,
-/// and tells each as soon as it is seen.
+/// Runs all checks except the project's own, in the order in which they depend on each other, and
+/// passes each result to `tell` at once.
 ///
 /// # Errors
-/// Interrupted, or what was seen cannot be told.
+/// Interrupted, or `tell` failed.
 pub(crate) fn examine(
     context: &Context,
     tell: &mut dyn FnMut(Vec<Finding>) -> anyhow::Result<()>,
@@ -34,7 +34,7 @@ pub(crate) fn examine(
             None
         }
     };
-    // What it warns of is looked at below.
+    // Its problems are reported by the check of the configuration below.
     let configured = git.filter(|_| context.loaded_tolerantly().is_ok());
     if let Some(git) = git {
         tell(repository::look(context, git))?;
@@ -50,7 +50,7 @@ pub(crate) fn examine(
     Ok(())
 }
 
-/// The repository, where its configuration can be read: what the project's check needs.
+/// The repository, if its configuration can be read, which the project's check needs.
 pub(crate) fn checkable(context: &Context) -> Option<&Git> {
     context.git().ok().filter(|_| context.loaded_tolerantly().is_ok())
 }

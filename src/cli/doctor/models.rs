@@ -1,4 +1,4 @@
-//! The models of the configuration: each is asked one small question. And the agent programs there are.
+//! Checks the configured models with one small request each, and finds agent programs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::model::trial::{self, Trial};
 use crate::model::{ModelError, agents as agent_programs, choose};
 use crate::nearest::nearest;
 
-/// How long a server or a program may take for each question.
+/// Timeout for each request to a server or a program.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Every model that is configured, and whether the roles name models that exist.
+/// Checks every configured model, and that the roles name models that exist.
 ///
 /// # Errors
-/// Interrupted, or what was seen cannot be told.
+/// Interrupted, or `tell` failed.
 pub(super) fn look(
     context: &Context,
     tell: &mut dyn FnMut(Vec<Finding>) -> anyhow::Result<()>,
@@ -51,13 +51,13 @@ pub(super) fn look(
         tell(vec![finding])?;
     }
     match used {
-        // A model that cannot be used has been told of already.
+        // A model that cannot be used was already reported.
         Err(error) if !is_told => tell(vec![Finding::of_error("roles", &error)]),
         _ => Ok(()),
     }
 }
 
-/// The agent programs that could be a model.
+/// The agent programs on `PATH` that could be configured as a model.
 pub(super) fn agents(context: &Context) -> Finding {
     let there =
         agent_programs::programs().filter(|(_, file)| programs::find(context, file).is_some());
@@ -99,7 +99,7 @@ fn one(
     }
 }
 
-/// Retries and waiting are not told: what a server answers is one finding.
+/// Options without messages about retries and waiting: a server is one finding.
 fn quiet(context: &Context, model: &ModelConfig) -> BuildOptions {
     BuildOptions { notice: None, waiting: None, watch: None, ..options(context, &model.base_url) }
 }
@@ -126,25 +126,25 @@ fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<F
         Some(true) => Finding::ok("model", format!("{text}, signed in")),
         None => Finding::ok(
             "model",
-            format!("{text}, found; it does not tell whether you are signed in"),
+            format!("{text}, found; it does not report whether you are signed in"),
         ),
     };
     with_network(context, finding)
 }
 
-/// What an agent program may reach here.
+/// Adds which servers an agent program may reach here.
 fn with_network(context: &Context, finding: Finding) -> anyhow::Result<Finding> {
     let set = &context.config()?.sandbox;
     if set.opens_to_agents() {
         let says = if set.network { "sandbox.network" } else { "sandbox.hosts" };
-        return Ok(finding.and(&format!("; it may reach every server, as {says} says")));
+        return Ok(finding.and(&format!("; it may reach every server (set by {says})")));
     }
     Ok(match agent_network::unlimited(context, context.git()?)? {
         None => finding,
         Some((cause, remedy)) => {
             let text = format!(
-                "; it cannot be limited to its own servers here ({cause}): a terminal is asked \
-                 before it is used, and without one the run ends"
+                "; it cannot be limited to its own servers here ({cause}): you are asked on a terminal \
+                 before it is used; without a terminal, the run ends"
             );
             let open = agent_network::ways_to_open(set);
             let fixes = std::iter::once(remedy).chain(open);
@@ -176,7 +176,7 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
     })
 }
 
-/// What a model that answered can do.
+/// The finding for a model that responded.
 fn seen(
     context: &Context,
     name: &str,
@@ -192,20 +192,22 @@ fn seen(
     said.push(match (trial.streams, context.global.no_stream) {
         (true, _) => "streams".to_owned(),
         (false, true) => "not streamed (--no-stream)".to_owned(),
-        (false, false) => "does not stream: answers come whole".to_owned(),
+        (false, false) => "does not stream: responses arrive in one piece".to_owned(),
     });
     let (tools, takes_them) = match trial {
-        Trial { takes_tools: false, .. } => ("takes no tools: they are described in words", false),
+        Trial { takes_tools: false, .. } => {
+            ("accepts no tools: they are described in the prompt", false)
+        }
         Trial { called: true, .. } => ("calls tools", true),
         Trial { cut: true, .. } => {
-            ("thinks longer than this test lets it; tools were not tried", true)
+            ("thinks longer than this test allows; tools were not tested", true)
         }
         _ => ("wrote text instead of calling a tool", false),
     };
     said.push(tools.to_owned());
     let known = offered.iter().find(|offered| offered.id == model.model);
     let window = known.and_then(|offered| offered.context_window);
-    said.extend(window.map(|tokens| format!("holds {tokens} tokens")));
+    said.extend(window.map(|tokens| format!("context window of {tokens} tokens")));
     let text = format!("{at}: {}", said.join(", "));
     if let Some(tokens) = window.filter(|tokens| *tokens < model.context_window) {
         let configured = model.context_window;
@@ -219,7 +221,7 @@ fn seen(
     }
 }
 
-/// What makes a server call tools, as far as that is in a person's hands.
+/// What the user can do to make a server call tools.
 fn for_tools(model: &ModelConfig) -> String {
     match model.provider.as_str() {
         "vllm" => format!(
@@ -227,11 +229,11 @@ fn for_tools(model: &ModelConfig) -> String {
             model.model
         ),
         "llamacpp" => "llama-server --jinja -m MODEL.gguf".to_owned(),
-        _ => "take a model that calls tools: git cowork models".to_owned(),
+        _ => "use a model that calls tools: git cowork models".to_owned(),
     }
 }
 
-/// What helps against an error.
+/// The fixes for an error.
 fn fixes(
     context: &Context,
     name: &str,
@@ -248,7 +250,7 @@ fn fixes(
     match (error.status(), error) {
         (Some(401 | 403), _) => vec![set(context, name, "api_key", "KEY")],
         (Some(402 | 429), _) => {
-            vec!["look at your limits and credit at the server's provider".to_owned()]
+            vec!["check your limits and credit with the server's provider".to_owned()]
         }
         _ if is_unknown => {
             let near = nearest(&model.model, ids.iter().copied());
@@ -258,7 +260,7 @@ fn fixes(
         (_, ModelError::Unavailable { .. }) => {
             let start = match model.base_url.contains(":11434") {
                 true => "ollama serve".to_owned(),
-                false => "start the server, or look at why it is slow; then: git cowork doctor"
+                false => "start the server, or find out why it is slow; then: git cowork doctor"
                     .to_owned(),
             };
             vec![start, set(context, name, "base_url", "URL")]
@@ -267,7 +269,8 @@ fn fixes(
     }
 }
 
-/// How a key of a model is set where that counts: what says it now, or above that.
+/// The command that sets a model's key so that it takes effect: where the key is set now, or with a
+/// higher precedence.
 fn set(context: &Context, name: &str, key: &str, value: &str) -> String {
     let dotted = match name {
         DEFAULT_MODEL => format!("llm.{key}"),

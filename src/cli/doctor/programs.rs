@@ -1,4 +1,4 @@
-//! Where a program is, by the user's `PATH`.
+//! Finds programs on the user's `PATH`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub(super) fn find(context: &Context, program: &str) -> Option<PathBuf> {
     std::env::split_paths(folders).map(|dir| dir.join(program)).find(|path| is_executable(path))
 }
 
-/// The program that a shell command starts; none where only a shell can tell.
+/// The program that a shell command starts; `None` if only a shell can find out.
 pub(super) fn of_command(command: &str) -> Option<&str> {
     let first = command.split_whitespace().next()?;
     let plain = |c: char| c.is_alphanumeric() || "/._+-".contains(c);

@@ -1,4 +1,4 @@
-//! The forge that pull requests go to, and the user's program for it.
+//! Checks the forge that pull requests go to, and the user's program for it.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::cli::context::Context;
 use crate::forge::{Address, Program, Ready};
 use crate::git::{self, Git};
 
-/// How long the forge may take.
+/// Timeout for the forge.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether a pull request can be opened from here; nothing where the remote is not on a forge.
+/// Checks whether a pull request can be opened from here; empty if the remote is not on a forge.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     let address = || {
         let head = git.head().ok()?;
@@ -23,7 +23,7 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     let (host, top, env) = (address.host.clone(), git.top().to_owned(), context.env.clone());
     let (done, answer) = channel();
     std::thread::spawn(move || {
-        // Nobody waits any more where it took too long.
+        // After the timeout, nobody receives the result.
         let _ = done.send(Program::ready(&address, &top, env.iter()));
     });
     let Ok(ready) = answer.recv_timeout(LIMIT) else {
@@ -53,7 +53,7 @@ fn finding(host: &str, ready: &[(&str, Ready)]) -> Option<Finding> {
             let text = format!("{host}: {name} is not installed: {BY_HAND}");
             Some(Finding::warning("forge", text).fix(format!("install {name}: {}", install(name))))
         }
-        // A host of any kind: nothing says that one of them is for it.
+        // An unknown kind of host: neither of the two programs may support it.
         _ => None,
     }
 }

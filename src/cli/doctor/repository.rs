@@ -1,4 +1,4 @@
-//! The repository: what in its state stops a session, its hooks, and room on its disks.
+//! Checks the repository: states that stop a session, hooks, and free disk space.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::git::{self, Git, Head};
 use crate::record::ending;
 use crate::shell_quote::quoted;
 
-/// Less room than this is told; sessions with a build need it.
+/// Warns below this free space, which sessions with a build need.
 const LITTLE: u64 = 1 << 30;
-/// With less than this commits fail soon.
+/// Below this free space, commits soon fail.
 const TOO_LITTLE: u64 = 50 << 20;
 
-/// Looks at all of it.
+/// Runs all of these checks.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     let mut findings = match state(context, git) {
         Ok(findings) => findings,
@@ -46,7 +46,7 @@ fn state(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
         }
         let prefix = context.config()?.project.branch_prefix.clone();
         if git::refs::branch_exists(git, &prefix)? {
-            let text = format!("a branch named '{prefix}' leaves no room for '{prefix}/…'");
+            let text = format!("a branch named '{prefix}' prevents branches named '{prefix}/…'");
             findings.push(
                 Finding::problem("repository", text)
                     .fix(format!("git branch -m {prefix} old-{prefix}")),
@@ -96,7 +96,7 @@ fn hooks(git: &Git) -> anyhow::Result<Vec<Finding>> {
     };
     let text = match run.as_slice() {
         [] => format!("none{ours}"),
-        run => format!("git runs these for sessions, too: {}{ours}", run.join(", ")),
+        run => format!("git also runs these for sessions: {}{ours}", run.join(", ")),
     };
     findings.push(Finding::ok("hooks", text));
     Ok(findings)
@@ -124,7 +124,7 @@ fn disk(git: &Git) -> Vec<Finding> {
     }]
 }
 
-/// Bytes that the user may still write there.
+/// Bytes that the user can still write there.
 #[cfg(unix)]
 fn free(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_told_in_units_people_use() {
+    fn free_space_has_units_people_use() {
         assert_eq!(gigabytes(49_999_999), "49 MB");
         assert_eq!(gigabytes(1_550_000_000), "1.5 GB");
         assert_eq!(gigabytes(212_000_000_000), "212.0 GB");

@@ -1,4 +1,4 @@
-//! How commands are confined here, and what that level cannot hold.
+//! Checks how commands are confined here, and reports the limits of that level.
 
 use super::finding::Finding;
 use crate::cli::context::Context;
@@ -6,7 +6,7 @@ use crate::cli::session_cmd::confinement;
 use crate::git::Git;
 use crate::workspace::{Found, Level};
 
-/// The level in force, found by confining a command that does nothing.
+/// Finds the level in force by confining a command that does nothing.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     match seen(context, git) {
         Ok(findings) => findings,
@@ -21,27 +21,27 @@ fn seen(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
     let mut findings = vec![match found {
         None => {
             let own = config.sandbox.command_prefix.join(" ");
-            Finding::ok("sandbox", format!("yours, as sandbox.command_prefix says: {own}"))
+            Finding::ok("sandbox", format!("your own (sandbox.command_prefix): {own}"))
         }
         Some(found) if found.level == Level::None => none(&found, config.sandbox.unconfined),
         Some(mut found) => {
-            // What helps is a line of its own here.
+            // The remedy is a fix, on a line of its own.
             let remedy = found.weaker.as_mut().map(|weaker| std::mem::take(&mut weaker.remedy));
             let text =
                 format!("commands are confined {}", confinement::described(context, &found)?);
             match (found.level, remedy.filter(|remedy| !remedy.is_empty())) {
                 (Level::Landlock, Some(remedy)) => Finding::warning("sandbox", text).fix(remedy),
                 (Level::Landlock, None) => Finding::warning("sandbox", text)
-                    .fix("let this user make user namespaces; whether it may: unshare --user --map-root-user true"),
+                    .fix("let this user create user namespaces; to test that: unshare --user --map-root-user true"),
                 _ => Finding::ok("sandbox", text),
             }
         }
     }];
     if !config.project.private.is_empty() && !level.is_some_and(Level::has_mounts) {
-        let text = "project.private is set, and this sandbox cannot keep files from commands: \
+        let text = "project.private is set, and this sandbox cannot hide files from commands: \
                     sessions do not start";
         findings.push(Finding::problem("sandbox", text).fix(
-            "take the private files out of this tree, and their globs out of project.private",
+            "move the private files out of this tree, and remove their globs from project.private",
         ));
     }
     Ok(findings)
@@ -53,13 +53,13 @@ fn none(found: &Found, unconfined: bool) -> Finding {
     let finding = match unconfined {
         true => Finding::warning(
             "sandbox",
-            format!("commands run unconfined, as sandbox.unconfined says: {cause}"),
+            format!("commands run unconfined (sandbox.unconfined): {cause}"),
         ),
         false => Finding::problem(
             "sandbox",
             format!(
-                "commands cannot be confined here: {cause}. Each is asked about on a terminal, and \
-                 refused without one"
+                "commands cannot be confined here: {cause}. On a terminal you are asked about \
+                 each; without a terminal they are refused"
             ),
         ),
     };
@@ -67,7 +67,7 @@ fn none(found: &Found, unconfined: bool) -> Finding {
     match unconfined {
         true => finding.fix("to be asked about each: git config cowork.sandbox.unconfined false"),
         false => finding
-            .fix("with a program that confines: git config cowork.sandbox.commandprefix 'PROGRAM'")
-            .fix("where nothing is of value: git config cowork.sandbox.unconfined true"),
+            .fix("to use a program that confines them: git config cowork.sandbox.commandprefix 'PROGRAM'")
+            .fix("to run them unconfined, if nothing here is of value: git config cowork.sandbox.unconfined true"),
     }
 }

@@ -1,4 +1,4 @@
-//! Git itself, and what a person works with: the name on commits, editor, pager, terminal.
+//! Checks git itself and the user's tools: the name on commits, editor, pager, terminal.
 
 use super::finding::Finding;
 use super::programs;
@@ -13,7 +13,7 @@ pub(super) fn git(context: &Context) -> Finding {
     }
 }
 
-/// What a person needs here.
+/// Checks the user's tools.
 pub(super) fn of_a_person(context: &Context, git: &Git) -> Vec<Finding> {
     vec![identity(git), editor(context, git), pager(context, git), terminal(context)]
 }

@@ -1,4 +1,4 @@
-//! Branches of remotes: what is pushed, and what is newer there.
+//! Branches on remotes: pushes them, and checks for newer commits there.
 
 pub(crate) mod push;
 pub(crate) mod upstream;

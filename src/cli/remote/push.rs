@@ -1,48 +1,48 @@
-//! Where a session is pushed to, and what a refused push means for who ran it.
+//! Chooses the remote of a push, and explains a refused push.
 
 use crate::error::Error;
 use crate::forge::without_credentials;
 use crate::git::{self, Git, PushOutcome, RefName};
 use crate::session::{RefNames, SessionName};
 
-/// The remote that is pushed to.
+/// The remote to push to.
 ///
 /// # Errors
-/// Exit 5: there is none, or it has to be said which.
+/// Exit 5: there is no remote, or there are several and none is chosen.
 pub(crate) fn remote(git: &Git, asked: Option<&str>, branch: &str) -> anyhow::Result<String> {
     let known = git::remote::all(git)?;
     if known.is_empty() {
         return Err(Error::repository("there is no remote to push to")
             .hint("add one: git remote add origin URL")
-            .hint("or stay here: git cowork merge")
+            .hint("or merge it here: git cowork merge")
             .into());
     }
     let all = known.join(", ");
     match asked {
         Some(asked) if known.iter().any(|name| name == asked) => Ok(asked.to_owned()),
         Some(asked) => Err(Error::repository(format!("there is no remote '{asked}'"))
-            .hint(format!("there is: {all}"))
+            .hint(format!("the remotes are: {all}"))
             .into()),
         None => git::remote::default_remote(git, branch)?.ok_or_else(|| {
-            Error::repository(format!("which remote? There is {all}"))
-                .hint("say it: git cowork pr --remote NAME")
-                .hint("for always: git config remote.pushDefault NAME")
+            Error::repository(format!("there are several remotes, and none is chosen: {all}"))
+                .hint("choose one: git cowork pr --remote NAME")
+                .hint("choose one for every push: git config remote.pushDefault NAME")
                 .into()
         }),
     }
 }
 
-/// Short name of the branch a remote has by default, as far as we know.
+/// Short name of a remote's default branch, if it is known here.
 pub(crate) fn remote_head(git: &Git, remote: &str) -> anyhow::Result<Option<String>> {
     let head = git.read(["symbolic-ref", "-q", &RefNames::remote(remote, "HEAD")]).output()?;
     let root = RefNames::remote(remote, "");
     Ok(head.text().trim().strip_prefix(&root).map(str::to_owned))
 }
 
-/// Explains what a push came to.
+/// Explains the outcome of a push.
 ///
 /// # Errors
-/// Exit 5 when it was refused, with the ways on.
+/// Exit 5: the push was refused; the hints say what to do.
 pub(crate) fn refused(
     outcome: PushOutcome,
     branch: &RefName,
@@ -61,15 +61,15 @@ pub(crate) fn refused(
         }
         PushOutcome::Unreachable { said } => {
             Error::repository(format!("{remote} could not be pushed to: {}", clean(&said)))
-                .hint(format!("see whether it answers and lets you in: git ls-remote {remote}"))
-                .hint("without the right to push there: fork it, and git cowork pr --remote FORK")
+                .hint(format!("check the connection and your access: git ls-remote {remote}"))
+                .hint("if you cannot push there, fork it, then: git cowork pr --remote FORK")
         }
         PushOutcome::Rejected { reference, reason, said } if reference.starts_with(RefNames::TAGS) => {
             let tag = reference.trim_start_matches(RefNames::TAGS);
             let words = words(&reason, &clean(&said));
             Error::repository(format!("{remote} refused the tag {tag}: {words}"))
                 .hint("tags are never moved: another clone has pushed a tag of that name")
-                .hint(format!("without tags: git cowork pr {name}"))
+                .hint(format!("push without tags: git cowork pr {name}"))
         }
         PushOutcome::Rejected { reason, said, .. } => match reason.as_str() {
             "non-fast-forward" | "fetch first" => Error::repository(format!(
@@ -77,23 +77,23 @@ pub(crate) fn refused(
             ))
             .hint(format!("see them: git fetch {remote} && git log --oneline --graph {short} {remote}/{short}"))
             .hint(format!("to keep theirs: git switch {short} && git merge {remote}/{short}"))
-            .hint(format!("if yours is to stand: git push --force-with-lease {remote} {short}"))
+            .hint(format!("to replace them with yours: git push --force-with-lease {remote} {short}"))
             .hint(again),
             "stale info" => Error::repository(format!(
                 "{short} on {remote} is not what was pushed last: somebody else changed it"
             ))
             .hint(format!("see it: git fetch {remote} {short} && git log -p FETCH_HEAD"))
-            .hint(format!("if it may go: git push {remote} --delete {short} && git branch -D {short}"))
+            .hint(format!("if it can be deleted: git push {remote} --delete {short} && git branch -D {short}"))
             .hint(again),
-            // Another push is on its way there, or one died there and left its lock.
+            // Another push is in progress there, or one was killed and left its lock.
             "failed to update ref" if said.contains(".lock'") => Error::repository(format!(
                 "{remote} holds a lock on {short}: {}", words(&reason, &clean(&said))
             ))
-            .hint("somebody pushes there just now, or a push ended halfway: wait a moment")
+            .hint("another push is in progress there or was interrupted: wait a moment")
             .hint(again)
-            .hint("if it stays: who keeps that repository removes the lock"),
+            .hint("if the lock stays, ask the administrator of that repository to remove it"),
             _ => Error::repository(format!("{remote} refused {short}: {}", words(&reason, &clean(&said))))
-                .hint("that is a rule of the other side (a hook, a protected branch, your rights): ask who keeps it")
+                .hint("a rule of the remote refuses it (a hook, a protected branch, your permissions): ask its administrator")
                 .hint(format!("or push elsewhere: git cowork pr {name} --remote NAME")),
         },
     };

@@ -1,15 +1,16 @@
-//! What a remote has of a session that is not here: going on without it would part the two, and
-//! pushing over it would lose it.
+//! Checks for commits of a session that only a remote has: to continue without them would make the
+//! two diverge, and a forced push would lose them.
 
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
 use crate::session::{RefNames, SessionName};
 
-/// Makes sure that no remote-tracking branch of the session holds commits we have never seen on
-/// ours. What was here once and was left behind (a revert, an amend, a rebase) is our own.
+/// Checks that no remote-tracking branch of the session contains commits that were never on the
+/// local branch. Commits that the local branch once had, before a revert, an amend or a rebase, are
+/// allowed.
 ///
 /// # Errors
-/// Exit 5 with the way to bring the two together.
+/// Exit 5, with hints on how to combine both.
 pub(crate) fn require_not_behind(
     git: &Git,
     refs: &RefNames,
@@ -28,8 +29,10 @@ pub(crate) fn require_not_behind(
         let commits =
             |n: usize| if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") };
         let error = if ours == 0 {
-            Error::repository(format!("{remote} has {} that {short} has not", commits(new)))
-                .hint(format!("take them: git switch {short} && git merge --ff-only {remote}"))
+            Error::repository(format!("{remote} has {} that {short} does not have", commits(new)))
+                .hint(format!(
+                    "fast-forward to them: git switch {short} && git merge --ff-only {remote}"
+                ))
         } else {
             Error::repository(format!(
                 "{short} and {remote} have diverged: {} here, {} there",
@@ -37,20 +40,20 @@ pub(crate) fn require_not_behind(
                 commits(new)
             ))
             .hint(format!("see both: git log --oneline --graph {short} {remote}"))
-            .hint(format!("keep both: git switch {short} && git merge {remote}"))
-            .hint(format!("or theirs only: git switch {short} && git reset --keep {remote}"))
+            .hint(format!("merge both: git switch {short} && git merge {remote}"))
+            .hint(format!("or keep only theirs: git switch {short} && git reset --keep {remote}"))
         };
         return Err(error.hint("then run the command again").into());
     }
     Ok(())
 }
 
-/// Makes sure that pushing `tip` to where `remote` has `theirs` takes away no commit that was never
-/// on our branch: git refuses that by itself, but not when it is forced, and it does not say what
-/// to do about a session.
+/// Checks that a push of `tip` over `theirs` on `remote` removes no commit that was never on the
+/// local branch. Git itself refuses that too, but not with `--force`, and without hints for a
+/// session.
 ///
 /// # Errors
-/// Exit 5 with the way to bring the two together.
+/// Exit 5, with hints on how to combine both.
 pub(crate) fn require_not_over(
     git: &Git,
     refs: &RefNames,
@@ -66,15 +69,15 @@ pub(crate) fn require_not_over(
     let short = refs.short_branch(name);
     let (remote, theirs) = (remote.trim(), theirs.short());
     Err(Error::repository(format!(
-        "{remote} has {theirs} on {short}, which was never here: somebody went on with it elsewhere"
+        "{remote} has {theirs} on {short}, which was never here: somebody continued it elsewhere"
     ))
     .hint(format!("look at it: git fetch {remote} && git log --oneline --graph {short} {theirs}"))
-    .hint(format!("then git cowork resume {name} says how the two come together"))
-    .hint("nothing was pushed; to lose theirs all the same: git push --force --no-verify")
+    .hint(format!("then see how to combine both: git cowork resume {name}"))
+    .hint("nothing was pushed; to overwrite theirs anyway: git push --force --no-verify")
     .into())
 }
 
-/// True when our branch has the commit, or had it once.
+/// True if the local branch contains the commit, or once did.
 fn is_ours(git: &Git, branch: &RefName, tip: &Oid, theirs: &Oid) -> anyhow::Result<bool> {
     Ok(git::refs::is_ancestor(git, theirs, tip)? || was_here(git, branch, theirs.as_str())?)
 }

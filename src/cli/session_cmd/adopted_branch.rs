@@ -1,5 +1,5 @@
-//! `adopt BRANCH`: the commits of a branch as the tasks of a plan. They stay as they are; `session.json`
-//! says which commits each task stands for.
+//! `adopt BRANCH`: turns the commits of a branch into tasks of a plan. The commits are not changed;
+//! `session.json` records the commits of each task.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use crate::git::{self, Commit, Git, Oid};
 use crate::session::{Trailers, key};
 use crate::ui::one_line;
 
-/// Tasks a branch may become; of more commits some share one.
+/// Maximum number of tasks; if a branch has more commits, several of them share a task.
 const MOST_TASKS: usize = 100;
-/// Files that a task names.
+/// Maximum number of files in a task.
 const MOST_FILES: usize = 40;
-/// Characters of a title.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 100;
-/// Characters of what a commit says that is repeated.
+/// Maximum length of a commit message that is copied into a task, in characters.
 const BODY: usize = 2_000;
 
-/// What a branch has that its base lacks.
+/// The commits of a branch that its base lacks.
 pub(crate) struct Adopted {
-    /// As it was named.
+    /// The branch name as the user typed it.
     branch: String,
-    /// What the session is called.
+    /// The title of the session.
     title: String,
     /// Each task's commits, oldest first.
     tasks: Vec<Work>,
@@ -38,7 +38,7 @@ struct Work {
     files: Vec<String>,
 }
 
-/// A commit among these that is a session's: the session's name.
+/// The name of a session that one of these commits belongs to.
 pub(crate) fn session_in(commits: &[Commit]) -> Option<String> {
     commits.iter().find_map(|commit| {
         let trailers = Trailers::parse(&commit.message);
@@ -81,12 +81,12 @@ impl Adopted {
         Ok(Self { branch, title, tasks, left_out: all - used })
     }
 
-    /// Whether there is nothing to adopt.
+    /// True if there is nothing to adopt.
     pub(crate) fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// What the session is about, in words.
+    /// The text of the session's idea: its title, a summary, and the list of commits.
     pub(crate) fn idea(&self) -> String {
         let commits = self.tasks.iter().flat_map(|work| &work.commits);
         let lines = commits.map(|commit| {
@@ -95,7 +95,7 @@ impl Adopted {
         format!("{}\n\n{}\n\n{}", self.title, self.note(), lines.collect::<String>())
     }
 
-    /// What was adopted, in a line.
+    /// A one-line summary of the adopted commits.
     pub(crate) fn note(&self) -> String {
         let commits: usize = self.tasks.iter().map(|work| work.commits.len()).sum();
         let authors: BTreeSet<&str> =
@@ -110,13 +110,13 @@ impl Adopted {
         format!("Adopted from {}: {} by {by}.", self.branch, count(commits, "commit"))
     }
 
-    /// How many tasks there are.
+    /// The number of tasks.
     pub(crate) fn tasks(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The draft of the plan, and what the session was made from. `in_base` says whether a path was
-    /// there before the branch.
+    /// The draft of the plan, and the origin of the session. `in_base` returns true for a path that
+    /// the base contains.
     pub(crate) fn plan(&self, in_base: &dyn Fn(&str) -> bool) -> (Drafted, SessionOrigin) {
         let (requirement, feature) = (IdKind::Requirement.format(1), IdKind::Feature.format(1));
         let titles: Vec<String> = self.tasks.iter().map(Work::title).collect();
@@ -154,7 +154,7 @@ impl Adopted {
             adopted.push(AdoptedTask { task: id, commits });
         }
         let prose = format!(
-            "# {title}\n\n{}\n\nThe commits stay as they are, and each task stands for those it names.\n",
+            "# {title}\n\n{}\n\nThe commits are not changed; each task is done in the commits that it names.\n",
             self.note()
         );
         let drafted = draft(&prose, &records, in_base);
@@ -195,7 +195,7 @@ impl Work {
         }
     }
 
-    /// What the commits say of themselves, and who made them.
+    /// The messages and the authors of the commits.
     fn description(&self) -> String {
         let mut out = String::new();
         for commit in &self.commits {
@@ -203,7 +203,7 @@ impl Work {
             let body: String = body.chars().take(BODY).collect();
             let by = one_line(name(&commit.author), TITLE);
             let subject = one_line(commit.subject(), BODY);
-            // The title says that of a single one.
+            // If there is only one commit, its subject is the title.
             let is_title = self.commits.len() == 1 && subject.chars().count() < TITLE;
             let subject = if is_title { ".".to_owned() } else { format!(": {subject}") };
             out += &format!("Commit {} by {by}{subject}\n\n", commit.id.abbreviated());
@@ -226,16 +226,16 @@ fn name(author: &str) -> &str {
     author.split(" <").next().unwrap_or(author)
 }
 
-/// The subject of the commit that this one corrects.
+/// The subject of the commit that a `fixup!`, `squash!` or `amend!` commit corrects.
 fn fixed_by(subject: &str) -> Option<&str> {
     let rest =
         ["fixup! ", "squash! ", "amend! "].iter().find_map(|mark| subject.strip_prefix(mark))?;
-    // A correction of a correction is one of the first commit.
+    // A fixup of a fixup corrects the first commit.
     Some(fixed_by(rest).unwrap_or(rest))
 }
 
-/// The files of a commit that the branch still has, maybe by a later name, and that a plan can name;
-/// `None` where the commit changes nothing.
+/// The files of a commit that still exist at the tip, maybe renamed, and whose names a plan can
+/// contain; `None` if the commit changes nothing.
 fn files(
     git: &Git,
     tip: &Oid,
@@ -266,17 +266,17 @@ fn files(
     Ok(Some(found))
 }
 
-/// What a file is called after all renames, which come oldest first.
+/// The name of a file after all renames, which are in order, oldest first.
 fn renamed<'a>(path: &'a str, renames: &'a [(String, String)]) -> &'a str {
     renames.iter().fold(path, |path, (old, new)| if path == old { new } else { path })
 }
 
-/// A commit of whose files none is left is part of the task before it; before any task that has files,
-/// of the first one.
+/// Joins a commit whose files are all gone with the task before it, or with the first task that has
+/// files if there is none before it.
 fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for work in tasks {
-        // Only the first can be without files.
+        // Only the first task can be without files.
         let is_first = out.last().is_some_and(|last| last.files.is_empty());
         match out.last_mut().filter(|_| work.files.is_empty() || is_first) {
             Some(last) => last.join(work),
@@ -286,7 +286,7 @@ fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     out
 }
 
-/// So many neighbours are one task.
+/// Joins every `each` neighbouring tasks into one.
 fn join(tasks: Vec<Work>, each: usize) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for (at, work) in tasks.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Which servers the agent programs of a run may reach, and who is asked where they cannot be kept to
-//! some.
+//! Decides which servers the agent programs of a run may reach, and asks the user if the sandbox
+//! cannot limit them to some servers.
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::confinement;
@@ -12,23 +12,25 @@ use crate::model::Reach;
 use crate::shell_quote;
 use crate::workspace::{Found, Level};
 
-/// The setting that opens every server to all of them, and that which opens the network to commands as well.
+/// The setting that opens every server to agent programs, and the one that also opens the network
+/// to commands.
 const KEY: &str = "cowork.sandbox.hosts";
 const OPEN: &str = "git config cowork.sandbox.network true";
 
-/// What lets agent programs reach every server, as commands to paste.
+/// Hints with the commands that let agent programs reach every server.
 pub(crate) fn ways_to_open(set: &Sandbox) -> [String; 2] {
     let all = shell_quote::quoted(&set.hosts_with_every());
     [
         format!("let agent programs reach every server: git config {KEY} {all}"),
-        format!("let commands reach them, too: {OPEN}"),
+        format!("let commands reach every server as well: {OPEN}"),
     ]
 }
 
-/// What the agent programs among these models may reach besides the servers that they are known to need.
+/// The servers that the agent programs among these models may reach, in addition to the servers
+/// they are known to need.
 ///
 /// # Errors
-/// Exit 4: what confines programs here cannot limit them to some servers, and nobody allows all.
+/// Exit 4: the sandbox here cannot limit programs to some servers, and nobody allows all servers.
 pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyhow::Result<Reach> {
     let set = &context.config()?.sandbox;
     let mut agents = asked.iter().filter(|(_, model)| model.provider == AGENT);
@@ -51,7 +53,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
             open(context, set)?;
             return Ok(Reach::All);
         }
-        return Err(Error::model(format!("'{name}' is not asked: you did not allow it")).into());
+        return Err(Error::model(format!("'{name}' is not run: you did not allow it")).into());
     }
     let mut error = Error::model(why);
     if !remedy.is_empty() {
@@ -61,7 +63,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     Err(error.hint("or answer on a terminal: run this command there").into())
 }
 
-/// Keeps a yes in git's configuration, and says how it is taken back.
+/// Stores the permission in git's configuration, and prints how to revoke it.
 fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
     context.git()?.write(["config", KEY, &set.hosts_with_every()]).checked()?;
     let back = match set.hosts.is_empty() {
@@ -69,18 +71,18 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
         false => format!("git config {KEY} {}", shell_quote::quoted(&set.hosts.join(", "))),
     };
     let kept = "agent programs reach every server in this repository from now on".to_owned();
-    // A line of its own, to be pasted.
+    // The command is on a line of its own, so that it can be pasted.
     for text in [kept, format!("take it back: {back}")] {
         context.ui.emit(Event::Note { text });
     }
     Ok(())
 }
 
-/// Why an agent program cannot be limited to its own servers here, and what would help (empty where that
-/// is not known); `None` where it can, or where the user's own program confines it.
+/// The reason why an agent program cannot be limited to its own servers here, and a remedy (empty
+/// if none is known); `None` if it can be limited, or if the user's own program confines it.
 ///
 /// # Errors
-/// No command can be tried.
+/// The sandbox cannot be tested.
 pub(crate) fn unlimited(context: &Context, git: &Git) -> anyhow::Result<Option<(String, String)>> {
     let found = confinement::found(context, git)?;
     let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = found else {

@@ -1,5 +1,5 @@
-//! Where agent programs answer that write nothing: confined as commands are, with an empty folder to work
-//! in and a view of the tree that only reads.
+//! Prepares agent programs that write nothing: confined like commands, with an empty working
+//! directory and read-only access to the tree.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
 /// Confines the agent programs of a run.
 struct AgentPlaces {
     options: WorkspaceOptions,
-    /// What configures agent programs in the tree is shown to them: a user has accepted it.
+    /// True if agent programs may see their configuration files in the tree: the user trusts them.
     shows_configuration: bool,
-    /// Their folders and settings are there while these live.
+    /// Kept alive because dropping them removes their folders and settings.
     kept: RefCell<Vec<CommandSettings>>,
 }
 
-/// What confines the agent programs of a run.
+/// Returns the confinement for the agent programs of a run.
 pub(crate) fn new(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
     let git = context.git()?;
     let options = workspace::options(context, git)?;
@@ -62,7 +62,7 @@ impl Confines for AgentPlaces {
     }
 }
 
-/// Why a program is not run, and what to do.
+/// The error for a program that is not run, with a hint.
 fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
     let declined =
         error.downcast_ref::<Refusal>().is_some_and(|one| one.kind == RefusalKind::Protected);
@@ -70,12 +70,15 @@ fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
         (true, _) => (format!("{title} is not run: you did not allow it"), "name another model"),
         (_, true) => (
             format!(
-                "{title} is not run: nothing confines it on this machine, and nobody is there to allow \
-                 that"
+                "{title} is not run: nothing confines it on this machine, and there is no terminal to \
+                 allow that on"
             ),
-            "what is missing: git cowork doctor",
+            "find out what is missing: git cowork doctor",
         ),
-        _ => (format!("{title} has no place to run: {error:#}"), "look at what is in the way"),
+        _ => (
+            format!("{title} cannot be started: {error:#}"),
+            "fix the reported problem, then run the command again",
+        ),
     };
     ModelError::Agent { message, hint: hint.to_owned() }
 }

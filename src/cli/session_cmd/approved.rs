@@ -1,5 +1,5 @@
-//! How stages were approved; what leaves a session is what somebody approved, which is asked before a
-//! merge and before a push.
+//! Reports how stages were approved. Before a merge and before a push, checks that somebody
+//! approved the content of the session.
 
 use crate::cli::context::Context;
 use crate::config::Config;
@@ -11,10 +11,11 @@ use crate::stage::Stage;
 use crate::ui::one_line;
 use crate::verify::{StageApproval, approvals, changed_after_approval, reviewer, words};
 
-/// Says how the session's gated stages were approved and what has changed since.
+/// Prints how the session's gated stages were approved and what has changed since.
 ///
 /// # Errors
-/// Exit 5: a stage holds bytes that nobody approved, and nobody at a terminal wants them all the same.
+/// Exit 5: a stage contains bytes that nobody approved, and the user did not force it on a
+/// terminal.
 pub(crate) fn require(
     context: &Context,
     git: &Git,
@@ -30,7 +31,7 @@ pub(crate) fn require(
         let name = &session.name;
         let why = if force { " (--force counts on a terminal only)" } else { "" };
         let mut error = Error::repository(format!(
-            "'{name}' holds what nobody approved{why}: {}",
+            "'{name}' contains changes that nobody approved{why}: {}",
             reasons.join("; ")
         ));
         for one in missing {
@@ -53,7 +54,7 @@ pub(crate) fn require(
     Ok(())
 }
 
-/// How each finished stage came about; empty for any other.
+/// How each finished stage was approved; empty for other stages.
 pub(crate) fn how_passed(
     git: &Git,
     config: &Config,

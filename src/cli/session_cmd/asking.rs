@@ -1,4 +1,4 @@
-//! How model servers are asked, and what is said where one cannot be.
+//! Options for requests to model servers, and the error for a server that cannot be reached.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::model::meter::Notice;
 use crate::model::openai::BuildOptions;
 use crate::pipeline::failed_tests;
 
-/// What comes of it, unless somebody asks us to stop first.
+/// Awaits `wanted`, unless the user interrupts first.
 pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
     tokio::select! {
         biased;
@@ -23,13 +23,13 @@ pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> an
     }
 }
 
-/// Shows a person what happens on the way to a model.
+/// Shows warnings about requests to a model.
 pub(crate) fn notice(context: &Context) -> Notice {
     let ui = Rc::clone(&context.ui);
     Rc::new(move |text: &str| ui.emit(Event::Warning { text: text.to_owned() }))
 }
 
-/// Shows a person what goes on; nothing where a program reads.
+/// Shows the current activity; `None` with `--json`.
 pub(crate) fn watch(context: &Context) -> Option<Watch> {
     let ui = Rc::clone(&context.ui);
     let watch = move |activity| {
@@ -44,20 +44,20 @@ pub(crate) fn watch(context: &Context) -> Option<Watch> {
     (!context.global.json).then(|| -> Watch { Rc::new(watch) })
 }
 
-/// The test that a runner says has failed.
+/// The test that a test runner's line reports as failed.
 fn failed_test(line: &str) -> Option<String> {
-    // What these words are not in is not worth all patterns of all runners.
+    // Without one of these words, skip the patterns of all runners, which are slow.
     let says = ["FAIL", "not ok", "✗", "✖", "✘", "×", "●", "ERROR"];
     says.iter().any(|word| line.contains(word)).then(|| failed_tests(line).pop_first())?
 }
 
-/// Shows a person what is waited for.
+/// Shows what a request waits for.
 fn waiting(context: &Context) -> Notice {
     let ui = Rc::clone(&context.ui);
     Rc::new(move |text: &str| ui.emit(Event::Note { text: text.to_owned() }))
 }
 
-/// How a server is asked; with a meter of its own.
+/// Options for requests to a server, with their own meter.
 pub(crate) fn options(context: &Context, base_url: &str) -> BuildOptions {
     let mut options = BuildOptions {
         no_stream: context.global.no_stream,
@@ -74,7 +74,7 @@ pub(crate) fn options(context: &Context, base_url: &str) -> BuildOptions {
     options
 }
 
-/// The variable that sends requests to a base URL through a proxy, as the HTTP client reads them.
+/// The environment variable that makes the HTTP client use a proxy for a base URL.
 fn proxy(context: &Context, base_url: &str) -> Option<String> {
     let own = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
     let names =
@@ -83,7 +83,7 @@ fn proxy(context: &Context, base_url: &str) -> Option<String> {
     set.next()
 }
 
-/// A server that cannot be used, with what to look at.
+/// The error for a server that cannot be used, with hints.
 pub(crate) fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
     |error| {
         if let ModelError::Agent { message, hint } = error {

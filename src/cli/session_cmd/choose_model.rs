@@ -1,4 +1,4 @@
-//! Which server and which model of it is asked, where the configuration leaves that open.
+//! Chooses the server and its model if the configuration does not set them.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use crate::gate::{self, Tty};
 use crate::model::choose;
 use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
 
-/// As many models as an error names.
+/// Maximum number of models that an error lists.
 const NAMED: usize = 20;
 
-/// What was found and chosen so far, for all models of a run.
+/// The models chosen so far in a run, by server.
 #[derive(Default)]
 pub(crate) struct Chosen {
     by_server: BTreeMap<String, String>,
-    /// Nobody is asked, and nothing is configured.
+    /// True if nobody is asked and the configuration is not changed.
     looks_only: bool,
 }
 
-/// Whether a model is asked over HTTP, at a server that can list what it has.
+/// True if the model is on an HTTP server that can list its models.
 pub(crate) fn has_server(model: &ModelConfig) -> bool {
     !matches!(model.provider.as_str(), "replay" | "agent")
 }
 
 impl Chosen {
-    /// For a look at what a run would take.
+    /// Returns a `Chosen` that only shows which model a run would use.
     pub(crate) fn looking() -> Self {
         Self { looks_only: true, ..Self::default() }
     }
 
-    /// Fills in the base URL and the model of `[llm]` or `[models.NAME]` where nobody has set them.
+    /// Fills in the base URL and the model of `[llm]` or `[models.NAME]` if they are not set.
     ///
     /// # Errors
-    /// Exit 4: no server is there; or several models, and nobody to choose one.
+    /// Exit 4: there is no server, or a server has several models and nobody can choose one.
     pub(crate) fn complete(
         &mut self,
         context: &Context,
@@ -73,8 +73,8 @@ impl Chosen {
     }
 }
 
-/// Whether somebody has said which model it is; `[models.NAME]` takes over what `[llm]` says of the same
-/// server.
+/// True if the model is configured. `[models.NAME]` inherits the model of `[llm]` if both use the
+/// same server.
 fn is_set(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
     let origins = &context.loaded()?.origins;
     let own = format!("models.{name}.model");
@@ -91,17 +91,17 @@ fn on_this_machine() -> anyhow::Result<(String, Vec<Offered>)> {
     found.into_iter().next().ok_or_else(|| no_server().into())
 }
 
-/// Nothing is configured, and nothing runs here.
+/// The error if no server is configured and none runs on this machine.
 pub(crate) fn no_server() -> Error {
     let servers: Vec<&str> = LOOPBACK_SERVERS.iter().map(|(name, _)| *name).collect();
-    Error::model("no model is configured, and none answers on this machine")
+    Error::model("no model is configured, and no model server answers on this machine")
         .hint(format!("start a local server ({}) and try again", servers.join(", ")))
         .hint("or set a key: export OPENAI_API_KEY=KEY")
         .hint("or name another server: export COWORK_LLM_BASE_URL=URL")
         .hint("or see it work without any: git cowork demo")
 }
 
-/// What a server lists that one can talk to.
+/// The chat models that a server lists.
 pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
     let server = choose::server(model, options(context, &model.base_url))?;
     runtime::current_thread()?
@@ -109,8 +109,8 @@ pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<V
         .map_err(unreachable(model))
 }
 
-/// One of several: the default where it is among them, the only one, or whichever a person takes.
-/// `None` where the server lists nothing: then what is configured is asked for.
+/// Picks the server's only model, or the one that the user chooses. `None` keeps the configured or
+/// default model: the server lists it, or lists nothing.
 fn pick(
     context: &Context,
     name: &str,
@@ -136,13 +136,13 @@ fn pick(
             format!("{url} has several models, and none is set: {}{more}", names.join(", "));
         return Err(Error::model(message)
             .hint(format!("choose one: git config {key} NAME"))
-            .hint("see what they hold and cost: git cowork models")
+            .hint("see their context windows and prices: git cowork models")
             .into());
     }
     context.ui.clear();
     let choices: Vec<(String, &str)> =
         offered.iter().map(|model| (model.id.clone(), model.id.as_str())).collect();
-    let prompt = format!("{url} has several models; which one is asked from now on?");
+    let prompt = format!("{url} has several models; which one should be used from now on?");
     let Some(chosen) = gate::choose(&Tty::new(context.color), &prompt, &choices, None)? else {
         return Err(Error::model("no model was chosen; nothing was changed")
             .hint(format!("choose one: git config {key} NAME"))

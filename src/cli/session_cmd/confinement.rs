@@ -1,4 +1,4 @@
-//! How the sandbox confines commands, and who answers where the system cannot confine them.
+//! How the sandbox confines commands, and how the user is asked if the system cannot confine them.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::workspace::{
     Beside, Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
 };
 
-/// In the state directory: paths outside of the tree that commands are not to read.
+/// File in the state directory: paths outside the tree that the user has not let commands read.
 const DECLINED: &str = "not-readable.json";
 
 /// How this run's commands are confined.
@@ -28,7 +28,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     let place = |path: &String| match (path.strip_prefix("~/"), &home) {
         (Some(path), Some(home)) => home.join(path),
         (None, Some(home)) if path == "~" => home.clone(),
-        // Relative to the tree, where all is read and written anyway.
+        // Relative to the tree, in which commands can read and write anyway.
         _ => git.top().join(path),
     };
     let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
@@ -64,16 +64,16 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     })
 }
 
-/// What commands never write: git's directories; and session documents and the project's
-/// configuration, which typed tools and people write.
+/// Paths that commands never write: git's directories, and session documents and the project's
+/// configuration, which only git-cowork's own tools and people write.
 fn sealed(git: &Git) -> Vec<PathBuf> {
     let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
-    // Behind a link it is outside the tree, where nothing is written anyway.
+    // If it is a link, the target is outside the tree, where commands cannot write anyway.
     let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
     own.into_iter().chain(documents).collect()
 }
 
-/// This very file, also when an update has replaced it meanwhile.
+/// The running executable, even if an update has replaced its file meanwhile.
 fn this_program() -> PathBuf {
     let own = Path::new("/proc/self/exe");
     match own.exists() {
@@ -82,8 +82,8 @@ fn this_program() -> PathBuf {
     }
 }
 
-/// Where the commands of one repository keep what they fetched and compiled, in all its working
-/// trees.
+/// The cache for files that commands fetched and compiled, shared by all working trees of a
+/// repository.
 fn cache(context: &Context, git: &Git) -> Option<Cache> {
     let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
@@ -94,8 +94,8 @@ fn cache(context: &Context, git: &Git) -> Option<Cache> {
     Some(Cache { dir, of: of.to_owned() })
 }
 
-/// What tells a repository from others of its name: the same with every release and toolchain, so that
-/// what was fetched is found again.
+/// Distinguishes a repository from others of the same name. It does not depend on the release or
+/// the toolchain, so that fetched files are found again.
 fn key_of(dir: &Path) -> String {
     let digest = digest(&SHA256, dir.as_os_str().as_encoded_bytes());
     digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -112,7 +112,7 @@ pub(crate) fn in_force(context: &Context, git: &Git) -> anyhow::Result<String> {
     })
 }
 
-/// How commands are confined here; none where a person brought a sandbox of their own.
+/// How commands are confined here; `None` if the user has configured a sandbox of their own.
 pub(crate) fn found(context: &Context, git: &Git) -> anyhow::Result<Option<Found>> {
     if !context.config()?.sandbox.command_prefix.is_empty() {
         return Ok(None);
@@ -121,14 +121,14 @@ pub(crate) fn found(context: &Context, git: &Git) -> anyhow::Result<Option<Found
     find_confinement(new(context, git)?, git.top(), env).map(Some)
 }
 
-/// What was found, in one line.
+/// Describes the confinement in one line.
 pub(crate) fn described(context: &Context, found: &Found) -> anyhow::Result<String> {
     let network = if context.config()?.sandbox.network { ", with the network" } else { "" };
     let home = match found.closes_home {
-        true => "of your home only toolchains and fetched packages are read",
+        true => "in your home, commands can read only toolchains and fetched packages",
         false => {
-            "your home can be read, but for known logins: the working tree is all of it or \
-                  holds it"
+            "commands can read your home, except for known credentials, because the working tree \
+             is your home or contains it"
         }
     };
     Ok(match (found.level, &found.weaker) {
@@ -150,7 +150,7 @@ fn by_landlock(weaker: &Weaker) -> String {
     )
 }
 
-/// A sentence more, if there is one.
+/// The remedy as another sentence, if there is one.
 fn after(remedy: &str) -> String {
     if remedy.is_empty() { String::new() } else { format!(". {remedy}") }
 }
@@ -162,14 +162,14 @@ struct Asking {
     unconfined: bool,
     said: Rc<Said>,
     git: Git,
-    /// As it is set.
+    /// The configured paths.
     readable: Vec<String>,
     declined: Remembered,
 }
 
 impl Asking {
-    /// The arguments by which commands read these paths besides what they read already; `None` where a
-    /// name cannot stand in a list.
+    /// Arguments for git that add these paths to `sandbox.readable`; `None` if a path cannot be
+    /// part of a list.
     fn let_read(&self, paths: &[String]) -> Option<[String; 3]> {
         let all: Vec<String> = self.readable.iter().chain(paths).cloned().collect();
         let in_list = all.iter().all(|path| !path.contains(',') && path.trim() == path);
@@ -223,15 +223,15 @@ impl Consent for Asking {
                 |[config, key, all]| format!("git {config} {key} {}", shell_quote::quoted(&all)),
             );
             let text = format!(
-                "commands cannot read what is named outside of the working tree: {told}. To let them: \
-                 {by_hand}"
+                "commands cannot read paths that files name outside of the working tree: {told}. \
+                 To let them: {by_hand}"
             );
             self.ui.emit(Event::Warning { text });
             return Ok(false);
         };
         let question = format!(
-            "Named outside of the working tree: {told}.\nLet commands read it, in this repository \
-             from now on?"
+            "Files name paths outside of the working tree: {told}.\nLet commands read them, in \
+             this repository from now on?"
         );
         if !fetch_consent::confirm(terminal, &question)? {
             self.declined.add(&paths);

@@ -10,8 +10,8 @@ use crate::session::{
     heads, merged_heads,
 };
 
-/// The session a command about delivered ones means: named, the branch we are on, or the newest
-/// that is delivered and not merged, which is said.
+/// The session for a command that works on delivered sessions: the named one, that of the current
+/// branch, or the newest delivered session that is not merged, which is printed.
 pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Result<SessionName> {
     let git = context.git()?;
     let refs = context.refs()?;
@@ -39,7 +39,7 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
     }
 }
 
-/// The commit that brought a session in, where it is not just its own: `: 1a2b3c4`.
+/// The commit that merged a session, as `: 1a2b3c4`; empty if that is the session's own tip.
 pub(crate) fn said_by(merged: &Merged, session: &Session) -> String {
     if merged.commit == session.tip {
         return String::new();
@@ -60,7 +60,7 @@ pub(crate) fn completed(context: &Context, name: &SessionName) -> anyhow::Result
         && git.resolve(RefNames::archive(name).as_str())?.is_some()
     {
         return Err(Error::repository(format!("'{name}' is in the archive"))
-            .hint(format!("bring it back first: git cowork restore {name}"))
+            .hint(format!("restore it first: git cowork restore {name}"))
             .into());
     }
     let session = Session::find(git, &refs, name)?;

@@ -1,4 +1,4 @@
-//! What the project lacks, before a run asks a model anything.
+//! Fetches the project's missing dependencies before a run makes its first request to a model.
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
@@ -11,11 +11,12 @@ use crate::session::SessionName;
 use crate::shell_quote::quoted;
 use crate::workspace::{is_manifest, undecided};
 
-/// Fetches what the projects of the working tree lack, where that is allowed, so that checks can run
-/// before the first request. `then` is what a person does when they have fetched it themselves.
+/// Fetches the missing dependencies of the projects in the working tree, if that is allowed, so
+/// that checks can run before the first request. `then` is a hint for a user who fetches them by
+/// hand.
 ///
 /// # Errors
-/// Exit 5 where something is missing and nobody is there to be asked; interrupted.
+/// Exit 5: a dependency is missing and nobody can be asked. Interrupted by the user.
 pub(crate) fn require(
     context: &Context,
     held: &LockedSession,
@@ -35,7 +36,7 @@ pub(crate) fn require(
         }
     });
     if interrupt::is_requested() {
-        let message = "interrupted before anything was asked";
+        let message = "interrupted before the first request";
         return Err(Error::new(Kind::Interrupted, message).hint(then).into());
     }
     match undecided(&missing.transpose()?.unwrap_or_default()) {
@@ -44,7 +45,7 @@ pub(crate) fn require(
     }
 }
 
-/// How a session goes on whose working tree may be another than the one we were started in.
+/// The hint that continues a session whose working tree may not be the current one.
 ///
 /// # Errors
 /// There is no repository here.
@@ -62,11 +63,11 @@ pub(crate) fn resume_in(
     })
 }
 
-/// What to do when dependencies were fetched by hand and nothing was made yet.
+/// The hint for a user who fetches dependencies by hand before the session exists.
 pub(crate) const AGAIN: &str = "then give the same command again; nothing was changed";
 
-/// Whether what the working tree depends on is what a session depends on that begins at `start`. Else
-/// that can be looked at only when the tree of the session is there.
+/// True if the working tree has the same manifests as `start`, where the session starts. If not,
+/// its dependencies can be checked only once the session's tree is checked out.
 pub(crate) fn begins_here(git: &Git, start: &Oid) -> anyhow::Result<bool> {
     let Some(head) = git.resolve("HEAD")? else { return Ok(true) };
     Ok(!git::paths::changed(git, &head, start)?.iter().any(|path| is_manifest(path)))

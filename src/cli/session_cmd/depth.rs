@@ -1,4 +1,4 @@
-//! How much process a session gets: what is chosen for a new one, and what one lacks.
+//! The depth of sessions (how much process they get): chooses it, and checks that it has a stage.
 
 use crate::cli::context::Context;
 use crate::config::Config;
@@ -10,7 +10,7 @@ use crate::session::{Inheritance, Session};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, DepthChoice};
 
-/// Characters of an idea that need no more than a plan.
+/// Maximum length, in characters, of an idea for which a plan is enough.
 const SHORT_IDEA: usize = 400;
 
 /// A depth and why it was chosen.
@@ -18,30 +18,30 @@ const SHORT_IDEA: usize = 400;
 pub(crate) struct Chosen {
     /// The depth.
     pub depth: Depth,
-    /// In a few words, for the person.
+    /// The reason in a few words, for the user.
     pub why: String,
 }
 
-/// What a depth is chosen by.
+/// The facts from which a depth is chosen.
 pub(crate) struct ChosenBy<'a> {
     /// The idea, as it was given.
     pub idea: &'a str,
     /// What the session starts from; `None` in a repository without a commit.
     pub start: Option<&'a Oid>,
-    /// What another session left that it begins with.
+    /// The stage of another session that the session starts from.
     pub from: Option<&'a Inheritance>,
-    /// A folder says what is required, and with which tasks it is done.
+    /// True if a specification folder contains the requirements and the tasks.
     pub planned: bool,
-    /// The stage it is to stop after.
+    /// The stage to stop after.
     pub stop_after: Option<Stage>,
-    /// What the first request has found fit, with its reason.
+    /// The depth that the model suggested in the first request, with its reason.
     pub suggested: Option<(Depth, String)>,
 }
 
 /// Chooses the depth of a new session.
 ///
 /// # Errors
-/// Exit 2: an option names a stage that the depth chosen lacks.
+/// Exit 2: an option names a stage that the chosen depth lacks.
 pub(crate) fn choose(
     git: &Git,
     config: &Config,
@@ -52,7 +52,7 @@ pub(crate) fn choose(
     if let Some(stage) = work.stop_after.filter(|stage| !stages::depth(chosen.depth).has(*stage)) {
         let message = format!("a {} session has no stage {stage}", chosen.depth);
         return Err(Error::usage(message)
-            .hint(format!("give it more process: --depth {}", least_with(stage)))
+            .hint(format!("raise the depth: --depth {}", least_with(stage)))
             .into());
     }
     Ok(chosen)
@@ -70,10 +70,10 @@ fn unchecked(
         let asked = fixed.filter(|_| option.is_some()).unwrap_or(from.depth);
         if asked < from.depth || (asked > from.depth && from.depth == Depth::Quick) {
             return Err(Error::usage(format!(
-                "it begins with what a {} session left, so it cannot be {asked}",
+                "it starts from a {} session, so it cannot be {asked}",
                 from.depth
             ))
-            .hint("leave --depth out; once it has begun: git cowork resume --depth DEPTH raises it")
+            .hint("leave out --depth; to raise it later: git cowork resume --depth DEPTH")
             .into());
         }
         return because(asked, "of the session it starts from".to_owned());
@@ -84,7 +84,7 @@ fn unchecked(
     }
     let lacks = |stage: &Stage| !stages::depth(Depth::Quick).has(*stage);
     if let Some(stage) = work.stop_after.filter(lacks) {
-        return because(Depth::Standard, format!("it is to stop after {stage}"));
+        return because(Depth::Standard, format!("it stops after {stage}"));
     }
     if let Some(stage) = config.review.gates.on().into_iter().find(lacks) {
         return because(Depth::Standard, format!("{stage} is among your gates"));
@@ -93,7 +93,7 @@ fn unchecked(
         return because(Depth::Quick, "its requirements and tasks are written".to_owned());
     }
     if let Some((Depth::Standard | Depth::Thorough, why)) = &work.suggested {
-        let why = if why.is_empty() { "the model finds it fit" } else { why.as_str() };
+        let why = if why.is_empty() { "suggested by the model" } else { why.as_str() };
         return because(Depth::Standard, why.to_owned());
     }
     let length = work.idea.trim().chars().count();
@@ -106,7 +106,7 @@ fn unchecked(
     }
 }
 
-/// Says how much process a new session gets, why, and how that is changed.
+/// Prints the depth of a new session, the reason, and how to raise it.
 pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
     let Chosen { depth, why } = chosen;
     let name = &session.name;
@@ -118,14 +118,14 @@ pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
     context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){more}") });
 }
 
-/// Whether a commit holds files of a language we know.
+/// True if a commit contains files of a known programming language.
 fn holds_code(git: &Git, commit: &Oid) -> anyhow::Result<bool> {
     let paths = git::paths::changed(git, &git::in_the_way::empty_tree(git)?, commit)?;
     let code = |path: &String| !path.starts_with(".cowork/") && languages::of_file(path).is_some();
     Ok(paths.iter().any(code))
 }
 
-/// The least depth that has a stage.
+/// The lowest depth that has a stage.
 fn least_with(stage: Stage) -> Depth {
     let mut depths = Depth::ALL.into_iter();
     depths.find(|depth| stages::depth(*depth).has(stage)).unwrap_or_default()
@@ -146,5 +146,5 @@ pub(crate) fn require_stage(
     }
     let (name, more) = (&session.name, least_with(stage));
     let error = Error::repository(format!("'{name}' is {depth} and has no stage {stage}"));
-    Err(error.hint(format!("give it more process: git cowork resume {name} --depth {more}")).into())
+    Err(error.hint(format!("raise its depth: git cowork resume {name} --depth {more}")).into())
 }

@@ -1,10 +1,10 @@
-//! The gates of a run as other terminals may answer them (`git cowork watch`).
+//! Answers that other terminals give to the gates of a run (`git cowork watch`).
 
 use crate::choice::Chosen;
 use crate::gate::{Decision, Elsewhere};
 use crate::session::{GateAnswer, RunGates, Said};
 
-/// Who answers from elsewhere.
+/// Reads answers from other terminals.
 pub(crate) struct FromElsewhere<'a>(pub &'a RunGates);
 
 impl Elsewhere for FromElsewhere<'_> {

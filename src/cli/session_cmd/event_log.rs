@@ -1,5 +1,5 @@
-//! What is written down about a run beside history: a log for people and the events as JSON
-//! lines, both in the state directory, both appended to and never committed.
+//! Records of a run outside of history: a log for people, and the events as JSON lines. Both files
+//! are in the state directory, grow by appending and are never committed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal as _, Write as _};
@@ -20,8 +20,8 @@ use crate::secret::Secrets;
 use crate::session::{RunNotes, SessionName, StateDir};
 use crate::ui::JsonLines;
 
-/// Shows events to the person or program that listens, keeps a copy of them in the state
-/// directory, and notes there where the run is.
+/// Shows events to the user, and writes the events and the position of the run to the state
+/// directory.
 pub(crate) struct EventLog<'a> {
     ui: &'a Ui,
     audit: JsonLines,
@@ -31,8 +31,8 @@ pub(crate) struct EventLog<'a> {
 }
 
 impl<'a> EventLog<'a> {
-    /// Appends to `audit.jsonl` of the session. `call` is told when a draft waits for a person who
-    /// is not at the terminal; who sits there is called by the gate.
+    /// Appends to `audit.jsonl` of the session. Calls `call` when a draft waits for a person who is
+    /// not at the terminal; on a terminal, the gate itself notifies the person.
     pub(crate) fn new(
         context: &'a Context,
         held: &LockedSession,
@@ -92,8 +92,8 @@ impl Sink for EventLog<'_> {
     }
 }
 
-/// Calls a person who is waited for: by the terminal's own message on the desktop, and by the notify
-/// command.
+/// Notifies a person that the run waits: with the terminal's desktop notification, and with the
+/// notify command.
 pub(crate) fn call(ui: &Ui, command: &str, top: &Path, message: &str) {
     ui.message(&format!("git cowork: {message}"));
     if let Some(text) = notify(command, message, top) {
@@ -101,13 +101,13 @@ pub(crate) fn call(ui: &Ui, command: &str, top: &Path, message: &str) {
     }
 }
 
-/// Begins the log of a session, `log` in its state directory: stages, drafts and decisions at INFO, tool
-/// calls and requests at DEBUG, what stopped the run at ERROR, and with `--verbose` every detail
-/// down to the git processes. Only the first call of a process counts.
+/// Opens the log of a session, `log` in its state directory: stages, drafts and decisions at INFO,
+/// tool calls and requests at DEBUG, the reason for a stop at ERROR, and with `--verbose` every
+/// detail down to the git processes. Only the first call in a process has an effect.
 pub(crate) fn start_log(state: &StateDir, secrets: &Secrets, verbose: bool) -> anyhow::Result<()> {
     let file = append(&state.path().join("log"))?;
     let level = if verbose { LevelFilter::TRACE } else { LevelFilter::DEBUG };
-    // The HTTP crates log what servers say, which may hold anything.
+    // The HTTP crates log what servers send, which may contain anything.
     let filter = Targets::new().with_target("git_cowork", level);
     let keys = secrets.guard(());
     let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || {

@@ -1,5 +1,5 @@
-//! Who agrees that a project's dependencies are fetched: the configuration, a person at the
-//! terminal, or what they said before about the very same files.
+//! Decides whether a project's dependencies may be fetched: by the configuration, by an earlier
+//! answer about the same files, or by asking the user.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::gate::{self, Tty};
 use crate::interrupt;
 use crate::workspace::{Fetching, MayFetch, Wanted};
 
-/// In the state directory: the hashes that somebody agreed to.
+/// File in the state directory: the hashes of files that a user agreed to.
 const FILE: &str = "fetch.json";
 
 /// Asks once, and remembers a yes.
@@ -27,7 +27,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// `state` is the repository's state directory, which keeps what was said.
+    /// `state` is the repository's state directory, in which the answers are stored.
     pub(crate) fn new(
         ui: Rc<Ui>,
         said: Rc<Said>,
@@ -86,8 +86,8 @@ impl Fetching for Agreement {
     }
 }
 
-/// Asks in the middle of a tool's work, where an error is an answer to the model: Ctrl-C has to stop
-/// the run all the same.
+/// Asks while a tool runs. The error of a tool is only reported to the model, so Ctrl-C has to
+/// request the end of the run itself.
 pub(crate) fn confirm(terminal: &Tty, question: &str) -> anyhow::Result<bool> {
     gate::confirm(terminal, question).inspect_err(|error| {
         if kind_of(error) == Kind::Interrupted {

@@ -1,4 +1,4 @@
-//! Which session a command is about.
+//! Finds the session that a command works on.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ use crate::session::{
 };
 use crate::verify::unreadable_records;
 
-/// The session a command means: by name, by `--session`, by the branch, or the newest
-/// unfinished one, which is said.
+/// The session for a command: by name, by `--session`, by the current branch, or the newest
+/// unfinished session, which is printed.
 pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow::Result<Session> {
     let git = context.git()?;
     let refs = context.refs()?;
@@ -37,7 +37,8 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
     })
 }
 
-/// The session a command that only reads means: like [`session`], also in the archive, which is said.
+/// The session for a command that only reads: like [`session`], but also from the archive, with a
+/// note.
 pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow::Result<Session> {
     let (git, refs) = (context.git()?, context.refs()?);
     if let Some(name) = named.or(context.global.session.as_ref())
@@ -53,7 +54,7 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
     session(context, named)
 }
 
-/// The name of that session.
+/// The name of the session that [`session`] finds.
 pub(crate) fn session_name(
     context: &Context,
     named: Option<&SessionName>,
@@ -82,19 +83,19 @@ pub(crate) fn session_name(
     Ok(name)
 }
 
-/// Says which records of a session cannot be read: what only shows goes on without them.
+/// Warns about unreadable records of a session; commands that only show continue without them.
 pub(crate) fn warn_of_unreadable(context: &Context, session: &Session) -> anyhow::Result<()> {
     if context.global.json {
         return Ok(());
     }
-    // What cannot be read at all is said by what needs it.
+    // If this check fails, the code that needs the records reports the error.
     for text in unreadable_records(context.git()?, session).unwrap_or_default() {
         context.ui.emit(Event::Warning { text: format!("{text}; correct it, then commit it") });
     }
     Ok(())
 }
 
-/// Answers a name that was never used, and is like one that was.
+/// Fails if a name was never used, but is similar to a known one.
 fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
     if exists(git, refs, name)? || taken(git, refs, name)? {
         return Ok(());
@@ -104,19 +105,20 @@ fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Resu
         Some(near) => Err(Error::repository(format!("there is no session '{name}'"))
             .hint(format!("did you mean: {}", corrected(name.as_str(), near)))
             .into()),
-        // What is wanted of it says the rest.
+        // The caller reports that there is no such session.
         None => Ok(()),
     }
 }
 
-/// Where a session stands.
+/// The status of a session.
 pub(crate) fn status(context: &Context, session: Session) -> anyhow::Result<Status> {
     let (git, refs) = (context.git()?, context.refs()?);
     let state = session_state(git, &refs, &session)?;
     next_step::status(git, &refs, context.config()?, session, state)
 }
 
-/// The sessions of this repository, with the archived ones if wanted, and what cannot be read.
+/// The sessions of this repository, with archived ones if `archived`, and an error for each
+/// unreadable session.
 pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
     let git = context.git()?;
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;

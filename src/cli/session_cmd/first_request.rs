@@ -1,4 +1,4 @@
-//! The first request of a session, before anything of it exists; and the name that comes of it.
+//! The first request of a session, made before the session exists, and the session's name from it.
 
 use crate::agent::{FirstAnswer, FirstRequest};
 use crate::cli::context::Context;
@@ -11,18 +11,18 @@ use crate::session::{SessionName, makes_a_name};
 
 /// What the first request is about.
 pub(crate) struct Work<'a> {
-    /// The idea or change, as it was given.
+    /// The idea or change, as the user gave it.
     pub idea: &'a str,
-    /// The session's name, where a person gave it.
+    /// The session's name, if the user gave one.
     pub named: Option<&'a SessionName>,
-    /// The session to be changed.
+    /// The session to change.
     pub parent: Option<&'a SessionName>,
 }
 
 /// Asks the model that will be the first stage's actor.
 ///
 /// # Errors
-/// Exit 4: it cannot be asked. Interrupted.
+/// Exit 4: the request failed. Interrupted by the user.
 pub(crate) fn ask(
     context: &Context,
     models: &Models,
@@ -44,16 +44,16 @@ pub(crate) fn ask(
         .block_on(unless_interrupted(request.ask(model.as_ref(), &secrets)))?
 }
 
-/// The words to call it after, where the model found some.
+/// The words for the session's name, if the model returned any.
 pub(crate) fn words(answer: &FirstAnswer) -> Option<&str> {
     let both = [&answer.name, &answer.title].into_iter().flatten();
     both.map(String::as_str).find(|words| makes_a_name(words))
 }
 
-/// Goes on as `name`, also where another one was locked while the model was asked.
+/// Locks the session `name`, if a session of another name was locked during the first request.
 ///
 /// # Errors
-/// Exit 5: another process has it.
+/// Exit 5: another process has locked it.
 pub(crate) fn hold_as(
     context: &Context,
     held: LockedSession,

@@ -1,5 +1,5 @@
-//! A session whose commits say nothing of stages that its files show: nothing runs before a person
-//! has said what is taken as done.
+//! Sessions whose files show stages that no commit records: nothing runs before a person has
+//! decided which stages are taken as done.
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
@@ -10,7 +10,8 @@ use crate::pipeline::files_show;
 use crate::session::{Session, unrecorded};
 use crate::stage::Stage;
 
-/// True where `resume --goto-stage STAGE` does not go back in history: that tells nothing of it.
+/// True if files show stages that history does not record, so that `resume --goto-stage STAGE`
+/// cannot rewind in history.
 pub(crate) fn is_from_files(
     git: &crate::git::Git,
     session: &Session,
@@ -21,10 +22,11 @@ pub(crate) fn is_from_files(
     Ok(before || !unrecorded(git, session)?.is_empty())
 }
 
-/// Asks what is taken as done, or does what `goto` says, and answers with the session as it is then.
+/// Asks which stages are taken as done, unless `goto` decides it, records that, and returns the
+/// session after it.
 ///
 /// # Errors
-/// Exit 5 where nobody can be asked; interrupted when they would rather not. Nothing has changed.
+/// Exit 5: nobody can be asked. Interrupted: the user cancelled. In both cases nothing has changed.
 pub(crate) fn settle(
     context: &Context,
     held: &LockedSession,
@@ -42,7 +44,7 @@ pub(crate) fn settle(
     Session::find(&held.git, &context.refs()?, &name)
 }
 
-/// The stage to go on with; none where all is done.
+/// The stage to continue with; `None` if all stages are done.
 fn ask(
     context: &Context,
     held: &LockedSession,
@@ -74,8 +76,8 @@ fn ask(
     let ways = ways.iter().enumerate().map(|(at, way)| (Some(at), way.as_str()));
     let choices: Vec<_> = ways.chain([(None, "cancel: nothing is changed")]).collect();
     let prompt = format!(
-        "{name}: {}. Go on with which stage? Files of that one and of later ones are taken out of the \
-         tree by a commit; history keeps them.",
+        "{name}: {}. Continue with which stage? A commit removes the files of that stage and of \
+         later ones from the tree; history keeps them.",
         stop.why
     );
     let cancelled = || Error::new(Kind::Interrupted, "cancelled; nothing was changed");

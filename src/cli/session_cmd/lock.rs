@@ -1,4 +1,4 @@
-//! The lock of a session, and what comes with having it.
+//! Locks a session, and cleans up after killed processes.
 
 use crate::cli::context::Context;
 use crate::cli::terminal::signals::Guard;
@@ -7,19 +7,19 @@ use crate::git::Git;
 use crate::session::{SessionLock, SessionName, StateDir};
 use crate::verify::own_refs;
 
-/// Everything of a session that is held while it runs.
+/// A locked session: what a process holds while it works on the session.
 pub(crate) struct LockedSession {
-    /// The repository; the next run waits for its children.
+    /// The repository, which notes its git processes: the next run waits for them.
     pub git: Git,
     /// The state directory of the session.
     pub state: StateDir,
-    /// Says that this process is the session's run.
+    /// Marks this process as the session's run.
     pub lock: SessionLock,
     _guard: Guard,
 }
 
-/// Takes the session's lock and clears what a killed process left behind: one of this session, or of
-/// another that nobody runs now, for all share the index of a working tree.
+/// Locks the session and cleans up after killed processes: those of this session, and those of
+/// other sessions that are not running, because all of them share the index of a working tree.
 pub(crate) fn hold(
     context: &Context,
     name: &SessionName,
@@ -36,11 +36,11 @@ pub(crate) fn hold(
         }
     }
     let git = with_children(context, git, &state, name)?;
-    // From now on a signal is a request: the write in hand is finished.
+    // From now on a signal only requests a stop: the current write is finished first.
     Ok(LockedSession { git, state, lock, _guard: Guard::new() })
 }
 
-/// The repository as this session's commands use it.
+/// The repository for this session's commands, after the cleanup.
 fn with_children(
     context: &Context,
     git: &Git,

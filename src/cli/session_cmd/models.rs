@@ -23,7 +23,7 @@ use crate::model::{Model, Reach, choose, known_prices};
 use crate::pipeline::Models;
 use crate::stage::{Role, Stage};
 
-/// The models of a run, probed, so that nothing is created when nobody can answer.
+/// Opens and probes the models of a run, so that nothing is created if a model cannot be reached.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let global = &context.global;
     let recording = Recorded::of(context)?;
@@ -63,7 +63,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     Ok(Models { by_name, settings, meter })
 }
 
-/// A model of a run, which is not asked yet.
+/// Builds a model of a run without making a request.
 pub(crate) fn build(
     context: &Context,
     name: &str,
@@ -81,11 +81,11 @@ pub(crate) fn build(
     choose::build(model, options)
 }
 
-/// A recording that answers in the place of all models.
+/// A recording that replaces all models.
 enum Recorded {
-    /// As it was recorded.
+    /// Replays the recording as it is.
     Strict(Replay),
-    /// To a person who decides at the gates.
+    /// For a user who decides at the gates, so that drafts may be repeated.
     Asked(Repeating),
 }
 
@@ -110,7 +110,7 @@ impl Recorded {
     }
 }
 
-/// The models of a run by their names in the configuration, with all that it leaves open.
+/// The models of a run by their names in the configuration, with server and model filled in.
 fn chosen(context: &Context) -> anyhow::Result<Vec<(String, ModelConfig)>> {
     let config = context.config()?;
     let mut chosen = Chosen::default();
@@ -121,7 +121,7 @@ fn chosen(context: &Context) -> anyhow::Result<Vec<(String, ModelConfig)>> {
     wanted(config)?.into_iter().map(complete).collect()
 }
 
-/// The list price of each model elsewhere that the user has named none for.
+/// Adds the list price of each model that is not local and has no configured price.
 fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
     for (_, model) in asked.iter().filter(|(_, model)| !is_loopback(&model.base_url)) {
         if let Some(price) = known_prices::known(&model.model) {
@@ -131,7 +131,7 @@ fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
     budget
 }
 
-/// Which model answers, and where.
+/// Prints the model in use, and its server.
 fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
     let whose = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
     let text = match has_server(model) {
@@ -153,7 +153,7 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
             names.insert(name.to_owned());
         }
         if config.roles.challenger.is_some() {
-            // A name that means nothing is said now, not when all the work is done.
+            // Report an unknown name now, not after all the work is done.
             let (name, _) = config.model_for(stage, Role::Challenger)?;
             if config.challenged(stage) {
                 names.insert(name.to_owned());
@@ -163,10 +163,10 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Whether an agent program can write drafts: it works where commands run.
+/// Checks that an agent program may write drafts. It would work in the tree, where commands run.
 ///
 /// # Errors
-/// Exit 4: there are files that it must not see.
+/// Exit 4: the project has private files, which the agent program must not see.
 pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     let instead = match name {
         DEFAULT_MODEL => {
@@ -177,21 +177,21 @@ pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     };
     if !config.project.private.is_empty() {
         return Err(Error::model(format!(
-            "project.private is set, and '{name}' is an agent program: nothing here keeps these files \
+            "project.private is set, and '{name}' is an agent program: nothing here hides these files \
              from it when it writes drafts"
         ))
         .hint(instead)
         .hint(
-            "or take the private files out of this tree and the globs out of the configuration",
+            "or move the private files out of this tree and remove the globs from the configuration",
         ));
     }
     Ok(())
 }
 
-/// Whether an agent program may use what a budget cannot count: a person is asked.
+/// Asks whether an agent program may run although its usage cannot be counted in the budget.
 ///
 /// # Errors
-/// Exit 4: there is a budget, the program does not say what it uses, and nobody allows that.
+/// Exit 4: there is a budget, the program does not report its usage, and nobody allows that.
 fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
     let budget = &context.config()?.budget;
     let priced = budget.prices.contains_key(&model.model);
@@ -201,11 +201,10 @@ fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow
         (_, true) if !tells_cost(&model.agent) && !priced => ("what it costs", "usd"),
         _ => return Ok(false),
     };
-    let why = format!("'{name}' does not say {what}, so the budget cannot be kept");
+    let why = format!("'{name}' does not report {what}, so the budget cannot be enforced");
     if context.attended {
         context.ui.clear();
-        let answers =
-            [(true, "ask it all the same; what it uses is not counted"), (false, "cancel")];
+        let answers = [(true, "use it anyway; its usage is not counted"), (false, "cancel")];
         let answer = choose_answer(&Tty::new(context.color), &why, &answers, None)?;
         return match answer {
             Some(true) => Ok(true),
@@ -218,7 +217,7 @@ fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow
         .into())
 }
 
-/// For commands that ask no model.
+/// No models, for commands that make no requests.
 pub(crate) fn none() -> Models {
     Models { by_name: BTreeMap::new(), settings: BTreeMap::new(), meter: Rc::default() }
 }

@@ -1,5 +1,5 @@
-//! The start of a session: what is the user's is written down, then the branch is made, then the
-//! start commit. A start that was killed in the middle is rolled forward by the next command.
+//! Starts a session: records the user's uncommitted files, then creates the branch, then the start
+//! commit. The next command completes a start that was killed in the middle.
 
 use std::path::{Path, PathBuf};
 
@@ -18,29 +18,29 @@ use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
 
-/// What a session begins on.
+/// A session to start.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSession {
     /// `session.json`
     pub file: SessionFile,
     /// The commit the branch starts from.
     pub start: Oid,
-    /// A commit or tree with the artifacts it begins with, where those of `start` are not it.
+    /// A commit or tree with the artifacts it starts with, if they are not those of `start`.
     pub artifacts: Option<Oid>,
-    /// The stage of another session that it begins with.
+    /// The stage of another session that it starts from.
     pub from: Option<Inheritance>,
-    /// Its depth is chosen, and not left to a triage.
+    /// True if the depth is already chosen, false if triage chooses it.
     pub says_depth: bool,
-    /// The draft of a stage that it begins with.
+    /// The first draft of a stage, if it is already written.
     pub draft: Option<FirstDraft>,
     /// Work in a linked worktree, at this path or the default one.
     pub worktree: Option<Option<PathBuf>>,
 }
 
-/// Larger files of the user's are not copied into the repository, in bytes.
+/// Maximum size in bytes of a user's file that is copied into the repository.
 const MOST_KEPT: u64 = 10 * 1024 * 1024;
 
-/// Makes the branch, here or in a linked worktree, and the start commit.
+/// Creates the branch, here or in a linked worktree, and the start commit.
 pub(crate) fn begin(
     context: &Context,
     mut held: LockedSession,
@@ -53,7 +53,7 @@ pub(crate) fn begin(
     git::locks::require_unlocked(&held.git)?;
     let before = held.git.head()?;
     let main = held.git.clone();
-    // A linked worktree begins clean; the user's files stay in the other one.
+    // A linked worktree is clean; the user's changes stay in the current one.
     let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
     let start_commit = start.clone();
@@ -75,7 +75,7 @@ pub(crate) fn begin(
     let ours = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
-        // The next command keeps the draft it begins with.
+        // The start commit exists; the next command saves the first draft.
         Err(error) if held.git.resolve(refs.branch(name).as_str())?.as_ref() != Some(start) => {
             Err(error)
         }
@@ -94,8 +94,8 @@ pub(crate) fn begin(
     }
 }
 
-/// Finishes a start that was killed after its branch was made. `None` when there is nothing to
-/// finish.
+/// Completes a start that was killed after its branch was created. `None` if there is nothing to
+/// complete.
 pub(crate) fn finish(
     context: &Context,
     held: &LockedSession,
@@ -108,7 +108,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Beside the repository: `../REPOSITORY.cowork/NAME`.
+/// The default path of a linked worktree, beside the repository: `../REPOSITORY.cowork/NAME`.
 fn default_worktree(git: &Git, name: &SessionName) -> PathBuf {
     let top = git.top();
     let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
@@ -116,7 +116,7 @@ fn default_worktree(git: &Git, name: &SessionName) -> PathBuf {
     beside.join(format!("{folder}.cowork")).join(name.as_str())
 }
 
-/// Writes down what is the user's, before the first commit of ours, and keeps its bytes.
+/// Records the user's uncommitted files before git-cowork's first commit, and saves their content.
 fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> anyhow::Result<()> {
     let paths: Vec<String> = dirty
         .iter()
@@ -128,7 +128,8 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
         meta.is_ok_and(|meta| meta.len() <= MOST_KEPT)
     };
     let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
-    // Tools are kept away, commands of a model are not: what they break is in no commit.
+    // Tools do not write these files, but commands of a model can, and no commit contains their
+    // content.
     let mut blobs = kept(context, held, &paths, Store::Write);
     blobs.extend(kept(context, held, &large, Store::No));
     let paths = paths.into_iter().chain(large);
@@ -146,8 +147,8 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     Ok(())
 }
 
-/// The blobs of a person's files; none of those that cannot be read or whose filter fails. They are
-/// protected all the same, and no reason not to begin.
+/// The blobs of the user's files; `None` for a file that cannot be read or whose filter fails. Such
+/// a file is protected as well, and the session starts anyway.
 fn kept(
     context: &Context,
     held: &LockedSession,
@@ -168,8 +169,8 @@ fn kept(
     paths.iter().map(one).collect()
 }
 
-/// What the start commit holds; `.cowork/.gitattributes` only where there is none yet, or the one
-/// of a start that was killed.
+/// The paths in the start commit. `.cowork/.gitattributes` is one of them only if there is no such
+/// file yet, or if it comes from a start that was killed.
 fn paths(
     held: &LockedSession,
     name: &SessionName,
@@ -178,7 +179,7 @@ fn paths(
     let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
     paths.extend(brought(held, name, starting)?);
     let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
-        // Not what is staged: a start that was killed has staged its own.
+        // Do not look at the index: a start that was killed has staged its own file.
         || git::snapshot::blob_id(&held.git, &starting.start, ATTRIBUTES)?.is_some();
     if !theirs {
         paths.push(ATTRIBUTES.to_owned());
@@ -186,7 +187,7 @@ fn paths(
     Ok(paths)
 }
 
-/// The files of its parent, or of the session it starts from, that a session brings along.
+/// The artifacts that the session copies from its parent, or from the session it starts from.
 fn brought(
     held: &LockedSession,
     name: &SessionName,
@@ -199,7 +200,7 @@ fn brought(
     Ok(paths)
 }
 
-/// The start commit, on the session's branch.
+/// Creates the start commit on the session's branch.
 fn commit(
     context: &Context,
     held: &LockedSession,
@@ -210,7 +211,7 @@ fn commit(
     let PendingStart { file, start, artifacts, from, says_depth, .. } = starting;
     let git = &held.git;
     if let Some(tip) = git.resolve(refs.branch(name).as_str())?.filter(|tip| tip != start) {
-        // It was killed before its first draft was kept.
+        // The start was killed before its first draft was saved.
         return with_draft(context, held, name, starting, &tip);
     }
     let ours = paths(held, name, starting)?;
@@ -236,14 +237,14 @@ fn commit(
     match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
         Recorded::Done(commit) => with_draft(context, held, name, starting, &commit),
         Recorded::Refused(why) => {
-            Err(Error::repository(format!("the session is not begun: {why}"))
+            Err(Error::repository(format!("the session was not started: {why}"))
                 .hint("fix the reported problem, then run the command again; nothing was changed")
                 .into())
         }
     }
 }
 
-/// Keeps the draft that the session begins with, if it begins with one: after that it is begun.
+/// Saves the session's first draft, if there is one, which completes the start.
 fn with_draft(
     context: &Context,
     held: &LockedSession,
@@ -274,7 +275,7 @@ fn stand_again(git: &Git, before: &Head) -> anyhow::Result<()> {
     }
 }
 
-/// Takes back a start whose commit was refused: the branch and our notes.
+/// Undoes a start whose commit was refused: deletes the branch and the notes about the start.
 fn abandon(
     held: &LockedSession,
     refs: &RefNames,

@@ -1,5 +1,5 @@
-//! What comes next in a session, for `status` and the bare command: also after a run that could
-//! not go on, where `resume` alone would only say so again.
+//! The next step of a session, for `status` and the bare command. After a run that was blocked, it
+//! is not just `resume`, which would be blocked again.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use crate::session::{Head, RefNames, Session, State, StateDir, Status, Stop, liv
 use crate::spent::Spent;
 use crate::ui::sanitize;
 
-/// Where a session stands whose state history tells. What was used is what history tells, or more where
-/// this machine knows of requests that came to nothing; so it is with runs that go on or have failed.
+/// The status of a session whose `state` was read from history. Adds what only this machine knows:
+/// the usage of requests that no commit records, and runs that are in progress or blocked.
 pub(crate) fn status(
     git: &Git,
     refs: &RefNames,
@@ -24,14 +24,14 @@ pub(crate) fn status(
     let mut status = Status::with(git, refs, session, state)?;
     let session = &status.session;
     let state = StateDir::at(&git.state_dir(), &session.name);
-    // A ledger that cannot be read is no reason not to say the rest.
+    // Report the rest even if the ledger cannot be read.
     let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
     status.used.total = status.used.total.max(ledger.total());
     stand(git, config, &mut status, &state, &ledger)?;
     Ok(status)
 }
 
-/// Whether nothing but history tells how a session stands, so that its head is enough.
+/// True if the status of a session depends on history alone, so that its head is enough.
 pub(crate) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) -> bool {
     let here = StateDir::at(&git.state_dir(), head.name());
     let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&here).is_some();
@@ -52,8 +52,8 @@ pub(crate) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) 
     !lives() && (state != State::InProgress || !stands_still())
 }
 
-/// What history does not tell: that a process works on the session, or that none can without a
-/// person. Read from the lock, the kept draft and the ledger.
+/// Sets the state that history does not record: a process runs the session, or the session is
+/// blocked until a person acts. Read from the lock, the saved draft and the ledger.
 fn stand(
     git: &Git,
     config: &Config,
@@ -84,7 +84,7 @@ fn stand(
     Ok(())
 }
 
-/// Lines for people; `there` comes before the command where it has to be run elsewhere.
+/// The lines for people; `there` is put before the command, such as `cd PATH && `.
 pub(crate) fn lines(status: &Status, there: &str) -> String {
     let Some(stop) = &status.stop else {
         return format!("Next     {there}{}\n", status.next_command());

@@ -13,11 +13,11 @@ use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
 use crate::verify::{follow_documents, rewrite_json};
 
-/// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
-/// may surprise is asked.
+/// Prints what the session abandons when it moves to `target`. On a terminal, asks the user first
+/// if that may be a surprise.
 ///
 /// # Errors
-/// Interrupted, when they would rather not.
+/// Interrupted: the user cancelled.
 pub(crate) fn may_leave(
     context: &Context,
     git: &Git,
@@ -37,8 +37,8 @@ pub(crate) fn may_leave(
     Err(Error::new(Kind::Interrupted, "cancelled; nothing has moved").into())
 }
 
-/// Takes the session a command means: its lock, its branch, its history. A start that was killed
-/// is finished first.
+/// Opens the session for a command: locks it, switches to its branch, reads its history. Completes
+/// its start first if that was killed.
 pub(crate) fn take(
     context: &Context,
     name: Option<&SessionName>,
@@ -47,7 +47,7 @@ pub(crate) fn take(
     take_after(context, name, command, |_, _| Ok(()))
 }
 
-/// As [`take`], but HEAD goes to the session's branch only after `allowed`.
+/// [`take`], but switches to the session's branch only after `allowed` returns `Ok`.
 pub(crate) fn take_after(
     context: &Context,
     name: Option<&SessionName>,
@@ -66,7 +66,7 @@ pub(crate) fn take_after(
     upstream::require_not_behind(git, &refs, &name)?;
     let unfinished = pending_start::is_unfinished(git, &refs, &name)?;
     if !unfinished {
-        // An unknown session is said before anything is locked for it.
+        // Report an unknown session before it is locked.
         Session::find(git, &refs, &name)?;
     }
     let held = lock::hold(context, &name, command)?;
@@ -94,7 +94,7 @@ pub(crate) fn take_after(
     Ok((held, session))
 }
 
-/// What the user has committed since is no longer protected.
+/// Ends the protection of files that the user has committed since.
 fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
     let mut protected = held.state.protected()?;
     if protected.is_empty() {

@@ -1,4 +1,5 @@
-//! The models that a person may take at a gate: those of the configuration, and those that its servers list.
+//! The models that a person may choose at a gate: those of the configuration, and those that the
+//! configured servers list.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -13,14 +14,14 @@ use crate::model::discover::Offered;
 use crate::model::{BoxFuture, choose, known_prices};
 use crate::pipeline::{Candidate, Candidates, Models, OtherModels, Player, Taken};
 
-/// The models beside those of a run.
+/// The models that a run can be switched to.
 pub(crate) struct Others<'a> {
     context: &'a Context,
     models: &'a Models,
 }
 
 impl<'a> Others<'a> {
-    /// None where answers are played back or recorded: a recording holds those of one run.
+    /// `None` if responses are replayed or recorded: a recording contains those of one run.
     pub(crate) fn of(context: &'a Context, models: &'a Models) -> Option<Self> {
         let global = &context.global;
         let played = context.embedded.is_some() || global.replay.is_some();
@@ -28,14 +29,14 @@ impl<'a> Others<'a> {
         live.then_some(Self { context, models })
     }
 
-    /// The settings of a model of the configuration.
+    /// The settings of a configured model.
     fn settings(&self, name: &str) -> anyhow::Result<ModelConfig> {
         let configured = self.context.config()?.model(name)?.1;
         Ok(self.models.settings.get(name).unwrap_or(configured).clone())
     }
 
     async fn listed(&self, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
-        // Whoever looks wants to know now.
+        // The user is waiting, so do not retry.
         let once = ModelConfig { max_retries: 0, ..model.clone() };
         let server = choose::server(&once, options(self.context, &once.base_url))?;
         server.offered().await.map_err(unreachable(model))
@@ -96,7 +97,7 @@ impl<'a> Others<'a> {
             let Some(one) = listed.into_iter().find(|one| one.id == *id) else {
                 let message = format!("{} has no model '{id}'", config.base_url);
                 return Err(Error::model(message)
-                    .hint("see what it has: git cowork models")
+                    .hint("list its models: git cowork models")
                     .into());
             };
             config.model.clone_from(id);
@@ -118,7 +119,7 @@ impl<'a> Others<'a> {
     }
 }
 
-/// A model of the configuration.
+/// A configured model as a candidate.
 fn configured(name: &str, settings: &ModelConfig) -> Candidate {
     let (model, at) = match has_server(settings) {
         true => (settings.model.clone(), settings.base_url.clone()),

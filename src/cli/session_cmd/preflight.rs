@@ -1,4 +1,4 @@
-//! What has to be so before a session is started or opened.
+//! Checks that run before a session is started or opened.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::git::{self, Git, RefName, StatusEntry};
 use crate::record::ending;
 use crate::session::{RefNames, SessionName, taken};
 
-/// What must be so before anything is looked at.
+/// The checks that every command makes first: identity, refs, no git operation in progress.
 pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     git::state::require_identity(git)?;
     git::refs::refuse_symbolic(git, &refs.own_roots())?;
@@ -21,7 +21,7 @@ pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The tags of a session of which there is nothing else here, as from a clone that fetched no branch.
+/// The tags of a session that has no other refs here, as in a clone that did not fetch its branch.
 fn tags_alone(
     git: &Git,
     refs: &RefNames,
@@ -43,7 +43,7 @@ fn tags_alone(
 }
 
 /// # Errors
-/// Exit 5: somebody has the name.
+/// Exit 5: the name is taken.
 pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
     if let Some(tags) = tags_alone(git, refs, name)? {
         return Err(Error::repository(format!(
@@ -51,20 +51,20 @@ pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> an
             tags.join(", ")
         ))
         .hint("if its branch is on a remote: git fetch")
-        .hint(format!("else delete the tags: git tag -d {}", tags.join(" ")))
-        .hint("or take another name")
+        .hint(format!("if not, delete the tags: git tag -d {}", tags.join(" ")))
+        .hint("or use another name")
         .into());
     }
     if taken(git, refs, name)? {
         return Err(Error::repository(format!("a session named '{name}' already exists"))
             .hint(format!("continue it: git cowork resume {name}"))
-            .hint("or take another name")
+            .hint("or use another name")
             .into());
     }
     Ok(())
 }
 
-/// The name, or with the first number nobody has.
+/// The name, or if it is taken, the name with the first free number.
 pub(crate) fn first_free(
     git: &Git,
     refs: &RefNames,
@@ -79,11 +79,11 @@ pub(crate) fn first_free(
     Ok(first.clone())
 }
 
-/// A branch called `cowork` leaves no room for `cowork/NAME`.
+/// Checks that no branch is named `cowork`, because git could then not create `cowork/NAME`.
 pub(crate) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
     if git::refs::branch_exists(git, prefix)? {
         return Err(Error::repository(format!(
-            "a branch named '{prefix}' leaves no room for branches named '{prefix}/…'"
+            "a branch named '{prefix}' prevents branches named '{prefix}/…'"
         ))
         .hint("use another prefix here ([project] branch_prefix): git config cowork.project.branchprefix sessions")
         .hint(format!("or rename the branch: git branch -m {prefix} old-{prefix}"))
@@ -96,13 +96,13 @@ pub(crate) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Resul
     let dir = name.record_dir();
     if git::state::sparse_excludes(git, &format!("{dir}/session.json"))? {
         return Err(Error::repository(".cowork is outside this sparse checkout")
-            .hint("take it in: git sparse-checkout add .cowork")
+            .hint("include it: git sparse-checkout add .cowork")
             .into());
     }
     Ok(())
 }
 
-/// Where to work: as the options say, else as a person answers who has changes of their own here.
+/// Chooses where to work: by the option, or by asking if the working tree has uncommitted changes.
 #[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
 pub(crate) fn worktree(
     context: &Context,
@@ -112,14 +112,14 @@ pub(crate) fn worktree(
         Some(path) => return Ok(Some(path.clone())),
         None => context.git()?.status()?,
     };
-    // Who hides changes from git wants no question about them; they are protected all the same.
+    // Do not ask about changes that the user hides from git; they are protected as well.
     if dirty.iter().all(|entry| entry.hidden.is_some()) {
         return Ok(None);
     }
     ask_about_dirty_tree(context, &dirty)
 }
 
-/// On a terminal: what to do with the user's own changes. The answer is a worktree or none.
+/// On a terminal, asks what to do with the user's uncommitted changes. Returns a worktree or none.
 #[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
 fn ask_about_dirty_tree(
     context: &Context,
@@ -134,7 +134,7 @@ fn ask_about_dirty_tree(
         dirty.len(),
         if dirty.len() == 1 { "is" } else { "are" }
     );
-    // What to give for the option, or nothing.
+    // The value for the option; `None` cancels.
     let answers = [
         (Some(Some(None)), "work in a linked worktree, this one stays as it is"),
         (Some(None), "go on here; these files are protected, never written or committed"),

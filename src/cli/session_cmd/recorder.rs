@@ -7,7 +7,7 @@ use crate::git::Oid;
 use crate::record::{Recorder, Scope};
 use crate::session::{Session, SessionName};
 
-/// Calls `with` with a recorder for a session that no run is to touch.
+/// Calls `with` with a recorder for a session that is locked but not run.
 pub(crate) fn with_recorder<T>(
     context: &Context,
     held: &LockedSession,
@@ -18,7 +18,7 @@ pub(crate) fn with_recorder<T>(
     recorder_of(context, held, &Session::load(&held.git, name, tip)?, with)
 }
 
-/// The same for a session that was read already.
+/// [`with_recorder`] for a session that is already loaded.
 pub(crate) fn recorder_of<T>(
     context: &Context,
     held: &LockedSession,

@@ -1,4 +1,4 @@
-//! What a person said, kept in the repository's state directory, so that nobody is asked twice.
+//! A user's answers, stored in the repository's state directory, so that nobody is asked twice.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Remembered(PathBuf);
 
 impl Remembered {
-    /// In this file of the state directory.
+    /// The answers in this file of the state directory.
     pub(crate) fn in_file(state: &Path, file: &str) -> Self {
         Self(state.join(file))
     }
 
-    /// All of them; nothing, where they cannot be read: then it is asked again.
+    /// All answers; empty if they cannot be read, so that the user is asked again.
     pub(crate) fn all(&self) -> BTreeSet<String> {
         let read = std::fs::read(&self.0);
         read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Adds some. Not being able to only means to be asked again.
+    /// Adds answers. If they cannot be written, the user is asked again.
     pub(crate) fn add(&self, answers: &[String]) {
         if let Err(error) = self.write(answers) {
             tracing::warn!("{} was not written: {error:#}", self.0.display());

@@ -1,4 +1,4 @@
-//! What `archive` and `delete` share: the branch of a session goes, and nothing is lost.
+//! Shared code of `archive` and `delete`: removes the branch of a session without losing work.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::session::{
     KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
 };
 
-/// How many files a sentence names.
+/// Maximum number of files that a message lists.
 const NAMED: usize = 10;
 
 /// What is done with the session.
@@ -28,14 +28,14 @@ pub(crate) enum Removal {
     Delete(Consent),
 }
 
-/// Whether the person wants a session deleted.
+/// How the user agrees to the deletion of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// The command line says so.
+    /// By an option on the command line.
     Given,
-    /// The person is asked.
+    /// By a question.
     Asked,
-    /// It is only said what would be.
+    /// Not at all: only print what would be deleted.
     Never,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
     {
         return Ok(0);
     }
-    // First what would be left behind, then the branch.
+    // First save what would be lost, then remove the branch.
     let kept = keep(context, &held, &session, removal)?;
     leave_branch(context, &held, &refs, &session)?;
     with_recorder(context, &held, &name, &tip, |recorder| match removal {
@@ -67,7 +67,7 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
     Ok(0)
 }
 
-/// Whether the session is to be deleted, after whatever stands against it was said.
+/// True if the session is to be deleted; asks the user if necessary.
 fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::Result<bool> {
     let name = &session.name;
     match consent {
@@ -88,13 +88,13 @@ fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::
                 false => Err(Error::failed("nothing was deleted").into()),
             }
         }
-        Consent::Asked => Err(Error::usage("there is no terminal to ask on whether to delete it")
+        Consent::Asked => Err(Error::usage("there is no terminal to confirm the deletion on")
             .hint(format!("delete without asking: git cowork delete {name} --yes"))
             .into()),
     }
 }
 
-/// Makes sure that going back to the base loses nothing, before anything is put away.
+/// Checks that switching to the base loses nothing, before anything is changed.
 fn may_leave(
     context: &Context,
     held: &LockedSession,
@@ -109,8 +109,8 @@ fn may_leave(
     }
     if let Some(elsewhere) = checked_out(&held.git, &session.file.base.branch)? {
         let (here, there) = (held.git.top().display(), elsewhere.display());
-        return Err(Error::repository(format!("{here} cannot leave {}", refs.short_branch(&session.name)))
-            .hint(format!("{} is checked out in {there}: from there this working tree is removed with its session: cd {there}", session.file.base.branch))
+        return Err(Error::repository(format!("cannot switch {here} away from {}", refs.short_branch(&session.name)))
+            .hint(format!("{} is checked out in {there}; run the command there, which also removes this working tree: cd {there}", session.file.base.branch))
             .into());
     }
     let target = base_of(&held.git, session)?;
@@ -120,7 +120,7 @@ fn may_leave(
     })
 }
 
-/// Makes sure that a linked working tree holds nothing that git would ask about.
+/// Checks that a linked working tree has no uncommitted files.
 fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
     let dirty = git.at(path)?.status()?;
     if dirty.is_empty() {
@@ -128,14 +128,14 @@ fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
     }
     let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
     let path = path.display();
-    let message = format!("the session's working tree {path} holds what is in no commit");
+    let message = format!("the session's working tree {path} has uncommitted files");
     Err(Error::repository(format!("{message}: {}", paths.join(", ")))
         .hint("commit or move away what you need, then run the command again")
-        .hint(format!("if all of it may go: git worktree remove --force {path}"))
+        .hint(format!("or discard all of them: git worktree remove --force {path}"))
         .into())
 }
 
-/// Where HEAD goes: the tip of the base branch, else the commit the session began on.
+/// The commit to switch to: the tip of the base branch, or the commit the session started from.
 fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let base = &session.file.base;
     let branch = RefNames::local(&base.branch);
@@ -145,7 +145,7 @@ fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     }
 }
 
-/// Keeps as an attempt what no ref would name afterwards.
+/// Keeps as an attempt whatever no ref would contain afterwards.
 fn keep(
     context: &Context,
     held: &LockedSession,
@@ -190,8 +190,8 @@ fn standing_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
     Ok(git.head()?.branch() == Some(&refs.branch(name)))
 }
 
-/// Makes sure that the branch is checked out nowhere: here by going back to its base, in a linked
-/// working tree by removing that, or by leaving it on no branch where something would go with it.
+/// Makes sure that the branch is not checked out: switches to its base here, and removes a linked
+/// working tree, or detaches its HEAD if files would be lost with it.
 fn leave_branch(
     context: &Context,
     held: &LockedSession,
@@ -211,7 +211,7 @@ fn leave_branch(
     }
 }
 
-/// The working tree that has the session's branch.
+/// The working tree in which the session's branch is checked out.
 fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Option<PathBuf>> {
     git::refs::checked_out_in(git, &refs.branch(name))
 }
@@ -231,8 +231,8 @@ fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
     git::switch::detach(git, &base_of(git, session)?)
 }
 
-/// Git itself would remove ignored files without a word: build output, and what a person keeps out
-/// of commits. Nobody can tell the two apart, so the person removes such a tree.
+/// Removes a linked working tree, unless it has ignored files: git would remove those silently, and
+/// they may be build output or files that the user needs. The user has to remove such a tree.
 fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
     let linked = git.at(path)?;
     let ignored = git::in_the_way::unknown_files(&linked)?;
@@ -243,20 +243,20 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
                 context.ui.emit(Event::Note { text });
                 return Ok(());
             }
-            // It is locked, or holds submodules.
-            Err(error) => format!("git does not remove it: {error:#}"),
+            // It is locked, or contains submodules.
+            Err(error) => format!("git cannot remove it: {error:#}"),
         }
     } else {
         let named = ignored.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = ignored.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("it holds files that git ignores: {named}{more}")
+        format!("it contains files that git ignores: {named}{more}")
     };
     git::switch::detach(&linked, tip)?;
     let path = path.display();
     let text = format!(
-        "the working tree {path} stays, on no branch: {why}\n\
-         when you need nothing of it: git worktree remove {path}"
+        "the working tree {path} is kept, with a detached HEAD: {why}\n\
+         if you need nothing in it: git worktree remove {path}"
     );
     context.ui.emit(Event::Note { text });
     Ok(())
@@ -265,9 +265,11 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
 fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32>) {
     let note = |text: String| context.ui.emit(Event::Note { text });
     match removal {
-        Removal::Archive => note(format!("{name} is archived; back: git cowork restore {name}")),
+        Removal::Archive => {
+            note(format!("{name} is archived; restore it: git cowork restore {name}"))
+        }
         Removal::Delete(_) => {
-            note(format!("{name} is deleted; back: git cowork undo --session {name}"))
+            note(format!("{name} is deleted; undo: git cowork undo --session {name}"))
         }
     }
     if let (Removal::Archive, Some(kept)) = (removal, kept) {

@@ -8,7 +8,7 @@ use crate::gate::Mode;
 use crate::git;
 use crate::session::{Attempt, RefNames, SessionName, exists};
 
-/// Restores an attempt, also of a deleted session.
+/// Restores an attempt, even of a deleted session.
 pub(crate) fn attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
     let name = &attempt.session;
     context.ui.set_session(name);
@@ -21,7 +21,7 @@ pub(crate) fn attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> 
         if deleted {
             return Ok(());
         }
-        let what = format!("bringing attempt {} back", attempt.number);
+        let what = format!("restoring attempt {}", attempt.number);
         open::may_leave(context, git, session, &attempt.tip, &what)
     })?;
     let models = models::none();
@@ -32,14 +32,14 @@ pub(crate) fn attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> 
     Ok(0)
 }
 
-/// The branch of a deleted session, where the attempt left it.
+/// Creates the branch of a deleted session again, at the attempt's tip.
 fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
     let git = context.git()?;
     let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
     git::switch::to_new(git, &refs.short_branch(&attempt.session), &attempt.tip)
 }
 
-/// Says which command continues the session.
+/// Prints the command that continues the session.
 pub(crate) fn say_next(context: &Context, name: &SessionName) {
     let text = format!("continue: git cowork resume {name}");
     context.ui.emit(Event::Note { text });

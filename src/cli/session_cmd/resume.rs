@@ -1,4 +1,4 @@
-//! Going on with a session.
+//! Continues a session.
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
@@ -80,8 +80,8 @@ pub(crate) fn go_on(
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// Makes the logs that the session's commits name readable here: in a clone they are fetched from
-/// where its branch came from. Nobody needs them to go on.
+/// Makes the logs that the session's commits name available here: a clone fetches them from the
+/// remote of the branch. A run does not need them, so an error is only a warning.
 fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> anyhow::Result<()> {
     let branch = context.refs()?.short_branch(&session.name);
     let remote = git::remote::upstream_remote(&held.git, &branch)?;

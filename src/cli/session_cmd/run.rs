@@ -1,4 +1,4 @@
-//! Running a session: everything `new`, `resume` and `revert` share.
+//! Runs a session: the code that `new`, `resume` and `revert` share.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 use crate::ui::markdown;
 
-/// Of the live status line, in a second.
+/// Redraws of the live status line, per second.
 const REDRAWS: u32 = 8;
-/// Looks for what was typed, for each of them, where somebody may type.
+/// Polls of the keyboard, per redraw, if somebody can type.
 const LOOKS: u32 = 4;
 
 /// How far a run goes.
@@ -41,19 +41,19 @@ const LOOKS: u32 = 4;
 pub(crate) struct Extent {
     /// Stop after this stage.
     pub stop_after: Option<Stage>,
-    /// First give the session more process.
+    /// First raise the depth of the session.
     pub raise: Option<Depth>,
-    /// First go back to before this stage.
+    /// First rewind to before this stage.
     pub go_back_to: Option<Stage>,
-    /// Why, for whoever does that stage again.
+    /// The reason for the rewind, which the actor of that stage gets.
     pub reason: Option<String>,
-    /// Only go back.
+    /// Only rewind.
     pub no_run: bool,
-    /// First take reviewers' comments on what was delivered.
+    /// First reopen the delivered session with these comments of reviewers.
     pub comments: Option<String>,
 }
 
-/// The project's commands: what is configured, else what is detected.
+/// The project's commands: the configured ones, or else those that are detected.
 pub(crate) fn commands(config: &Config, git: &Git) -> ProjectCommands {
     let found = detect_commands(git.top(), &config.project.template);
     let pick = |configured: &str, detected: String| {
@@ -156,14 +156,14 @@ pub(crate) fn with_pipeline<T>(
         mode,
         stop_after: None,
     };
-    // Whoever reads the log later did not see the terminal.
+    // Someone who reads the log later has not seen the terminal.
     with(&mut Pipeline::new(env, session)).inspect_err(|error| {
         tracing::error!("{error:#}");
         hints_of(error).iter().for_each(|hint| tracing::error!("hint: {hint}"));
     })
 }
 
-/// Runs a session to the end of its extent and answers with the exit code.
+/// Runs a session to the end of its extent and returns the exit code.
 pub(crate) fn run_session(
     context: &Context,
     held: &LockedSession,
@@ -201,7 +201,7 @@ pub(crate) fn run_session(
         let finish = outcome.unwrap_or_else(|| {
             context.ui.clear();
             if let Err(error) = pipeline.stop_cleanly() {
-                let text = format!("the draft could not be kept: {error:#}");
+                let text = format!("the draft could not be saved: {error:#}");
                 context.ui.emit(Event::Warning { text });
             }
             interrupt::check().map(|()| Finish::Completed)
@@ -220,7 +220,7 @@ pub(crate) fn run_session(
         demo_recording::forget(&held.git);
     }
     match finish {
-        // On a terminal that was told already.
+        // The terminal has already shown that.
         Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
             let text = format!("{name} is delivered; look at it: git cowork show {name} report");
@@ -252,17 +252,17 @@ pub(crate) fn run_session(
     }
 }
 
-/// Whatever else went wrong while we were asked to stop: it was an interruption, and this is what
-/// is kept.
+/// Turns any error after a request to stop into an interruption, with a message that says what is
+/// saved.
 fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -> anyhow::Error {
     let asked = interrupt::is_requested();
     if !asked && kind_of(&error) != Kind::Interrupted {
         return error;
     }
-    let kept = kept.unwrap_or_else(|| "what was finished is recorded".to_owned());
+    let kept = kept.unwrap_or_else(|| "finished work is recorded".to_owned());
     let mut message = format!("interrupted; {kept}");
     if kind_of(&error) != Kind::Interrupted {
-        message = format!("{message} (on the way: {error:#})");
+        message = format!("{message} (error while stopping: {error:#})");
     }
     Error::new(Kind::Interrupted, message)
         .hint(format!("continue: git cowork resume {name}"))
@@ -273,7 +273,7 @@ fn base_of(base: &Base) -> &str {
     if base.branch.is_empty() { &base.commit } else { &base.branch }
 }
 
-/// Keeps the live status line going; never ends.
+/// Redraws the live status line; never returns.
 async fn tick(context: &Context, models: &Models) {
     let budget = context.config().map_or(0.0, |config| config.budget.usd);
     let looks = if context.attended { LOOKS } else { 1 };

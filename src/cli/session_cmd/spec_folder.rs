@@ -1,4 +1,4 @@
-//! `new -F DIR`: a folder of spec-kit or OpenSpec, read: the idea, and a draft of the plan.
+//! `new -F DIR`: reads the idea and a draft of the plan from a folder of spec-kit or OpenSpec.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,43 +16,44 @@ use crate::shell_quote::quoted;
 use crate::stage::Depth;
 use crate::ui::one_line;
 
-/// Bytes of a file that are read.
+/// Maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 256 * 1024;
-/// Files of a folder that are looked at.
+/// Maximum number of files that are found in a folder.
 const MOST_FILES: usize = 1_000;
-/// Folders inside one another that are looked into.
+/// Maximum depth of nested folders.
 const DEEPEST: usize = 8;
-/// Files that are named one by one.
+/// Maximum number of files that a message lists.
 const NAMED: usize = 8;
-/// Characters of a line that is told.
+/// Maximum length of a printed line, in characters.
 const LINE: usize = 200;
-/// Names without a folder that are files', beside those of languages.
+/// Extensions that make a name without a folder a file name, in addition to those of programming
+/// languages.
 const EXTENSIONS: [&str; 12] =
     ["md", "txt", "toml", "json", "yaml", "yml", "ini", "cfg", "lock", "sql", "html", "css"];
 
 /// A folder that was read.
 pub(crate) struct SpecFolder {
-    /// Whose it is.
+    /// The tool that the folder belongs to.
     tool: SpecTool,
-    /// As it is told.
+    /// The folder's name in messages.
     name: String,
-    /// What the folder itself is called.
+    /// The last component of the folder's path.
     own_name: String,
     files: Vec<SpecFile>,
-    /// What was not read, and why where that is not its name.
+    /// Files that were not read; the reason is added unless it is the file's name.
     unread: Vec<String>,
 }
 
-/// A session that begins with a folder.
+/// The start of a session from a folder.
 pub(crate) struct Begun {
-    /// What it was made from.
+    /// The origin of the session.
     pub origin: SessionOrigin,
     /// The plan.
     pub plan: String,
 }
 
 impl SpecFolder {
-    /// Reads a folder; `None` for a path that is none.
+    /// Reads a folder; `None` if the path is not a folder.
     ///
     /// # Errors
     /// Exit 2: it belongs to neither tool, or cannot be read.
@@ -81,7 +82,7 @@ impl SpecFolder {
         }
         unread.extend(others.iter().map(|file| one_line(file, LINE)));
         if found.more {
-            unread.push(format!("what is beyond {MOST_FILES} files or {DEEPEST} folders"));
+            unread.push(format!("everything beyond {MOST_FILES} files or {DEEPEST} folders"));
         }
         let main = if tool == SpecTool::SpecKit { "spec.md" } else { "proposal.md" };
         if !files.iter().any(|file| file.path == main) {
@@ -100,7 +101,7 @@ impl SpecFolder {
         Ok(Some(Self { tool, name, own_name, files, unread }))
     }
 
-    /// What its files say; of names without a folder `start` tells which are files.
+    /// Parses its files. A name without a folder is a file if the commit `start` contains it.
     pub(crate) fn specified(&self, git: &Git, start: Option<&Oid>) -> Specified {
         let is_file = |name: &str| {
             let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -111,17 +112,17 @@ impl SpecFolder {
         specs::specified(self.tool, &self.own_name, &self.files, &is_file)
     }
 
-    /// The idea: what was read of the folder, with a note of that.
+    /// The idea: the text of the files that were read, with a note that lists them.
     pub(crate) fn idea(&self, title: &str) -> String {
         format!("{title}\n\n{}\n\n{}", self.note(), specs::idea(&self.files))
     }
 
-    /// The words to call a session after.
+    /// The words for a session's name.
     pub(crate) fn words(&self) -> &str {
         self.own_name.trim_start_matches(|c: char| c.is_ascii_digit() || "-_".contains(c))
     }
 
-    /// The draft of the plan, and what the session was made from.
+    /// The draft of the plan, and the origin of the session.
     pub(crate) fn begun(&self, git: &Git, start: &Oid, found: &Specified) -> (Begun, Drafted) {
         let in_base = |path: &str| holds(git, start, path);
         let drafted = specs::draft(&self.prose(found), &found.records, &in_base);
@@ -136,7 +137,7 @@ impl SpecFolder {
         (Begun { origin, plan: drafted.text.clone() }, drafted)
     }
 
-    /// What was read and what was not, in two lines at most.
+    /// The files that were read and those that were not, in at most two lines.
     fn note(&self) -> String {
         let read: Vec<String> = self.files.iter().map(|file| one_line(&file.path, LINE)).collect();
         let mut out = format!("From {} ({}): {}.", self.name, self.tool.name(), read.join(", "));
@@ -146,11 +147,11 @@ impl SpecFolder {
         out
     }
 
-    /// What stands in the plan above the records.
+    /// The prose of the plan above the records.
     fn prose(&self, found: &Specified) -> String {
         let note = self.note().replace('\n', "\n\n");
         let mut out = format!("# {}\n\n{note}\n", one_line(&found.title, LINE));
-        out += "\nWhat requirements, stories and tasks are called there stands in their titles.\n";
+        out += "\nThe titles contain the names that requirements, stories and tasks have there.\n";
         if !found.text_only.is_empty() {
             let all: Vec<String> = found.text_only.iter().map(|one| one_line(one, LINE)).collect();
             out += &format!("\nText of the idea only: {}.\n", named(&all));
@@ -169,7 +170,7 @@ impl SpecFolder {
         out
     }
 
-    /// Says what was read, what was not, and what has become of it.
+    /// Prints which files were read and which were not, and how they are used.
     pub(crate) fn tell(
         &self,
         context: &Context,
@@ -187,19 +188,22 @@ impl SpecFolder {
                     count(drafted.tasks as usize, "task"),
                 ];
                 note(format!(
-                    "draft 1 of the plan is made of it: {requirements}, {features}, {tasks}"
+                    "draft 1 of the plan is made from it: {requirements}, {features}, {tasks}"
                 ));
                 for one in &drafted.left_out {
                     context.ui.emit(Event::Warning { text: format!("not a record: {one}") });
                 }
             }
             None => note(format!(
-                "depth {depth}: the model writes the documents from its text (with --depth quick its \
-                 requirements and tasks are the plan)"
+                "depth {depth}: the model writes the documents from its text (with --depth quick, its \
+                 requirements and tasks become the plan)"
             )),
         }
         if found.ticked > 0 {
-            note(format!("{} ticked in tasks.md: not planned", count(found.ticked, "task")));
+            note(format!(
+                "{} already ticked in tasks.md; not planned",
+                count(found.ticked, "task")
+            ));
         }
         if !found.unclear.is_empty() {
             let wanted = count(found.unclear.len(), "place");
@@ -212,7 +216,7 @@ impl SpecFolder {
     }
 }
 
-/// The first of them, and how many more.
+/// The first items, and the number of the others.
 fn named(all: &[String]) -> String {
     let first = all.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(NAMED) {
@@ -221,7 +225,7 @@ fn named(all: &[String]) -> String {
     }
 }
 
-/// What is read first.
+/// Sorts files by the order in which they are read.
 fn order(path: &str) -> (usize, String) {
     let names = ["spec.md", "proposal.md", "specs/", "plan.md", "design.md", "tasks.md"];
     let place = names
@@ -253,13 +257,13 @@ fn neither(path: &Path, found: &Found) -> Error {
     }
 }
 
-/// Whether a commit holds a file.
+/// True if a commit contains a file.
 fn holds(git: &Git, commit: &Oid, path: &str) -> bool {
     let found = git.reader().entries(commit, &[path]);
     found.is_ok_and(|all| all.into_iter().flatten().any(|entry| entry.kind.is_blob()))
 }
 
-/// The files of a folder by their paths in it, and what is not one.
+/// The files of a folder by their paths in it, and its entries that cannot be read as files.
 #[derive(Default)]
 struct Found {
     files: Vec<String>,

@@ -1,4 +1,4 @@
-//! Words from wherever a person gives them: arguments, a file, standard input, an editor.
+//! Reads a user's text from arguments, a file, standard input or an editor.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn editor(context: &Context) -> anyhow::Result<Editor> {
 /// Text from words, `-F FILE`, `-F -`, or an editor on a terminal.
 ///
 /// # Errors
-/// Exit 2 when there is none and nobody can be asked.
+/// Exit 2: there is no text and nobody can be asked.
 pub(crate) fn text(
     context: &Context,
     words: &[String],
@@ -56,13 +56,13 @@ pub(crate) fn text(
     };
     if text.trim().is_empty() {
         return Err(Error::usage(format!("there is no {what}"))
-            .hint("say it in quotes, or -F FILE, or -F - for standard input")
+            .hint("give it in quotes, or use -F FILE, or -F - for standard input")
             .into());
     }
     Ok(text.trim_end().to_owned())
 }
 
-/// What an editor that opens on an empty text should say. The lines look like git's.
+/// The instructions in an editor that opens with an empty text, in the style of git.
 fn hint(what: &str) -> String {
     format!(
         "# Write the {what} above, in your own words, as long as you like.\n\
@@ -70,7 +70,7 @@ fn hint(what: &str) -> String {
     )
 }
 
-/// The text without our own lines: others that begin with # are headings of Markdown.
+/// Removes only the lines of `hint`: other lines that begin with # are Markdown headings.
 fn without_hint(text: &str, hint: &str) -> String {
     let ours = |line: &&str| hint.lines().any(|own| own == line.trim_end());
     text.lines().filter(|line| !ours(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_lines_are_taken_out() {
+    fn only_the_lines_of_the_hint_are_removed() {
         let hint = hint("idea");
         let text = format!("# A heading\n\nTodos.\n{hint}");
         assert_eq!(without_hint(&text, &hint), "# A heading\n\nTodos.");

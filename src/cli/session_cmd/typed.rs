@@ -1,5 +1,5 @@
-//! What a person types for the actor while a run works: where it is read, and what becomes of it when
-//! the run ends.
+//! Notes that a person types for the actor during a run: reads them, and reports undelivered notes
+//! when the run ends.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::event::{Event, Sink as _};
 use crate::gate::Untold;
 use crate::session::TypedNotes;
 
-/// Provider of recorded answers, which know nothing of what is typed.
+/// Provider of recorded responses, which cannot react to typed notes.
 const REPLAY: &str = "replay";
-/// Columns of a text that is told.
+/// Maximum width of a note in a message, in columns.
 const TOLD: usize = 200;
 
-/// Somebody may type.
+/// Reads typed notes until it is dropped.
 pub(crate) struct Listening<'a> {
     context: &'a Context,
     notes: Arc<TypedNotes>,
 }
 
-/// Reads what is typed at this terminal, if somebody sits there and an actor can answer.
+/// Reads notes typed at this terminal, if a person is there and an actor can answer.
 pub(crate) fn listen(context: &Context, notes: Arc<TypedNotes>) -> anyhow::Result<Listening<'_>> {
     let plays = context.embedded.is_some()
         || context.global.replay.is_some()
@@ -32,7 +32,8 @@ pub(crate) fn listen(context: &Context, notes: Arc<TypedNotes>) -> anyhow::Resul
 }
 
 impl Listening<'_> {
-    /// Says what did not reach the actor. It is kept for the next run, if there is one.
+    /// Reports notes that did not reach the actor. They are saved for the next run, if there is
+    /// one.
     pub(crate) fn ends(&self, is_completed: bool) {
         self.context.ui.clear();
         let text = one_line(&self.notes.untold(), TOLD);
@@ -40,10 +41,10 @@ impl Listening<'_> {
             return;
         }
         let then = match is_completed {
-            true => "the session is delivered; git cowork modify changes it",
+            true => "the session is delivered; to change it: git cowork modify",
             false => "it is kept for the next run",
         };
-        let text = format!("the actor was not told \"{text}\": {then}");
+        let text = format!("the actor has not seen \"{text}\": {then}");
         self.context.ui.emit(Event::Note { text });
     }
 }
@@ -56,7 +57,7 @@ impl Drop for Listening<'_> {
     }
 }
 
-/// What a gate begins feedback with.
+/// The undelivered notes with which feedback at a gate begins.
 pub(crate) struct BeforeGate<'a>(pub &'a TypedNotes);
 
 impl Untold for BeforeGate<'_> {

@@ -1,5 +1,5 @@
-//! The gate of a run, seen and answered from another terminal. What is shown are the bytes of the tree
-//! that the run has named; an answer names them, too.
+//! Shows a run's gate at another terminal, and answers it from there. It shows the tree that the
+//! run named, and the answer names the same tree.
 
 use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
@@ -12,36 +12,36 @@ use crate::git::{self, DiffStyle, Git, Object};
 use crate::session::{Asks, GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
 use crate::ui::markdown;
 
-/// Lines of what is under review that are shown at once; a key shows the rest.
+/// Lines of a draft that are shown at once; a key shows the rest.
 const LINES: usize = 30;
-/// How often one looks whether a run has taken an answer.
+/// Interval between two checks whether the run has taken an answer.
 const LOOKS: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Looks after which it is said that one waits.
+/// Checks after which a message says that the answer still waits.
 const PATIENT: u32 = 20;
 
-/// How a look at a gate ended.
+/// How watching a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// It is closed.
+    /// The gate is closed.
     Closed,
-    /// Whoever watches wants to see no more.
+    /// The user stopped watching.
     Stopped,
 }
 
-/// What came of a key.
+/// The result of a key.
 enum Pressed {
-    /// It decides.
+    /// An answer to the gate.
     Says(Said),
-    /// Nothing was said with it.
+    /// The user gave no input for it; the menu stays.
     Stays,
-    /// Whoever watches wants to see no more.
+    /// The user stopped watching.
     Left,
-    /// It decides nothing.
+    /// The key is not an answer.
     Other,
 }
 
-/// A gate that somebody looks at.
+/// A gate that is shown at this terminal.
 struct Look<'a> {
     context: &'a Context,
     git: &'a Git,
@@ -50,7 +50,7 @@ struct Look<'a> {
     terminal: Tty,
 }
 
-/// Shows a gate, and takes an answer while it is open.
+/// Shows a gate, and reads an answer while the gate is open.
 pub(crate) fn at_gate(
     context: &Context,
     git: &Git,
@@ -73,7 +73,7 @@ impl Look<'_> {
         for remark in &self.gate.remarks {
             self.say(&one_line(remark, 400))?;
         }
-        // A menu asks how it goes on, and not whether something passes.
+        // A menu asks how to continue, not whether a draft passes.
         let all = match &self.gate.asks {
             Asks::Draft => self.content()?,
             Asks::Menu { .. } => String::new(),
@@ -103,7 +103,7 @@ impl Look<'_> {
         }
     }
 
-    /// The documents as the tree has them, or the difference of the code.
+    /// The documents in the tree, or the diff of the code.
     fn content(&self) -> anyhow::Result<String> {
         if self.gate.is_code {
             return self.diff();
@@ -166,7 +166,7 @@ impl Look<'_> {
         }
     }
 
-    /// What a key decides at this gate, with what is asked for it.
+    /// The answer for a key at this gate; asks for the input that the key needs.
     fn said_by(&self, key: Key) -> anyhow::Result<Pressed> {
         let Key::Char(key) = key else { return Ok(Pressed::Other) };
         match &self.gate.asks {
@@ -182,7 +182,7 @@ impl Look<'_> {
         }
     }
 
-    /// A key of a menu, with what it wants.
+    /// The answer for a key of a menu; asks for the input that the key needs.
     fn chosen(&self, choice: &Choice) -> anyhow::Result<Pressed> {
         let chosen = Chosen::key(choice.key);
         match &choice.wants {
@@ -217,7 +217,7 @@ impl Look<'_> {
         self.menu()
     }
 
-    /// Answers, and says what came of it.
+    /// Sends the answer, and prints whether it was taken.
     fn answer(&self, said: Said) -> anyhow::Result<Left> {
         let OpenGate { id, tree, .. } = self.gate;
         let answer = GateAnswer { tree: tree.clone(), said, pid: std::process::id() };
@@ -229,7 +229,7 @@ impl Look<'_> {
             if !self.is_open() {
                 break;
             }
-            // An editor or a question may be open there.
+            // An editor or a question may be open at the run's terminal.
             if look == PATIENT {
                 self.say("answered; the run takes it when its terminal is back at the menu")?;
             }
@@ -247,7 +247,7 @@ impl Look<'_> {
         Ok(Left::Closed)
     }
 
-    /// Says how somebody else has answered.
+    /// Prints how somebody else has answered.
     fn tell_other(&self) -> anyhow::Result<()> {
         let what = match gate_answer(self.state, &self.gate.id).map(|answer| answer.said) {
             Some(Said::There) => "it was answered at its own terminal".to_owned(),
@@ -264,7 +264,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What was chosen from the menu, in its words.
+    /// The menu text of a choice, with its input.
     fn told(&self, chosen: &Chosen) -> String {
         let keys = match &self.gate.asks {
             Asks::Menu { keys, .. } => keys.as_slice(),

@@ -1,4 +1,4 @@
-//! `git cowork show --web`: where the page goes, and who opens it.
+//! `git cowork show --web`: writes the page and opens it in a browser.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -16,7 +16,7 @@ use crate::git;
 use crate::session::{SessionName, StateDir};
 use crate::web::{self, Source};
 
-/// Name of the page in J.
+/// File name of the page in the session's state directory.
 const PAGE: &str = "session.html";
 
 /// Writes the page of a session, prints its path and, at a terminal, opens it.
@@ -40,7 +40,7 @@ pub(crate) fn show(
         }
         Some(path) => {
             std::fs::write(path, page).map_err(|error| not_written(path, &error))?;
-            std::path::absolute(path).context("finding out where the page is")?
+            std::path::absolute(path).context("finding the path of the page")?
         }
         None => keep(&StateDir::open(&git.state_dir(), &name)?, &page)?,
     };
@@ -57,8 +57,8 @@ pub(crate) fn show(
     Ok(0)
 }
 
-/// Writes the page beside the session's other state, where it is not in the way of a commit and the
-/// next one takes its place.
+/// Writes the page to the session's state directory, where it cannot get into a commit. The next
+/// page replaces it.
 fn keep(state: &StateDir, page: &str) -> anyhow::Result<PathBuf> {
     let path = state.path().join(PAGE);
     let failed = |error: std::io::Error| not_written(&path, &error);
@@ -73,7 +73,7 @@ fn not_written(path: &Path, error: &std::io::Error) -> Error {
         .hint("write it somewhere else: git cowork show --web --output FILE")
 }
 
-/// Opens the page; where no browser is found, that is said.
+/// Opens the page; prints a note if no browser is found.
 fn open(context: &Context, path: &Path) -> anyhow::Result<()> {
     let set = |name: &&str| context.env.get(*name).is_some_and(|value| !value.is_empty());
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(set);
@@ -85,7 +85,7 @@ fn open(context: &Context, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The address of a file, as a browser takes it.
+/// The `file:` URL of a path.
 fn address(path: &Path) -> String {
     let mut address = "file://".to_owned();
     let path = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_holds_nothing_a_shell_or_browser_would_read() {
+    fn an_address_escapes_what_shells_and_browsers_interpret() {
         let path = Path::new("/a b/it's#1?/ü.html");
         assert_eq!(address(path), "file:///a%20b/it%27s%231%3F/%C3%BC.html");
     }

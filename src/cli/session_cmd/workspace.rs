@@ -13,7 +13,7 @@ use crate::record::Tracked;
 use crate::session::SessionName;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
-/// The working tree as tools of this session may use it.
+/// Opens the working tree for the tools of this session.
 pub(crate) fn open(
     context: &Context,
     held: &LockedSession,
@@ -29,7 +29,7 @@ pub(crate) fn open(
     Ok(workspace)
 }
 
-/// How commands run in a working tree, whatever session it is of.
+/// The options for commands in a working tree, which are the same for all sessions.
 pub(crate) fn options(context: &Context, git: &Git) -> anyhow::Result<WorkspaceOptions> {
     let config = context.config()?;
     Ok(WorkspaceOptions {
@@ -46,7 +46,7 @@ pub(crate) fn options(context: &Context, git: &Git) -> anyhow::Result<WorkspaceO
     })
 }
 
-/// What nobody but the person sees.
+/// The files that models, tools and commands must not see.
 fn private(context: &Context) -> anyhow::Result<PrivateFiles> {
     let globs = &context.config()?.project.private;
     PrivateFiles::new(globs).map_err(|problem| Error::model(problem).into())

@@ -1,23 +1,24 @@
-//! `log --graph`: beside the steps a line for the branch and one for each attempt, as `git log --graph`
-//! draws branches, but oldest first.
+//! `log --graph`: draws a lane for the branch and one for each attempt beside the steps, like
+//! `git log --graph`, but oldest first.
 
 use std::collections::BTreeMap;
 
-/// A step, as far as it is drawn.
+/// How a step is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
-    /// The attempt it was left behind with; `None` on the branch.
+    /// The attempt that the step is part of; `None` for a step on the branch.
     pub lane: Option<u32>,
-    /// Where the lane of its attempt leaves another one, on its first step: that one.
+    /// On the first step of an attempt, the lane that it forks from.
     pub fork: Option<Option<u32>>,
-    /// What stands for it: `*` for a commit, `o` for a kept draft, `|` for a word about one.
+    /// The sign of the step: `*` for a commit, `o` for a saved draft, `|` for a remark about a
+    /// draft.
     pub sign: char,
 }
 
-/// What stands before the lines of a step.
+/// What is drawn before the lines of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drawn {
-    /// A line of its own before it, where an attempt leaves the branch.
+    /// An extra line before the step, if an attempt forks there.
     pub fork: Option<String>,
     /// Before its first line.
     pub first: String,
@@ -25,11 +26,11 @@ pub(crate) struct Drawn {
     pub rest: String,
 }
 
-/// Draws the steps, all equally wide.
+/// Draws the lanes for all steps, with the same width.
 pub(crate) fn lanes(marks: &[Mark]) -> Vec<Drawn> {
     let last: BTreeMap<Option<u32>, usize> =
         marks.iter().enumerate().map(|(at, mark)| (mark.lane, at)).collect();
-    // The branch has the first column, each attempt the first that is free while it lasts.
+    // The branch has the first column; each attempt has the first column that is free.
     let mut columns: Vec<Option<Option<u32>>> = vec![None];
     let mut drawn = Vec::new();
     for (at, mark) in marks.iter().enumerate() {
@@ -62,7 +63,7 @@ pub(crate) fn lanes(marks: &[Mark]) -> Vec<Drawn> {
     drawn
 }
 
-/// A line through all lanes that are open, with a sign in one of them.
+/// The open lanes in one line, with a sign in one of them.
 fn line(columns: &[Option<Option<u32>>], sign: Option<(usize, char)>) -> String {
     let of = |(at, lane): (usize, &Option<Option<u32>>)| match sign {
         Some((column, sign)) if column == at => sign,
@@ -73,7 +74,7 @@ fn line(columns: &[Option<Option<u32>>], sign: Option<(usize, char)>) -> String 
     signs.join(" ").trim_end().to_owned()
 }
 
-/// `|\`, or over lanes in between `|-|-\`.
+/// The line of a fork: `|\`, or `|-|-\` if there are lanes in between.
 fn forked(columns: &[Option<Option<u32>>], from: usize, to: usize) -> String {
     let mut out = String::new();
     for (at, lane) in columns.iter().enumerate().take(to) {

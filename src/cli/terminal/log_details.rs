@@ -1,4 +1,4 @@
-//! What `log -v` tells below the line of an event: all that the line has no room for.
+//! The lines that `log -v` shows below the line of an event: everything that does not fit there.
 
 use crate::cli::terminal::log_row::Row;
 use crate::cli::terminal::log_table::Columns;
@@ -7,13 +7,13 @@ use crate::session::{ChangedFile, Step, in_short};
 use crate::ui::{one_line, sanitize};
 use crate::wrap::wrap;
 
-/// Columns of a detail where the screen has hardly any.
+/// Minimum width of a detail, for narrow screens.
 const NARROWEST: usize = 16;
 
 /// Lines below `line`, which shows the row without its margin.
 pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> Vec<String> {
     let mut told = Vec::new();
-    // What the line tells in full is not told again.
+    // Do not repeat text that the line shows in full.
     let is_cut = !line.contains(&row.text) || row.text.contains('…');
     let is_whole = !is_cut && !step.words().contains('\n');
     if !is_whole {
@@ -46,7 +46,7 @@ fn file(changed: &ChangedFile) -> String {
     one_line(&format!("{}{counts}", changed.path), usize::MAX)
 }
 
-/// An event that is told as it happens, with its details where they are wanted.
+/// The lines of an event that is shown as it happens, with details if `verbose`.
 pub(crate) fn as_it_happens(
     (step, more): (&Step, usize),
     screen: Option<usize>,

@@ -1,43 +1,43 @@
-//! What the line of an event in `git cowork log` says: the short form of what `log -v` tells in full.
+//! The text of an event's line in `git cowork log`, a short form of what `log -v` shows.
 
 use crate::session::{Attempt, Step, in_short};
 use crate::spent::tokens;
 use crate::stage::Stage;
 use crate::ui::one_line;
 
-/// Longest text of a line where nothing says how wide the screen is.
+/// Maximum length of a text in a line.
 const TEXT: usize = 100;
 
-/// An event, as a line shows it.
+/// The cells of an event's line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     /// `2026-11-21 10:04`
     pub time: String,
-    /// Short id of the commit that tells.
+    /// Short id of the commit that records the event.
     pub commit: String,
-    /// What kind of event it is: `✓` a stage is done, `✗` a draft was refused, `↩` an attempt was left
-    /// behind, `?` a person is waited for.
+    /// The kind of event: `✓` a stage is done, `✗` a draft was refused, `↩` work was abandoned as
+    /// an attempt, `?` the session waits for a person.
     pub mark: Option<char>,
-    /// The stage, the task, or what else it is about.
+    /// The stage, the task, or another subject of the event.
     pub label: String,
     /// What happened.
     pub text: String,
     /// What a task changed: `store.py +42`.
     pub files: String,
-    /// Who decided, or what came of the tests of a task.
+    /// Who decided, or the test result of a task.
     pub who: String,
-    /// Tokens it took.
+    /// Tokens that were used.
     pub tokens: String,
-    /// Money it took.
+    /// Cost in money.
     pub cost: String,
-    /// What gets it back.
+    /// The command that restores the attempt.
     pub command: String,
-    /// It was left behind.
+    /// True if the event is part of an attempt.
     pub is_left: bool,
 }
 
 impl Row {
-    /// A step; `more` say as much, `me` is the person who reads.
+    /// The row of a step. `more` further steps say the same; `me` is the reader of the log.
     pub(crate) fn of(step: &Step, more: usize, me: Option<&str>) -> Self {
         let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
         let commit = step.commit.as_deref().and_then(|id| id.get(..7)).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Row {
         }
     }
 
-    /// An attempt that no event tells of.
+    /// The row of an attempt that no event shows.
     pub(crate) fn of_attempt(attempt: &Attempt) -> Self {
         let why = match attempt.reason.as_str() {
             "" => String::new(),
@@ -117,7 +117,7 @@ fn label(step: &Step) -> String {
     .to_owned()
 }
 
-/// What the program's own checks of a task came to.
+/// The result of git-cowork's own checks of a task.
 fn tests(step: &Step) -> Option<&'static str> {
     let checks = step.checks.as_deref()?;
     let mut failed = checks.split("failed (").skip(1).peekable();
@@ -131,18 +131,18 @@ fn tests(step: &Step) -> Option<&'static str> {
     })
 }
 
-/// Feedback that is about no draft: why a stage is done again.
+/// True for feedback that is not about a draft, but says why a stage is done again.
 fn is_note(step: &Step) -> bool {
     step.event == "feedback" && step.iteration == Some(0)
 }
 
-/// Whoever reads the log.
+/// The reader of the log.
 struct Reader<'a> {
     me: Option<&'a str>,
 }
 
 impl Reader<'_> {
-    /// A name without its address, `you` for whoever reads.
+    /// A name without its address, or `you` for the reader.
     fn person(&self, actor: &str) -> String {
         match self.me {
             Some(me) if me == actor => "you".to_owned(),
@@ -208,7 +208,7 @@ impl Reader<'_> {
             ("task_completed", _) => tests(step).unwrap_or_default().to_owned(),
             ("stage_completed", Some(drafts @ 2..)) => format!("{by}, {drafts} drafts"),
             ("stage_completed", _) => by,
-            // What is said names who says it.
+            // The text of the row already names the person.
             ("review_answered", _) if step.decision == Some("feedback") => match step.claimed {
                 true => by,
                 false => String::new(),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_tells_what_its_tests_came_to() {
+    fn a_task_shows_its_test_result() {
         for (checks, told, mark) in [
             ("passed (make)", "tests ✓", None),
             ("failed (make, exit 1)", "tests ✗", Some('✗')),

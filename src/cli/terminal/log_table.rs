@@ -1,4 +1,4 @@
-//! The events of a session as a table, one line an event, as wide as the screen.
+//! The events of a session as a table as wide as the screen, one line for each event.
 
 use console::{Alignment, measure_text_width, pad_str};
 
@@ -6,27 +6,27 @@ use crate::cli::terminal::log_row::Row;
 use crate::cli::terminal::paint::Paint;
 use crate::wrap::{hanging, shortened};
 
-/// Between the text and the columns behind it.
+/// Gap between the text and the columns after it.
 const GAP: usize = 2;
-/// With less room for the text, columns are left out.
+/// Minimum width of the text; columns are left out until it has that.
 const LEAST: usize = 24;
-/// Widest text where nothing says how wide the screen is.
+/// Maximum width of the text if the width of the screen is unknown.
 const MOST: usize = 72;
-/// Widest column of people on a screen.
+/// Maximum width of the column with names, on a screen.
 const WHO: usize = 26;
 /// Columns of a short commit id.
 const COMMIT: usize = 7;
-/// Where a command begins that has a line of its own.
+/// Indentation of a command that has its own line.
 const BELOW: usize = 6;
 
-/// How wide each column is; 0 for one that is left out.
+/// The width of each column; 0 if the column is left out.
 pub(crate) struct Columns {
     screen: Option<usize>,
     margin: usize,
     time: usize,
     label: usize,
     text: usize,
-    /// Titles of tasks, which stand before their files.
+    /// Width of the titles of tasks, which are followed by files.
     title: usize,
     who: usize,
     tokens: usize,
@@ -34,7 +34,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Of these rows, behind a margin of so many columns. `with_date` shows the day of each event.
+    /// The columns for these rows, after a margin of `margin` columns. `with_date` shows the day of
+    /// each event.
     pub(crate) fn of(rows: &[Row], margin: usize, screen: Option<usize>, with_date: bool) -> Self {
         let widest = |of: fn(&Row) -> &str| {
             rows.iter().map(|row| measure_text_width(of(row))).max().unwrap_or(0)
@@ -65,7 +66,7 @@ impl Columns {
         columns
     }
 
-    /// Of rows that are not known yet.
+    /// The columns for rows that are not known yet.
     pub(crate) fn of_a_stream(screen: Option<usize>) -> Self {
         let with_date = screen.is_none();
         let row = Row {
@@ -79,7 +80,7 @@ impl Columns {
         Self::of(&[row], 0, screen, with_date)
     }
 
-    /// Leaves columns out until the text has so much room; the room it has.
+    /// Leaves out columns until the text has `least` columns; returns the width of the text.
     fn fitted(&mut self, screen: usize, least: usize) -> usize {
         for left_out in 0..5 {
             match left_out {
@@ -96,24 +97,24 @@ impl Columns {
         screen.saturating_sub(self.text_begins() + self.end())
     }
 
-    /// Where the text of a line begins.
+    /// The column at which the text of a line begins.
     fn text_begins(&self) -> usize {
         let time = if self.time > 0 { self.time + 2 } else { 0 };
         let label = if self.label > 0 { self.label + GAP } else { 0 };
         self.margin + time + COMMIT + 1 + 2 + label
     }
 
-    /// Where the text of a line begins, behind its margin.
+    /// The column at which the text of a line begins, without the margin.
     pub(crate) fn indent(&self) -> usize {
         self.text_begins() - self.margin
     }
 
-    /// Columns from there to the end of the screen.
+    /// Columns from the start of the text to the end of the screen.
     pub(crate) fn room(&self) -> Option<usize> {
         self.screen.map(|screen| screen.saturating_sub(self.text_begins()))
     }
 
-    /// Columns behind the text.
+    /// Columns after the text.
     fn end(&self) -> usize {
         [self.who, self.tokens, self.cost].into_iter().filter(|w| *w > 0).map(|w| w + GAP).sum()
     }
@@ -123,7 +124,7 @@ impl Columns {
         self.text_begins() + self.text + self.end()
     }
 
-    /// The title of the table, and what the session came to at its right.
+    /// The title of the table, with the totals of the session on the right.
     pub(crate) fn header(&self, left: &str, right: &str, paint: &Paint) -> String {
         let (columns, gap) = (measure_text_width, 2);
         let both = columns(left) + gap + columns(right);
@@ -193,7 +194,7 @@ impl Columns {
         line
     }
 
-    /// The text, and behind the title of a task what it changed, as far as there is room.
+    /// The text; after the title of a task, also the files it changed, if there is room.
     fn text_and_files(&self, row: &Row) -> String {
         let most = self.screen.map_or(usize::MAX, |_| self.text);
         let title = measure_text_width(&row.text);
@@ -206,7 +207,7 @@ impl Columns {
         format!("{title}{:GAP$}{}", "", row.files)
     }
 
-    /// Who decided, and what it took.
+    /// Who decided, and the usage.
     fn ending(&self, row: &Row, paint: &Paint) -> String {
         let mut line = String::new();
         if self.who > 0 {
@@ -228,7 +229,7 @@ impl Columns {
 }
 
 impl Row {
-    /// Whether something stands behind its text.
+    /// True if the row has cells after its text.
     fn has_end(&self) -> bool {
         [&self.who, &self.tokens, &self.cost, &self.files].iter().any(|cell| !cell.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The terminal: who shows what happens, colours, signals, panics.
+//! The terminal: output of events, colours, signals, panics.
 
 pub(crate) mod lanes;
 pub(crate) mod log_details;

@@ -1,4 +1,4 @@
-//! What people read of the origin of lines: all of one answer, or a line for each of many.
+//! The origin of lines as text for people: one answer in full, or one line for each of many.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,16 +8,16 @@ use crate::artifact::record_diff::count;
 use crate::origin::{Answer, Named, Passed, Told};
 use crate::ui::one_line;
 
-/// Columns of the word that a line of an answer begins with.
+/// Width of the label column of an answer.
 pub(crate) const LABEL: usize = 13;
-/// Lines of a file that are shown before an answer.
+/// Maximum number of source lines that are shown before an answer.
 const SHOWN: usize = 5;
-/// Longest line of the file, and longest reason.
+/// Maximum length of a source line, and of a reason.
 const TEXT: usize = 100;
-/// Longest line of a summary.
+/// Maximum length of a line in a summary.
 const ROW: usize = 160;
 
-/// Everything that is told of some lines.
+/// The full answer for some lines.
 pub(crate) fn explained(answer: &Answer, paint: &Paint) -> String {
     let mut out = format!("{}\n", paint.green(&place(answer)));
     for (number, text) in (answer.lines[0]..).zip(&answer.text).take(SHOWN) {
@@ -44,7 +44,7 @@ fn place(answer: &Answer) -> String {
     }
 }
 
-/// Lines with what they are about before them.
+/// Lines of text, each with a label.
 struct Rows<'a> {
     out: String,
     paint: &'a Paint,
@@ -107,7 +107,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
         rows.add("Idea", &one_line(&told.idea, 2 * TEXT));
     }
     match told.passed.is_empty() {
-        true => rows.add("Passed", "nobody's approval is in this history"),
+        true => rows.add("Passed", "no approval is in this history"),
         false => {
             let (held, not): (Vec<&Passed>, _) =
                 told.passed.iter().partition(|one| one.missing.is_none());
@@ -133,7 +133,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
     rows.add("More", &format!("git cowork trace {}{task}", told.session));
 }
 
-/// What is to be known of a session's line that is no task's.
+/// A note on a session's line that does not belong to a task.
 fn note(answer: &Answer, told: &Told) -> Option<String> {
     let only = "only the session is known";
     Some(match answer.origin {
@@ -148,9 +148,13 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
         }
         "merge" => "written while merging: neither side has it".to_owned(),
         "squash" if answer.known_by == "session" => {
-            format!("one commit holds the whole session, and those it was made of are gone: {only}")
+            format!(
+                "one commit contains the whole session, and its original commits are gone: {only}"
+            )
         }
-        "squash" => "one commit holds the whole session; those it was made of are gone".to_owned(),
+        "squash" => {
+            "one commit contains the whole session; its original commits are gone".to_owned()
+        }
         _ => {
             let stage = told.stage.map(|stage| format!(" of {stage}")).unwrap_or_default();
             format!("a commit{stage} that belongs to no single task")
@@ -158,7 +162,7 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
     })
 }
 
-/// What is told of a line that no session wrote.
+/// The origin of a line that no session wrote.
 fn outside(answer: &Answer) -> String {
     let who = answer.commit.as_ref().map_or("", |commit| person(&commit.author));
     if let Some(unknown) = &answer.unknown {
@@ -181,7 +185,7 @@ fn outside(answer: &Answer) -> String {
         }
         ("before", _, Some(first)) => format!("{who} wrote it before the first session, {first}"),
         ("before", ..) => format!("{who} wrote it; there is no session in this history"),
-        _ => format!("{who} wrote it in no session"),
+        _ => format!("{who} wrote it outside of any session"),
     }
 }
 
@@ -203,7 +207,7 @@ fn person(author: &str) -> &str {
     author.split(" <").next().unwrap_or(author)
 }
 
-/// A file by ranges of lines, then how many lines each requirement has.
+/// Summarizes a file: its ranges of lines, then the number of lines for each requirement.
 pub(crate) fn summary(file: &str, answers: &[Answer], paint: &Paint) -> String {
     let all: usize = answers.iter().map(|one| one.text.len()).sum();
     let mut out = format!("{}\n", paint.green(&format!("{file} · {}", count(all, "line"))));
@@ -235,7 +239,7 @@ pub(crate) fn summary(file: &str, answers: &[Answer], paint: &Paint) -> String {
     out
 }
 
-/// What is said of lines in one row.
+/// The text of a row in the summary.
 fn row(answer: &Answer) -> String {
     let Some(told) = &answer.told else { return outside(answer) };
     let mut parts: Vec<String> = Vec::new();
@@ -258,7 +262,7 @@ fn row(answer: &Answer) -> String {
     parts.join(" · ")
 }
 
-/// Lines of each requirement; a line may serve several.
+/// The number of lines for each requirement; a line may serve several.
 fn by_requirement(answers: &[Answer]) -> BTreeMap<(String, String), usize> {
     let mut lines = BTreeMap::new();
     for answer in answers {

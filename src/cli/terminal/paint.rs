@@ -1,10 +1,10 @@
-//! Colours of what goes to standard output, or none.
+//! Colours for standard output.
 
 use crate::palette::{self, Slot};
 
-/// Paints when it is on.
+/// Adds colours to text if it is on.
 pub(crate) struct Paint {
-    /// Whether it does.
+    /// True if colours are added.
     pub on: bool,
 }
 
@@ -29,7 +29,7 @@ impl Paint {
         self.with(Slot::Header, text)
     }
 
-    /// The value of `Cowork-Checks`, red where something fails that did not before the session.
+    /// The value of `Cowork-Checks`, red if a check fails that did not fail before the session.
     pub(crate) fn checks(&self, checks: &str) -> String {
         let mut failed = checks.split("failed (").skip(1);
         if failed.any(|rest| !rest.contains(", as before)")) {

@@ -1,4 +1,4 @@
-//! What `git cowork status -v` shows of requirements, features and tasks.
+//! Requirements, features and tasks as `git cowork status -v` shows them.
 
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,11 +11,11 @@ use crate::git::Git;
 use crate::session::{CommittedFiles, Session, code_changes};
 use crate::ui::one_line;
 
-/// Longest name shown.
+/// Maximum length of a name.
 const NAME: usize = 60;
 
 /// Each requirement with its state, then each feature with its tasks; empty before the prd. The
-/// records are those of the newest draft; what a task's commit completed is completed.
+/// records are those of the newest draft, but tasks that have a commit are completed.
 pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Result<String> {
     let files = CommittedFiles::new(git, &session.name, &session.newest_records(git)?);
     let store = Store::new(&files);
@@ -23,7 +23,7 @@ pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Re
     let mut features = store.features()?;
     let mut plan = store.plan()?;
     let recorded = session.completed_tasks();
-    // The commit of a task is that of its sub-tasks.
+    // The commit of a task also completes its sub-tasks.
     for task in plan.tasks.iter_mut().filter(|task| recorded.contains(&top_level(&task.id))) {
         task.status = TaskStatus::Completed;
     }
@@ -52,7 +52,7 @@ pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Re
     Ok(out)
 }
 
-/// A requirement is as far as the feature that is least far of those that serve it.
+/// A requirement has the state of the least advanced feature that serves it.
 fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> String {
     let serve = |feature: &&Feature| feature.requirement_ids.contains(&requirement.id);
     let serving: Vec<&Feature> = features.iter().filter(serve).collect();
@@ -60,7 +60,7 @@ fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> Strin
     let Some(least) = serving.iter().map(|feature| feature.status).min() else {
         return format!("  {} {:<11} {title} (no feature)", requirement.id, "planned");
     };
-    // One of several that is done is a beginning.
+    // If at least one feature has begun, the requirement is in progress.
     let begun = serving.iter().any(|feature| feature.status > FeatureStatus::Planned);
     let state = if begun { least.max(FeatureStatus::InProgress) } else { least };
     let ids: Vec<&str> = serving.iter().map(|feature| feature.id.as_str()).collect();
@@ -101,13 +101,13 @@ const fn feature_state(status: FeatureStatus) -> &'static str {
     }
 }
 
-/// When history has each feature first, and when it was changed last (Unix seconds).
+/// When each feature was added, and when it was last changed (Unix seconds).
 fn times(git: &Git, session: &Session) -> Vec<(String, i64, i64)> {
     let mut times: Vec<(String, i64, i64)> = Vec::new();
     let mut last: Vec<Feature> = Vec::new();
     for entry in &session.history {
         let files = CommittedFiles::new(git, &session.name, &entry.commit);
-        // A version somebody broke by hand tells nothing.
+        // Skip versions that somebody broke by hand.
         let Ok(list) = Store::new(&files).features() else { continue };
         for feature in list.features.iter().filter(|feature| !last.contains(feature)) {
             match times.iter_mut().find(|(id, ..)| *id == feature.id) {

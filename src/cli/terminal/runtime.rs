@@ -1,6 +1,6 @@
-//! What asynchronous work runs on.
+//! The runtime for asynchronous work.
 
-/// A runtime for the one thing that waits: the model and commands.
+/// A runtime on the current thread, enough to wait for models and commands.
 pub(crate) fn current_thread() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

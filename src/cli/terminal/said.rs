@@ -1,44 +1,44 @@
-//! What this process has said and asked, so that nobody is told or asked the same twice.
+//! Remembers what this process has printed and asked.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::workspace::Wanted;
 
-/// What was said in this process: a command opens the working tree more than once, and nobody wants to
-/// be told or asked the same twice.
+/// The warnings and answers of this process: a command opens the working tree more than once, but
+/// must not warn or ask twice.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     warnings: RefCell<BTreeSet<String>>,
-    /// What a person said yes to.
+    /// Questions that the user said yes to.
     agreed: RefCell<BTreeSet<String>>,
-    /// What was declined or failed, by the hash of its files, and why.
+    /// The reasons why fetches were declined or failed, by the hashes of their files.
     declined: RefCell<BTreeMap<String, String>>,
 }
 
 impl Said {
-    /// Why this is not to be fetched, if that was said.
+    /// The reason why this must not be fetched, if it was declined.
     pub(crate) fn declined(&self, wanted: &Wanted) -> Option<String> {
         let declined = self.declined.borrow();
         wanted.hashes.iter().find_map(|hash| declined.get(hash).cloned())
     }
 
-    /// Whether this is said for the first time.
+    /// True if `text` is printed for the first time.
     pub(crate) fn is_new(&self, text: &str) -> bool {
         self.warnings.borrow_mut().insert(text.to_owned())
     }
 
-    /// Notes that a person said yes to this.
+    /// Notes that the user said yes to this.
     pub(crate) fn agree(&self, text: &str) {
         self.agreed.borrow_mut().insert(text.to_owned());
     }
 
-    /// Whether a person said yes to this.
+    /// True if the user said yes to this.
     pub(crate) fn is_agreed(&self, text: &str) -> bool {
         self.agreed.borrow().contains(text)
     }
 
-    /// Notes that this is not to be fetched, and why.
+    /// Notes that this must not be fetched, and the reason.
     pub(crate) fn decline(&self, wanted: &Wanted, why: &str) {
         let mut declined = self.declined.borrow_mut();
         declined.extend(wanted.hashes.iter().map(|hash| (hash.clone(), why.to_owned())));

@@ -1,25 +1,26 @@
-//! Signals. The first one while a session is held, or a command has temporary files, is a request: the
-//! program finishes its write, keeps the draft, removes temporary files and stops. A second one, or one
-//! while nothing is held, ends the program at once; `resume` goes on from there, as after a crash.
+//! Signal handling. While a session is locked or a command has temporary files, the first signal
+//! only requests a stop: git-cowork finishes its write, saves the draft, removes temporary files
+//! and stops. A second signal, or any signal at other times, ends the process at once; `resume`
+//! then continues as after a crash.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static HELD: AtomicBool = AtomicBool::new(false);
-/// No session is held: there is only something to remove.
+/// No session is locked, but there are temporary files to remove.
 static REMOVES: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, the first signal is a request to stop. There is one at a time: the session's, or
-/// that of something which lasts for a moment only.
+/// While it exists, the first signal only requests a stop. There is only one at a time: that of a
+/// session, or that of a short operation.
 pub(crate) struct Guard(());
 
 impl Guard {
-    /// From now on there is something to put away.
+    /// From now on there is a draft to save.
     pub(crate) fn new() -> Self {
         HELD.store(true, Ordering::SeqCst);
         Self(())
     }
 
-    /// From now on there is something to remove.
+    /// From now on there are temporary files to remove.
     pub(crate) fn removing() -> Self {
         REMOVES.store(true, Ordering::SeqCst);
         Self::new()
@@ -33,7 +34,7 @@ impl Drop for Guard {
     }
 }
 
-/// Whether a session is held that `resume` goes on with.
+/// True if a session is locked, which `resume` can continue.
 pub(crate) fn is_session_held() -> bool {
     HELD.load(Ordering::SeqCst) && !REMOVES.load(Ordering::SeqCst)
 }
@@ -41,7 +42,7 @@ pub(crate) fn is_session_held() -> bool {
 #[cfg(unix)]
 pub(crate) use unix::watch;
 
-/// Listens from now on. Where no signal can be heard, each does what the system does by itself.
+/// Does nothing: signals have the system's default action.
 #[cfg(not(unix))]
 pub(crate) fn watch() {}
 
@@ -61,11 +62,12 @@ mod unix {
     use crate::interrupt;
     use crate::ui::above;
 
-    /// `git cowork` passes a Ctrl-C on that the terminal has sent us already: not a second one.
+    /// Within this time, a Ctrl-C is the same one: `git` passes on the Ctrl-C that the terminal has
+    /// already sent to this process.
     const SAME: Duration = Duration::from_millis(300);
 
-    /// Listens from now on. Where no signal can be heard, each does what the system does by
-    /// itself.
+    /// Handles signals from now on. If a handler cannot be installed, the signal has the system's
+    /// default action.
     pub(crate) fn watch() {
         let (ready, listening) = mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("signals".to_owned());
@@ -82,12 +84,12 @@ mod unix {
             });
         });
         if listener.is_ok() {
-            // Ends when the sender is dropped: a signal from now on is heard.
+            // Returns when the sender is dropped: by then the handlers are installed.
             let _ = listening.recv();
         }
     }
 
-    /// One signal, unless whoever started us wants it ignored (`nohup`, a job in the background).
+    /// One signal, unless the parent process wants it ignored (`nohup`, a job in the background).
     struct Heard(Option<Signal>);
 
     impl Heard {
@@ -105,7 +107,7 @@ mod unix {
         }
     }
 
-    /// Linux tells; elsewhere nobody does, and signals are heard.
+    /// True if a signal is ignored. Only Linux reports that; elsewhere signals are always handled.
     fn is_ignored(kind: SignalKind) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -123,7 +125,7 @@ mod unix {
                 () = hup.arrives() => false,
             };
             if keyboard && editor::is_editing() {
-                // Meant for the editor, though all on the terminal get it.
+                // The Ctrl-C is for the editor, although all processes at the terminal get it.
                 continue;
             }
             match first {
@@ -153,7 +155,7 @@ mod unix {
     }
 
     fn say(text: &str) {
-        // Nothing can be done about a terminal that is gone.
+        // If the terminal is gone, nothing can be done.
         let _ = write!(std::io::stderr(), "{}", above(text));
     }
 }

@@ -1,4 +1,4 @@
-//! The stages of a session as a table: how each was passed, what it took, what came out of it.
+//! The stages of a session as a table: how each was passed, its usage, its outcome.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use crate::stages::row;
 use crate::ui::{bar, elapsed, one_line};
 use crate::wrap::shortened;
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
-/// What stands before the first column: two spaces, the sign and a space.
+/// Width before the first column: two spaces, the sign and a space.
 const INDENT: usize = 4;
-/// Longest outcome of a stage where nothing says how wide the screen is.
+/// Maximum width of an outcome if the width of the screen is unknown.
 const OUTCOME: usize = 100;
-/// So much of an outcome comes before details of drafts.
+/// Width of an outcome that is more important than details of drafts.
 const OUTCOME_LEAST: usize = 40;
-/// Fewer columns are no room for an outcome.
+/// Minimum width for an outcome.
 const NARROWEST: usize = 12;
-/// What goes on stands so far to the right where it has a line of its own.
+/// Indentation of the current activity if it has its own line.
 const BELOW: usize = 6;
 
 /// Columns: name, commit, who passed it, drafts, tokens, money, time.
 const COLUMNS: usize = 7;
-/// The columns that hold numbers; they stand to the right.
+/// The columns with numbers, which are aligned to the right.
 const NUMBERS: std::ops::Range<usize> = 4..COLUMNS;
-/// What narrow screens leave out, in this order: time, money, tokens, at last the drafts.
+/// Columns that narrow screens leave out, in this order: time, money, tokens, drafts.
 const DISPENSABLE: [usize; 4] = [6, 5, 4, DRAFTS];
-/// The column of the drafts, which may be told in fewer words.
+/// The column of the drafts, which can be shortened.
 const DRAFTS: usize = 3;
 
 /// A stage that is done or in progress.
@@ -40,16 +40,16 @@ const DRAFTS: usize = 3;
 struct Line {
     sign: String,
     cells: [String; COLUMNS],
-    /// What stands in place of a commit and of who passed it: how far it is, or where it is from.
+    /// Shown in place of the commit and of who passed it: the progress, or where the stage is from.
     lead: String,
-    /// What came out of it, as much as there is room for.
+    /// The outcome, shortened to the room that is left.
     outcome: String,
-    /// What goes on or is waited for: said on a line of its own where there is no room.
+    /// The current activity, or what the stage waits for; has its own line if there is no room.
     present: String,
 }
 
-/// A line for each stage that is done or in progress, one for all that come later, and the total.
-/// Nothing is left out where there is no `width`.
+/// One line for each stage that is done or in progress, and one for all later stages. Nothing is
+/// left out if `width` is `None`.
 pub(crate) fn stage_table(
     status: &Status,
     details: &Details,
@@ -72,7 +72,7 @@ pub(crate) fn stage_table(
     let name = session.order().into_iter().map(|stage| label(details, stage).len()).max();
     let mut out = laid_out(&mut lines, name.unwrap_or(0).max(9), width, paint);
     if let Some((last, all)) = later.split_last() {
-        // As wide as the names of the stages above, so that the dots stand in columns.
+        // All names have the same width, so that the dots are aligned.
         let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
         let _ = writeln!(out, "  {all}· {last}");
     }
@@ -93,7 +93,7 @@ fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Pain
                 2 if !line.lead.is_empty() => continue,
                 _ => cell,
             };
-            // A lead stands also where no stage has a commit.
+            // A lead is shown even if no stage has a commit.
             if width == 0 && (line.lead.is_empty() || cell != &line.lead) {
                 continue;
             }
@@ -121,14 +121,14 @@ fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Pain
     out
 }
 
-/// Columns of the commit and of who passed it together.
+/// The total width of the columns for the commit and for who passed it.
 fn span(widths: &[usize; COLUMNS]) -> usize {
     let gap = if widths[1] > 0 && widths[2] > 0 { GAP.len() } else { 0 };
     widths[1] + gap + widths[2]
 }
 
-/// How wide each column is on this screen; 0 for one that is left out. Where that is not enough, drafts
-/// are told in fewer words.
+/// The width of each column on this screen; 0 if it is left out. Shortens the drafts first if there
+/// is no room for the outcome.
 fn fitted(lines: &mut [Line], name: usize, screen: Option<usize>) -> [usize; COLUMNS] {
     let mut widths = widths(lines, name);
     let Some(screen) = screen else { return widths };
@@ -136,7 +136,7 @@ fn fitted(lines: &mut [Line], name: usize, screen: Option<usize>) -> [usize; COL
         let used = widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len());
         INDENT + used.sum::<usize>() > screen + GAP.len()
     };
-    // Why there were so many drafts is less than what came out of them.
+    // The outcome is more important than the reason for many drafts.
     let outcome = lines.iter().map(|line| measure_text_width(&line.outcome)).max().unwrap_or(0);
     let used: usize =
         widths.iter().filter(|width| **width > 0).map(|width| width + GAP.len()).sum();
@@ -156,7 +156,7 @@ fn fitted(lines: &mut [Line], name: usize, screen: Option<usize>) -> [usize; COL
     widths
 }
 
-/// How wide each column is.
+/// The width of each column without a limit.
 fn widths(lines: &[Line], name: usize) -> [usize; COLUMNS] {
     let mut widths = [0; COLUMNS];
     for line in lines {
@@ -203,7 +203,7 @@ fn done(status: &Status, details: &Details, stage: Stage, how: &str, paint: &Pai
         cost,
         time,
     ];
-    // Of code the program's own checks say more than words do.
+    // For code, the results of git-cowork's own checks say more than a summary.
     let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
     line.outcome = match checks {
         Some(checks) => checks.to_owned(),
@@ -212,7 +212,7 @@ fn done(status: &Status, details: &Details, stage: Stage, how: &str, paint: &Pai
     line
 }
 
-/// What a stage took; the draft in progress is part of it.
+/// The usage of a stage, including the draft in progress if `with_draft`.
 fn spent(status: &Status, stage: Stage, with_draft: bool) -> Spent {
     let stages = &status.used.stages;
     let mut spent = stages.iter().find(|(of, _)| *of == stage).map_or_else(Spent::default, |s| s.1);
@@ -222,7 +222,7 @@ fn spent(status: &Status, stage: Stage, with_draft: bool) -> Spent {
     spent
 }
 
-/// Tokens, money and time, each empty where it is not known.
+/// Tokens, money and time, each empty if unknown.
 fn costs(spent: &Spent) -> [String; 3] {
     let count = spent.tokens();
     [

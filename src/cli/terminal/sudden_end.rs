@@ -1,4 +1,5 @@
-//! Ends of the process at which nothing is dropped: a second signal, and a panic (`panic = "abort"`).
+//! Cleanup when the process ends without dropping anything: on a second signal, and on a panic
+//! (`panic = "abort"`).
 
 use std::io::Write as _;
 
@@ -8,19 +9,20 @@ use crate::keyboard;
 use crate::ui::above;
 use crate::workspace;
 
-/// Gives the terminal back as a shell wants it, and kills the commands that run. From any thread.
+/// Resets the terminal for the shell, and kills running commands. Can be called from any thread.
 pub(crate) fn put_right() {
     tty::restore();
     keyboard::give_back_for_good();
     workspace::abandon_commands();
 }
 
-/// From now on a panic puts things right and says what is lost before the process aborts: nothing.
+/// From now on a panic cleans up, and prints that nothing recorded is lost, before the process
+/// aborts.
 pub(crate) fn watch_panics() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         put_right();
-        // The message begins below a live status line.
+        // Print the message below a live status line.
         let _ = write!(std::io::stderr(), "{}", above(""));
         told(panic);
         let goes_on = match signals::is_session_held() {
@@ -28,9 +30,9 @@ pub(crate) fn watch_panics() {
             false => "",
         };
         let text = format!("this is a bug in git-cowork; nothing recorded is lost{goes_on}");
-        // Nothing can be done about a terminal that is gone.
+        // If the terminal is gone, nothing can be done.
         let _ = writeln!(std::io::stderr(), "{text}");
-        // Also in a build that would unwind: a thread that is gone would be waited for.
+        // Abort even in a build that would unwind: otherwise other threads could wait for this one.
         std::process::abort();
     }));
 }

@@ -1,4 +1,4 @@
-//! Who shows what happens: to people or to programs.
+//! Shows events to people or to programs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::session::{SessionName, TypedNotes};
 use crate::spent::Spent;
 use crate::ui::{JsonLines, Terminal};
 
-/// The two renderers; one of them listens.
+/// One of the two renderers.
 pub(crate) enum Ui {
     /// For people, on stderr.
     Terminal(Box<Terminal>),
@@ -31,47 +31,47 @@ impl Ui {
         }
     }
 
-    /// Takes in what was typed below a live status line.
+    /// Reads keys typed below a live status line.
     pub(crate) fn keys(&self) {
         if let Self::Terminal(terminal) = self {
             terminal.keys();
         }
     }
 
-    /// Where what is typed below a live status line goes, if anywhere.
+    /// Sets the destination of text typed below a live status line, if any.
     pub(crate) fn listen(&self, notes: Option<Arc<TypedNotes>>) {
         if let Self::Terminal(terminal) = self {
             terminal.listen(notes);
         }
     }
 
-    /// Tells a live status line what the session has used, and what it may.
+    /// Updates the usage and the budget in a live status line.
     pub(crate) fn uses(&self, used: Spent, budget: f64) {
         if let Self::Terminal(terminal) = self {
             terminal.uses(used, budget);
         }
     }
 
-    /// Takes a live status line away before something else is shown.
+    /// Erases a live status line before other output.
     pub(crate) fn clear(&self) {
         if let Self::Terminal(terminal) = self {
             terminal.clear();
         }
     }
 
-    /// Whether the end of a run is told at length.
+    /// True if the renderer shows the end of a run in detail.
     pub(crate) fn tells_end(&self) -> bool {
         matches!(self, Self::Terminal(terminal) if terminal.tells_end())
     }
 
-    /// Shows a message on the desktop, where the terminal can.
+    /// Shows a desktop notification, if the terminal can.
     pub(crate) fn message(&self, text: &str) {
         if let Self::Terminal(terminal) = self {
             terminal.message(text);
         }
     }
 
-    /// Tells the JSON renderer which session it speaks of.
+    /// Sets the session that JSON events name.
     pub(crate) fn set_session(&self, name: &SessionName) {
         if let Self::Json(json) = self {
             json.set_session(name.as_str());

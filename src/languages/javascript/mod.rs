@@ -68,7 +68,7 @@ pub(super) static JAVASCRIPT: Language = Language {
             // mocha
             r"^\s+\d+\) (?<name>\S.*)$",
         ],
-        // jest shows so what a test printed.
+        // jest prints this heading before the output of a test.
         not_tests: &["Console"],
         reports: &[r"^\s*✖ (?<name>\S.*)$"],
         ends: &["^✔ ", "^ℹ "],
@@ -99,7 +99,7 @@ pub(super) static JAVASCRIPT: Language = Language {
             is_installed: npm_lock::is_installed,
             complete: "npm ls --all >/dev/null",
             unreadable: &["EJSONPARSE"],
-            // A lock file that a model's edit of the manifest made stale is brought up to date.
+            // If a model's edit of the manifest made the lock file stale, npm install updates it.
             fetch: "{ npm ci --ignore-scripts --no-audit --no-fund || \
                     npm install --ignore-scripts --no-audit --no-fund; }",
             after: "npm rebuild",
@@ -130,7 +130,7 @@ pub(super) static JAVASCRIPT: Language = Language {
             locks: &["yarn.lock"],
             manifests: &["package.json"],
             not_beside: &["pnpm-lock.yaml"],
-            // The second yarn runs plugins of the project's own while it fetches.
+            // While it fetches, yarn 2 and later runs plugins of the project.
             asks: |place, files| {
                 let lock = files.get(&place.join("yarn.lock"));
                 asks(place, files) && !lock.is_some_and(|text| text.contains("__metadata:"))
@@ -165,11 +165,11 @@ const TYPESCRIPT: &[(&str, Shape)] = &[
     ("function_expression", Anonymous),
 ];
 
-/// Programs that need the packages of a project.
+/// Programs that need the project's packages.
 const PROGRAMS: &[&str] =
     &["npm", "npx", "pnpm", "yarn", "node", "tsc", "eslint", "jest", "vitest", "mocha", "vite"];
 
-/// For new code in it.
+/// Guidance for new JavaScript code.
 const GUIDANCE: &str = "\
     JavaScript and TypeScript (Node):\n\n\
     - Layout: `package.json` with `\"type\": \"module\"`, sources in `src/`, scripts `test`, \
@@ -191,7 +191,7 @@ fn package(text: &str) -> Option<serde_json::Value> {
 }
 
 fn script(package: &serde_json::Value, name: &str) -> Option<String> {
-    // What `npm init` writes is there to fail.
+    // The script that `npm init` writes always fails.
     let script = package["scripts"][name].as_str();
     script.filter(|script| !script.contains("no test specified")).map(str::to_owned)
 }

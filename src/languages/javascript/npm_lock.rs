@@ -1,5 +1,5 @@
-//! What an npm lock file tells without npm: whether it is as new as the manifest, and whether what it
-//! names is installed.
+//! Reads an npm lock file without npm: whether it is up to date with the manifest, and whether its
+//! packages are installed.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::languages::manager::Files;
 
-/// npm's own list of what it has installed in `node_modules`, in the form of the lock file (npm 7 and
-/// newer).
+/// npm's own list of the packages installed in `node_modules`, in the format of the lock file (npm
+/// 7 and newer).
 const INSTALLED: &str = "node_modules/.package-lock.json";
 
 fn lock(place: &Path, files: &Files) -> Option<Value> {
@@ -18,8 +18,8 @@ fn lock(place: &Path, files: &Files) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// Whether there is a lock file for the dependencies that the manifest names now: `npm ci` refuses any
-/// other.
+/// True if there is a lock file and it has the dependencies of the current manifest: `npm ci`
+/// rejects any other lock file.
 pub(super) fn is_current(place: &Path, files: &Files) -> bool {
     let manifest = files.get(&place.join("package.json"));
     let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(text).ok());
@@ -32,9 +32,9 @@ pub(super) fn is_current(place: &Path, files: &Files) -> bool {
             .all(|key| named(&locked[key]) == named(&manifest[key]))
 }
 
-/// Whether all that a current lock file names is installed. What `npm ls` complains of beside that
-/// (peers nobody installed, packages nobody asked for) no fetching would change. False where it
-/// cannot be told.
+/// True if all packages of an up-to-date lock file are installed. Other problems that `npm ls`
+/// reports (missing peer dependencies, extraneous packages) would not be fixed by fetching. False
+/// if this cannot be determined.
 pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
     if !is_current(place, files) {
         return false;
@@ -45,7 +45,7 @@ pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
     let Some(packages) = lock["packages"].as_object() else { return false };
     packages.iter().all(|(path, package)| {
         let is = |key: &str| package[key] == true;
-        // Members of the workspace, and what other systems need.
+        // Skip members of the workspace and packages for other systems.
         let elsewhere = !path.contains("node_modules/") || is("optional") || is("devOptional");
         elsewhere
             || is("link")
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_lock_file_names_is_installed_or_not() {
+    fn installed_packages_are_compared_with_the_lock_file() {
         let manifest = r#"{"dependencies":{"a":"1"},"devDependencies":{}}"#;
         let lock = r#"{"packages":{"":{"dependencies":{"a":"1"}},"web":{"version":"0"},
             "node_modules/web":{"link":true},"node_modules/a":{"version":"1.0.0"},

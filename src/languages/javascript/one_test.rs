@@ -1,4 +1,4 @@
-//! One test of a JavaScript project: node, jest, vitest and mocha.
+//! Runs one test of a JavaScript project with node, jest, vitest or mocha.
 
 use super::{package, script};
 use crate::languages::bats;
@@ -6,11 +6,12 @@ use crate::languages::commands::text;
 use crate::languages::one_test::{Named, Project, below, folder_of_manifest, in_folder};
 use crate::shell_quote::quoted;
 
-/// Of jest, mocha, vitest and node. The time behind a name is none of it.
+/// Output of jest, mocha, vitest and node. The time after a name does not belong to it.
 pub(super) const PASSED: &[&str] =
     &[r"^\s*[✓✔√] (?<name>\S.*?)(?:\s+\(?[0-9.]+ ?m?s\)?)?$", bats::OK];
 
-/// Most show groups by indentation, vitest and reports of failures in a line.
+/// Returns the names under which runners print a test. Most show groups by indentation; vitest and
+/// reports of failures put them on one line.
 pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     let mut names = vec![test.name().to_owned()];
     if test.parts.len() > 1 {
@@ -36,7 +37,7 @@ pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     } else if uses("mocha") {
         format!("npx mocha {file} -g {}", quoted(&format!("{whole}$")))
     } else {
-        // Older versions compare the test's own name, newer ones that with its groups before it.
+        // Older versions match the test's own name, newer ones the name preceded by its groups.
         let name = regex::escape(test.name());
         format!(
             "node --test --test-reporter=spec --test-name-pattern={} {file}",

@@ -110,7 +110,7 @@ pub(super) static PYTHON: Language = Language {
             asks: |place, files| !requirements::packages(place, files).is_empty(),
             complete: "python3 -m pip install -q --dry-run --no-index -r TARGET.txt",
             unreadable: UNREADABLE,
-            // `-I`: apart from the tree, where a `pip.py` may lie.
+            // `-I` ignores the tree, which may contain a `pip.py`.
             fetch: "python3 -Im pip install --only-binary :all: --target TARGET -r TARGET.txt",
             list: Some(requirements::packages),
             by_hand: pip_by_hand,
@@ -123,12 +123,12 @@ pub(super) static PYTHON: Language = Language {
     ..PLAIN
 };
 
-/// Programs that need the packages of a project.
+/// Programs that need the project's packages.
 const PROGRAMS: &[&str] = &["python", "python3", "pytest", "uv", "poetry", "tox", "nox", "mypy"];
-/// What managers say of requirements that are none.
+/// Messages of managers about invalid requirements.
 const UNREADABLE: &[&str] = &["Invalid requirement"];
 
-/// For new code in it.
+/// Guidance for new Python code.
 const GUIDANCE: &str = "\
     Python:\n\n\
     - Layout: one module for a small program, else a package of that name (`name/__init__.py`, \
@@ -141,7 +141,7 @@ const GUIDANCE: &str = "\
     - Dependencies: the standard library first (argparse, json, pathlib, sqlite3). What the \
       design names goes into `pyproject.toml` or `requirements.txt`.\n\
     - Functions and dataclasses before classes with behaviour; type hints on what others call; \
-      `with` for files, UTF-8 said; `if __name__ == \"__main__\":` calls `main()`.\n";
+      `with` for files, UTF-8 explicit; `if __name__ == \"__main__\":` calls `main()`.\n";
 
 fn commands(root: &Path) -> Option<ProjectCommands> {
     let configured = root.join("pytest.ini").is_file()
@@ -158,7 +158,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
         return Some(ProjectCommands::new("python3 -m pytest -q", "", lint));
     }
     if test_files(root, "tests").next().is_some() {
-        // Tests without a package are only found when named.
+        // Without a package, unittest finds tests only in a named directory.
         let package = root.join("tests/__init__.py").is_file();
         let top = if package { " -t ." } else { "" };
         let test = format!("python3 -m unittest discover -s tests{top}");
@@ -180,12 +180,12 @@ fn imports_pytest(root: &Path) -> bool {
     })
 }
 
-/// Names of the tests right in a directory.
+/// Returns the names of test files directly in a directory.
 fn test_files(root: &Path, dir: &str) -> impl Iterator<Item = String> {
     files_in(root, dir).filter(|name| name.starts_with("test") && name.ends_with(".py"))
 }
 
-/// pip, told of every requirement file of a place.
+/// Returns the pip command for all requirement files of a place.
 fn pip_by_hand(place: &Path, files: &Files) -> String {
     let mut command = "python3 -m pip install".to_owned();
     for file in requirements::files(place, files) {

@@ -1,4 +1,4 @@
-//! One test of a Python project: pytest and unittest.
+//! Runs one test of a Python project with pytest or unittest.
 
 use super::commands;
 use crate::languages::one_test::{Named, Project, up_to};
@@ -8,7 +8,7 @@ pub(super) const PASSED: &[&str] = &[
     // pytest -v and -rA
     r"^(?<name>\S+::.+?) PASSED\b",
     r"^PASSED (?<name>\S+::.*)$",
-    // unittest -v, which puts the first line of a description between
+    // unittest -v, which may print the first line of a description in between
     r"^(?<name>\w+ \([\w.]+\))(?:\n[^\n]*?)? \.\.\. ok$",
 ];
 
@@ -18,7 +18,7 @@ pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     let groups = test.parts[..groups].join(".");
     let mut module = test.path.trim_end_matches(".py").replace('/', ".");
     loop {
-        // Since 3.11 with the name of the test behind that of its class.
+        // Since Python 3.11, the test's name follows the name of its class.
         names.push(format!("{name} ({module}.{groups}.{name})"));
         names.push(format!("{name} ({module}.{groups})"));
         match module.split_once('.') {
@@ -40,7 +40,7 @@ pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
         return Some(format!("{pytest} -v {id}"));
     }
     if test.parts.len() < 2 {
-        // unittest knows methods only.
+        // unittest can run only methods by name.
         return None;
     }
     let (folder, file) = test.folder_and_file();

@@ -1,23 +1,25 @@
-//! Requirement files, as far as they can be fetched without running anybody's code.
+//! Reads requirement files; only packages that can be fetched without running foreign code are
+//! used.
 
 use std::path::Path;
 
 use crate::languages::manager::Files;
 
-/// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.txt`.
+/// True for the name of a requirement file: `requirements.txt`, `requirements-dev.txt`,
+/// `dev-requirements.txt`.
 pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".txt") && name.contains("requirements")
 }
 
-/// The requirement files of a place, by their names.
+/// Returns the names of the requirement files in a place.
 pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = &'a str> {
     let own = files.keys().filter(move |path| path.parent() == Some(place));
     own.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
 }
 
-/// The lines of a place's requirement files that name a package of an index, and how it is found.
-/// Left out are local folders and repositories, whose build would be code that runs with the
-/// network, and other files, which are read anyway.
+/// Returns the lines of a place's requirement files that name a package of an index, and the
+/// options for indexes. Local folders and repositories are left out, because building them would
+/// run code with the network; so are references to other files, which are read anyway.
 pub(super) fn packages(place: &Path, files: &Files) -> String {
     let texts = self::files(place, files).filter_map(|name| files.get(&place.join(name)));
     let mut packages = false;
@@ -36,7 +38,7 @@ pub(super) fn packages(place: &Path, files: &Files) -> String {
     if packages { kept } else { String::new() }
 }
 
-/// A path, an archive, or a repository instead of a name.
+/// True for a path, an archive or a repository instead of a name.
 fn is_elsewhere(line: &str) -> bool {
     let line = line.split(" #").next().unwrap_or(line);
     let named = line.split([';', ' ', '=', '<', '>', '~', '!']).next().unwrap_or(line);

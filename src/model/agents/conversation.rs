@@ -1,5 +1,5 @@
-//! The conversation of an agent program: its id stays with each answer, so that a later run, also of
-//! another process, goes on with this very one.
+//! The conversation of an agent program. Its id is stored with each answer, so that a later run,
+//! also in another process, can resume the same conversation.
 
 use serde_json::{Map, Value, json};
 
@@ -11,13 +11,13 @@ use crate::model::{Message, Opaque, Origin};
 /// A conversation with a program.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// The id the program has for it.
+    /// The program's id for it.
     pub id: String,
-    /// What it has counted so far.
+    /// The usage it has counted so far.
     pub usage: Usage,
 }
 
-/// What stays with an answer.
+/// The data to store with an answer.
 pub(super) fn kept(row: &Preset, name: &str, id: Option<&str>, all: Usage) -> Option<Box<Opaque>> {
     let said =
         json!({"conversation": id?, "in": all.input, "out": all.output, "cached": all.cached});
@@ -25,7 +25,7 @@ pub(super) fn kept(row: &Preset, name: &str, id: Option<&str>, all: Usage) -> Op
     Some(Box::new(Opaque { origin: origin(row, name), message, ..Opaque::default() }))
 }
 
-/// The conversation that the newest answer was given in, where this program gave it.
+/// The conversation of the newest answer, if this program gave that answer.
 pub(super) fn known(row: &Preset, name: &str, messages: &[Message]) -> Option<Known> {
     let newest = messages.iter().rev().find_map(|message| match message {
         Message::Assistant { opaque, .. } => Some(opaque.as_deref()),
@@ -41,7 +41,8 @@ fn origin(row: &Preset, name: &str) -> Origin {
     Origin { base_url: format!("agent:{}", row.name), model: name.to_owned() }
 }
 
-/// What is told in a conversation that goes on, or else all of it.
+/// The input for the program: only the messages since the last answer if the conversation
+/// continues, else all.
 pub(super) fn told(messages: &[Message], goes_on: bool) -> String {
     let said = |message: &Message| matches!(message, Message::Assistant { .. });
     match messages.iter().rposition(said).filter(|_| goes_on) {

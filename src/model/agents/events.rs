@@ -1,4 +1,4 @@
-//! What each program's events say.
+//! Reads the events of each program.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) fn claude(heard: &mut Heard, event: &Value) {
         return;
     }
     if kind(event) == "assistant" {
-        // Where it is killed, nothing else tells how far it came.
+        // If the program is killed, this is the only sign of how far it came.
         let blocks = event["message"]["content"].as_array();
         let said = blocks.into_iter().flatten().rev().find_map(|block| text(block, "/text"));
         if let Some(said) = said {
@@ -38,7 +38,7 @@ pub(super) fn claude(heard: &mut Heard, event: &Value) {
         heard.usage = Some(usage(input, tokens("output_tokens"), cached));
     }
     heard.usd = event["total_cost_usd"].as_f64();
-    // Its subtype is "success" also where it failed.
+    // The subtype is "success" even if the run failed.
     match event["is_error"].as_bool() {
         Some(true) => heard.error = Some(said),
         _ => (heard.text, heard.error) = (said, None),
@@ -64,7 +64,7 @@ pub(super) fn codex(heard: &mut Heard, event: &Value) {
             heard.is_whole = true;
             heard.error = text(event, "/error/message").or(heard.error.take());
         }
-        // It may go on after that, and says so by ending well.
+        // The run may continue after an error; then `turn.completed` clears it.
         "error" => heard.error = text(event, "/message"),
         _ => {}
     }
@@ -81,7 +81,7 @@ pub(super) fn gemini(heard: &mut Heard, event: &Value) {
             heard.text.push_str(&said);
         }
         "message" if event["role"] == "assistant" => heard.text = said,
-        // What it said before it looked at something is not its answer.
+        // Text before a tool call is not the answer.
         "tool_use" => heard.text.clear(),
         "result" => {
             heard.is_whole = true;
@@ -128,7 +128,7 @@ pub(super) fn opencode(heard: &mut Heard, event: &Value) {
     }
 }
 
-/// The protocol that the README describes.
+/// The protocol described in the README.
 pub(super) fn own(heard: &mut Heard, event: &Value) {
     match kind(event) {
         "result" => {

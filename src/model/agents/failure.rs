@@ -1,4 +1,5 @@
-//! Why an agent program gave no answer: the program, how it ended, its last line, and what to do (row O5).
+//! Explains why an agent program gave no answer: the program, how it ended, its last line, and what
+//! to do (row O5).
 
 use std::process::ExitStatus;
 
@@ -8,50 +9,50 @@ use crate::excerpt;
 use crate::model::ModelError;
 use crate::secret::Secrets;
 
-/// Characters of a line that are shown.
+/// Maximum length of a line in a message, in characters.
 const SHOWN: usize = 300;
-/// What ends most hints.
-const BY_HAND: &str = "see whether it answers by itself: ";
+/// Beginning of most hints.
+const BY_HAND: &str = "check that it works on its own: ";
 
-/// The end of a failure whose cause may be that nobody is reached: there is no network, or a server on this
-/// machine is not let through.
-const LIST_IT: &str = "see whether this machine is online; if its server is on this machine, list it with its port: git config \
+/// Hint for a refused connection: there is no network, or a server on this machine is blocked.
+const LIST_IT: &str = "check that this machine is online; if its server is on this machine, list it with its port: git config \
                        cowork.sandbox.hosts localhost:PORT";
-/// What programs say, in lower case, where nobody listens.
+/// Messages that programs print if nothing listens on the port, in lower case.
 const REFUSED: [&str; 4] =
     ["connection refused", "connectionrefused", "econnrefused", "connection failed"];
 
-/// What is said of a conversation that a program does not know begins so.
+/// Beginning of the message about a conversation that the program does not know.
 const LOST: &str = "Session not found: ";
 
-/// Whether a program no longer knows this conversation.
+/// True if a program no longer knows this conversation.
 pub(super) fn is_lost(error: &ModelError, id: &str) -> bool {
     matches!(error, ModelError::Agent { message, .. }
         if message.starts_with(LOST) && message.contains(id))
 }
 
-/// A line as it is shown: plain, short, and without what the program was lent.
+/// A line for a message: without control characters, short, and without the values passed to the
+/// program.
 pub(super) fn line(text: &str, secrets: &Secrets) -> String {
     let plain = excerpt::plain(text);
     let last = plain.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     secrets.withheld(last.trim()).chars().take(SHOWN).collect()
 }
 
-/// The program is not there.
+/// The error for a program that is not installed.
 pub(super) fn missing(agent: &AgentProgram) -> ModelError {
     let (title, program, row) = (agent.title(), agent.program(), agent.row);
     let hint = match row.install {
-        "" => "say where it is: command = [\"/path/to/it\", …] under its [models.NAME]".to_owned(),
+        "" => "set its path: command = [\"/path/to/it\", …] under its [models.NAME]".to_owned(),
         install => format!("install it: {install}; then sign in: {}", row.sign_in),
     };
     ModelError::Agent {
-        message: format!("{title} cannot be asked: there is no program '{program}' on PATH"),
+        message: format!("cannot run {title}: there is no program '{program}' on PATH"),
         hint,
     }
 }
 
-/// What went wrong in a run, if anything did; `resumed` is the id of the conversation that was to go on, and
-/// `apart` whether it ran in a network of its own.
+/// The error of a run, if it failed. `resumed` is the id of the conversation to resume; `apart` is
+/// true if the program ran in its own network namespace.
 pub(super) fn of(
     agent: &AgentProgram,
     ended: &Ended,
@@ -90,7 +91,7 @@ pub(super) fn of(
             }
             let signed_in = match row.sign_in {
                 "" => String::new(),
-                how => format!(" and whether you are signed in ({how})"),
+                how => format!(", and that you are signed in ({how})"),
             };
             return failed(
                 message,
@@ -112,7 +113,7 @@ pub(super) fn of(
         && row.lost.iter().any(|text| all.contains(text))
     {
         let message = format!("{LOST}{title} no longer knows {id} ({how}){said}");
-        return failed(message, "the next run asks it from the beginning".to_owned());
+        return failed(message, "the next run sends the whole conversation again".to_owned());
     }
     if has_failed && (heard.error.is_some() || heard.text.is_empty()) {
         return failed(format!("{title} failed ({how}){said}"), by_hand);
@@ -122,8 +123,7 @@ pub(super) fn of(
         return failed(message, by_hand);
     }
     if !heard.is_whole && !heard.last_line.is_empty() {
-        let message =
-            format!("{title} printed nothing that can be read as an answer ({how}){said}");
+        let message = format!("{title} printed no answer that git-cowork can read ({how}){said}");
         return failed(message, format!("{by_hand}; its version may be too old or too new"));
     }
     if heard.text.trim().is_empty() {
@@ -132,7 +132,7 @@ pub(super) fn of(
     None
 }
 
-/// `: its last line`, of what it calls an error, of its complaints, of its output, or of its answer.
+/// `: its last line`, taken from its reported error, its standard error, its output, or its answer.
 fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
     let heard = &ended.heard;
     let error = heard.error.as_deref().unwrap_or_default();
@@ -140,7 +140,7 @@ fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
     let said = said.find(|text| !text.trim().is_empty());
     match said.map(|text| line(text, &agent.secrets)) {
         Some(said) => format!(": {said}"),
-        None => "; it said nothing".to_owned(),
+        None => "; it printed nothing".to_owned(),
     }
 }
 

@@ -1,38 +1,38 @@
-//! What an agent program says on its standard output: JSON lines, read leniently, for their kinds change
-//! with every version; of a command of the user's own also plain text.
+//! Reads what an agent program prints on its standard output: JSON lines, parsed leniently, because
+//! the event types change with every version; for a user's own command also plain text.
 
 use serde_json::Value;
 
 use super::presets::Preset;
 use crate::event::Usage;
 
-/// Bytes of plain text that are kept.
+/// Maximum bytes of plain text that are kept.
 const PLAIN: usize = 1024 * 1024;
 
-/// What was heard of one run.
+/// The output of one run.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// The last text it said.
+    /// The last text that the program printed.
     pub text: String,
-    /// What it says went wrong.
+    /// The error that the program reported.
     pub error: Option<String>,
-    /// The id it has for the conversation.
+    /// The program's id for the conversation.
     pub session: Option<String>,
-    /// The tokens it says it used.
+    /// The token usage that the program reported.
     pub usage: Option<Usage>,
-    /// What it says that cost, in dollars.
+    /// The cost that the program reported, in dollars.
     pub usd: Option<f64>,
-    /// The model it says it used.
+    /// The model that the program reported.
     pub model: Option<String>,
-    /// Its last event came.
+    /// True if the final event has arrived.
     pub is_whole: bool,
-    /// The last line that was no event.
+    /// The last line that was not an event.
     pub last_line: String,
     plain: String,
 }
 
 impl Heard {
-    /// One line, without its end.
+    /// Reads one line, without its line end.
     pub(super) fn line(&mut self, line: &[u8], row: &Preset) {
         let line = String::from_utf8_lossy(line);
         match serde_json::from_str::<Value>(&line) {
@@ -49,7 +49,7 @@ impl Heard {
         }
     }
 
-    /// Nothing more comes; it ended well or not.
+    /// Ends the run; `well` is true if the program succeeded.
     pub(super) fn end(&mut self, well: bool) {
         if well && self.text.is_empty() && !self.plain.trim().is_empty() {
             self.plain.trim().clone_into(&mut self.text);
@@ -63,7 +63,7 @@ pub(super) fn text(event: &Value, place: &str) -> Option<String> {
     event.pointer(place).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A number in an event; none is nought.
+/// A number in an event; 0 if missing.
 pub(super) fn count(event: &Value, place: &str) -> u64 {
     event.pointer(place).and_then(Value::as_u64).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! What can be seen of an agent program without asking it anything: whether it is there, its version,
-//! whether somebody is signed in.
+//! Inspects an agent program without sending it a prompt: whether it is installed, its version, and
+//! whether the user is signed in.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,26 +11,26 @@ use crate::config::ModelConfig;
 use crate::model::ModelError;
 use crate::model::openai::BuildOptions;
 
-/// How the programs that can tell are asked whether somebody is signed in: exit 0 is a yes.
+/// Commands that check the sign-in, for programs that have one: exit 0 means signed in.
 const SIGN_IN: [(&str, &[&str]); 1] = [("codex", &["login", "status"])];
 
-/// What was seen.
+/// The result of the inspection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// What people call it.
+    /// The name to show to the user.
     pub title: String,
-    /// What it prints for `--version`; none where it does not know that.
+    /// Output of `--version`; none if the program does not support it.
     pub version: Option<String>,
-    /// Whether somebody is signed in; none where it cannot tell.
+    /// Whether the user is signed in; none if the program has no command to check it.
     pub signed_in: Option<bool>,
     /// How to sign in; empty for a command of the user's own.
     pub sign_in: &'static str,
 }
 
-/// Looks at the program of a model, each question for at most `limit`.
+/// Inspects the program of a model; each command may take at most `limit`.
 ///
 /// # Errors
-/// It is not there.
+/// The program is not installed.
 pub async fn look(
     config: &ModelConfig,
     options: BuildOptions,
@@ -39,7 +39,7 @@ pub async fn look(
     let agent = AgentProgram::new(config, options)?;
     let Some(program) = agent.find() else { return Err(failure::missing(&agent)) };
     let asked = async |words: &[&str]| ask(&agent, &program, words, limit).await;
-    // What a command of the user's own does with these words, nobody knows.
+    // A user's own command may do anything with this argument.
     let version = match config.agent.is_empty() {
         true => None,
         false => Some(asked(&["--version"]).await).filter(ended_well),

@@ -1,10 +1,11 @@
-//! Agent programs as models: the user's own Claude Code, Codex, Gemini CLI or OpenCode, or any command
-//! of theirs (rows H10 and O4 to O8).
+//! Agent programs as models: the user's own Claude Code, Codex, Gemini CLI or OpenCode, or any
+//! command (rows H10 and O4 to O8).
 //!
-//! A turn is one run of the program: the text goes to its standard input, and the last text it says is
-//! the answer. It gets no tools of ours. As critic and challenger it runs in an empty folder (`room`), with
-//! as few tools of its own as it can do with. As actor it works on files where its request says
-//! ([`Workplace`]). Either way it is confined as commands are, where anything confines these.
+//! A turn is one run of the program: the prompt goes to its standard input, and the last text that
+//! it prints is the answer. It gets none of git-cowork's tools. As critic and challenger it runs in
+//! an empty folder (`room`), with as few of its own tools as possible. As actor it works on files
+//! in the folder that the request names ([`Workplace`]). In both cases it is confined like
+//! commands, if they are confined.
 
 mod conversation;
 mod events;
@@ -40,7 +41,7 @@ pub use presets::{programs, tells_cost, tells_tokens};
 use workplace::OwnStore;
 pub use workplace::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 
-/// Variables of the user's that every program sees, beside those its row and the user name.
+/// Environment variables that every program receives, besides those that its row and the user name.
 const VARIABLES: [&str; 14] = [
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
@@ -57,44 +58,44 @@ const VARIABLES: [&str; 14] = [
     "https_proxy",
     "no_proxy",
 ];
-/// What nobody may name: our own configuration, keys included.
+/// Prefix of git-cowork's own settings, keys included: variables with it are never passed on.
 const OURS: &str = "COWORK_";
 
 /// An agent program.
 pub(super) struct AgentProgram {
     row: &'static Preset,
-    /// The program and what it is always given.
+    /// The program and its fixed arguments.
     words: Vec<String>,
-    /// The same where it is confined.
+    /// `words` for a confined run.
     confined: Vec<String>,
-    /// The same where it works on files.
+    /// `words` for a run that works on files.
     writes: Vec<String>,
-    /// The model it is to use, else what it is called.
+    /// The configured model, else the program's name.
     name: String,
     env: Vec<(String, String)>,
-    /// What it was lent that must not be shown.
+    /// Values passed to the program that must not be shown.
     secrets: Secrets,
     limit: Timeouts,
     meter: Rc<Meter>,
     notice: Option<Notice>,
     growing: Growing,
     told: Option<Notice>,
-    /// What it uses may stay unknown.
+    /// True if its token usage may stay unknown.
     uncounted: bool,
-    /// Where it keeps what is its own.
+    /// The program's own files and folders.
     stores: Vec<OwnStore>,
     reach: Reach,
-    /// Variables that the user lends it.
+    /// Names of the variables that the user passes to it.
     lent: Vec<String>,
-    /// Where it runs when it only answers.
+    /// The folder in which the program runs if it only answers.
     room: Room,
 }
 
 impl AgentProgram {
-    /// The program a configuration describes. Starts nothing yet.
+    /// Creates the program that a configuration describes. Starts nothing yet.
     ///
     /// # Errors
-    /// There is nowhere to run it.
+    /// The folder to run it in cannot be created.
     pub(super) fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
         let row = presets::named(&config.agent);
         let room = Room::new(options.confines)?;
@@ -162,7 +163,7 @@ impl AgentProgram {
         })
     }
 
-    /// What people call it.
+    /// The name to show to the user.
     fn title(&self) -> String {
         match self.row.title {
             "" => file_name(self.program()),
@@ -192,27 +193,30 @@ impl AgentProgram {
         if went_on && known.is_none() && !self.row.resume.is_empty() {
             let title = self.title();
             self.notice(&format!(
-                "Failed to capture session ID of {title}; it is sent everything again"
+                "Failed to capture session ID of {title}; sending the whole conversation again"
             ));
         }
         let answer = self.run(&program, request, known.as_ref(), on_text).await;
         match (answer, &request.workplace, known) {
-            // A draft is not given up for that: what it has written is in the files.
+            // Do not give the draft up for this: its work so far is in the files.
             (Err(error), Some(_), Some(known)) if failure::is_lost(&error, &known.id) => {
-                self.notice(&format!("{error}; it is sent everything again"));
+                self.notice(&format!("{error}; sending the whole conversation again"));
                 self.run(&program, request, None, on_text).await
             }
             (answer, _, _) => answer,
         }
     }
 
-    /// Says which servers it is lent the address of, and does not reach. It may ask for one on this machine
-    /// in its own network, where nobody hears it.
+    /// Reports the servers whose address the program receives but which it may not reach. A request
+    /// to a server on this machine would otherwise go to the program's own network, where nothing
+    /// listens.
     fn tell_unreachable(&self) {
         let lent = self.env.iter().filter(|(name, _)| self.lent.contains(name));
         for (name, command) in lent.filter_map(|(name, url)| Some((name, self.reach.lacks(url)?))) {
             let title = self.title();
-            self.notice(&format!("{title} may not reach what {name} names. To let it: {command}"));
+            self.notice(&format!(
+                "{title} may not reach the server in {name}. To let it: {command}"
+            ));
         }
     }
 
@@ -236,7 +240,7 @@ impl AgentProgram {
             None => self.room.place(&needs)?,
         };
         if let (Some(tell), Some(how)) = (&self.told, self.room.told(place, works)) {
-            tell(&format!("{} is asked: {how}", self.title()));
+            tell(&format!("running {}: {how}", self.title()));
             if place.way_out.is_some() {
                 self.tell_unreachable();
             }
@@ -295,7 +299,7 @@ impl AgentProgram {
         AgentNeeds { title: self.title(), env, stores, program, reach }
     }
 
-    /// What the run came to, as the program says; where it says nothing, nobody knows.
+    /// The usage of the run as the program reports it; without a report it is unknown.
     fn bill(&self, heard: &Heard) -> Bill {
         Bill {
             model: self.answered(heard),
@@ -323,8 +327,8 @@ impl Model for AgentProgram {
         Box::pin(self.ask(request, on_text))
     }
 
-    /// Whether the program is there, and can be confined as is wanted. It is not started: that may take
-    /// seconds.
+    /// Checks that the program exists and can be confined as configured. It is not started: that
+    /// may take seconds.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         let found = match self.find() {
             Some(_) => self.room.place(&self.needs()).map(drop),
@@ -353,7 +357,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// What is more than was counted before.
+/// The usage in `all` beyond `before`.
 fn without(all: Usage, before: Usage) -> Usage {
     usage(
         all.input.saturating_sub(before.input),
@@ -362,12 +366,12 @@ fn without(all: Usage, before: Usage) -> Usage {
     )
 }
 
-/// Seconds, as they are said.
+/// Formats a limit for messages: `30 s`.
 fn seconds(limit: Duration) -> String {
     format!("{:.0} s", limit.as_secs_f64())
 }
 
-/// Tokens that a program told, of which some came from a cache.
+/// Tokens that a program reported; `input` includes those from a cache.
 fn usage(input: u64, output: u64, cached: u64) -> Usage {
     Usage { input, output, cached }
 }

@@ -1,6 +1,6 @@
-//! The agent programs that are known, one row each: how they are asked for one text, and how they
-//! answer. Made from what these versions do: Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0,
-//! OpenCode 1.18.33.
+//! The supported agent programs, one row each: how they are called for one answer, and how to read
+//! their output. Based on the behaviour of these versions: Claude Code 2.1.197, Codex 0.169.0,
+//! Gemini CLI 0.61.0, OpenCode 1.18.33.
 
 use serde_json::Value;
 
@@ -11,84 +11,88 @@ use super::workplace::Reach;
 /// A program.
 #[derive(Debug)]
 pub(super) struct Preset {
-    /// Its value in the configuration; empty for a command of the user's own.
+    /// Name of the program in the configuration; empty for a user's own command.
     pub name: &'static str,
-    /// What people call it.
+    /// The name to show to the user.
     pub title: &'static str,
-    /// The program and what it is always given: JSON lines, nothing written, as few tools as it can do
-    /// with. The text comes on its standard input.
+    /// The program and its fixed arguments: JSON lines, no writing, as few tools as possible. The
+    /// prompt comes on its standard input.
     pub command: &'static [&'static str],
-    /// The same where it is confined, and a sandbox of its own does not work inside ours; empty where it
-    /// brings none.
+    /// The command if git-cowork confines the program: its own sandbox is off, since it does not
+    /// work inside git-cowork's. Empty if the program has no sandbox.
+    /// inside git-cowork's. Empty if the program has no sandbox.
     pub confined: &'static [&'static str],
-    /// The same for one that writes: it changes files and runs commands without asking, and its own
-    /// sandbox is off, since it does not work inside ours.
+    /// The command if the program works on files: it changes files and runs commands without
+    /// asking, and its own sandbox is off, since it does not work inside git-cowork's.
+    /// sandbox is off, since it does not work inside git-cowork's.
     pub writes: &'static [&'static str],
-    /// Where it keeps its login, its settings and its conversations.
+    /// Files and folders with its login, settings and conversations.
     pub stores: &'static [Store],
-    /// The servers it needs, to answer and to renew its sign-in.
+    /// The servers it needs to answer and to renew its sign-in.
     pub hosts: &'static [&'static str],
-    /// A variable which, where the user lends it, is the only sign-in, and the flag that says so.
+    /// A variable that is the only sign-in if the user passes it, and the flag that tells the
+    /// program so.
     pub with_key: Option<(&'static str, &'static str)>,
-    /// Goes before the name of a model.
+    /// Flag before the name of a model.
     pub model: &'static str,
-    /// Goes before the id of a conversation that goes on; empty where none can.
+    /// Arguments before the id of a conversation to resume; empty if it cannot resume one.
     pub resume: &'static [&'static str],
-    /// Comes last.
+    /// Last arguments.
     pub last: &'static [&'static str],
-    /// Variables that say where its files are.
+    /// Variables with the paths of its files.
     pub variables: &'static [&'static str],
-    /// What is set for it.
+    /// Variables set for every run.
     pub set: &'static [(&'static str, &'static str)],
-    /// What is set besides where it is confined.
+    /// Additional variables if it is confined.
     pub set_confined: &'static [(&'static str, &'static str)],
-    /// Takes an event up.
+    /// Reads one of its events.
     pub read: fn(&mut Heard, &Value),
-    /// Text that is no event is its answer.
+    /// Output that is not an event is its answer.
     pub speaks_plainly: bool,
-    /// It says how many tokens it used, and what that cost.
+    /// Whether the program reports its token usage, and its cost.
     pub counts: (bool, bool),
-    /// What it counts is the sum of a conversation, earlier runs included.
+    /// True if reported counts are totals of the conversation, including earlier runs.
     pub adds_up: bool,
-    /// How to get it.
+    /// How to install the program.
     pub install: &'static str,
     /// How to sign in.
     pub sign_in: &'static str,
-    /// What it says to those who are not signed in, in lower case.
+    /// Messages it prints if the user is not signed in, in lower case.
     pub signed_out: &'static [&'static str],
-    /// What it says of a conversation it does not know, in lower case.
+    /// Messages it prints for an unknown conversation, in lower case.
     pub lost: &'static [&'static str],
 }
 
-/// A file or folder of a program's own in the user's home.
+/// A file or folder of a program, in the user's home.
 #[derive(Debug)]
 pub(super) struct Store {
-    /// The variable that says where it is; empty where none does.
+    /// The variable with its path; empty if there is none.
     pub variable: &'static str,
-    /// Where it is else, below the home.
+    /// Path below the home if the variable is not set.
     pub in_home: &'static str,
-    /// What follows either; empty for itself.
+    /// Path appended to either; empty for the folder itself.
     pub then: &'static str,
-    /// What of it lasts.
+    /// Which of its changes are kept.
     pub keeps: Keeps,
 }
 
-/// What a confined program changes of such a file or folder, and what is as the user left it: settings,
-/// hooks, commands, plugins and whatever else there is run later, as the user.
+/// Which changes of a confined program to such a file or folder are kept. Everything else stays as
+/// the user left it: settings, hooks, commands, plugins and other things that are later run as the
+/// user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keeps {
-    /// It is a file.
+    /// True for a file, false for a folder.
     pub is_file: bool,
-    /// Names in it whose changes last: credentials, conversations. Folders have a slash at their end; an
-    /// empty name is all of it.
+    /// Names in it whose changes are kept: credentials, conversations. Folders end with a slash; an
+    /// empty name stands for everything.
     pub lasting: &'static [&'static str],
-    /// Names of folders that hold nothing of worth: they are empty, and thrown away.
+    /// Names of folders without valuable content: they start empty and are discarded.
     pub fresh: &'static [&'static str],
-    /// Folders in what lasts that hold programs.
+    /// Folders with programs, inside those whose changes are kept.
     pub sealed: &'static [&'static str],
 }
 
-/// Nothing that is written there lasts.
+/// No changes are kept.
 const NOTHING: Keeps = Keeps { is_file: false, lasting: &[], fresh: &[], sealed: &[] };
 
 const PRESETS: [Preset; 4] = [
@@ -139,7 +143,7 @@ const PRESETS: [Preset; 4] = [
                     ..NOTHING
                 },
             },
-            // State, and the servers of tools that it starts.
+            // State, and the tool servers that it starts.
             Store {
                 variable: "",
                 in_home: ".claude.json",
@@ -153,9 +157,9 @@ const PRESETS: [Preset; 4] = [
         resume: &["--resume"],
         last: &[],
         variables: &["CLAUDE_CONFIG_DIR"],
-        // Without it, a wrong key is tried for minutes.
+        // By default it retries a wrong key for minutes.
         set: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
-        // Else root may not let it write without questions.
+        // Without it, Claude Code run as root refuses to write without asking.
         set_confined: &[("IS_SANDBOX", "1")],
         read: events::claude,
         speaks_plainly: false,
@@ -212,7 +216,7 @@ const PRESETS: [Preset; 4] = [
         counts: (true, false),
         adds_up: true,
         install: "npm install -g @openai/codex",
-        sign_in: "codex login (codex login status says whether you are)",
+        sign_in: "codex login (to check: codex login status)",
         signed_out: &["not logged in", "missing environment variable", "401 unauthorized"],
         lost: &["no rollout found for thread id"],
     },
@@ -222,7 +226,7 @@ const PRESETS: [Preset; 4] = [
         command: &["gemini", "-o", "stream-json", "--approval-mode", "plan", "--skip-trust"],
         confined: &[],
         writes: &["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
-        // Its conversations are beside the programs that it has fetched.
+        // Its conversations are in the same folder as the programs that it has downloaded.
         stores: &[Store {
             variable: "",
             in_home: ".gemini",
@@ -269,8 +273,8 @@ const PRESETS: [Preset; 4] = [
                 then: "opencode",
                 keeps: NOTHING,
             },
-            // Beside its database there are the database's notes, so all of it lasts but for programs
-            // and repositories of git, whose configuration runs programs.
+            // The files next to its database are needed too, so all changes are kept, except to
+            // programs and to git repositories, whose configuration can run programs.
             Store {
                 variable: "XDG_DATA_HOME",
                 in_home: ".local/share",
@@ -289,7 +293,7 @@ const PRESETS: [Preset; 4] = [
                 keeps: Keeps { fresh: &["locks", "log"], ..NOTHING },
             },
         ],
-        // The servers of the models it asks are the user's to list.
+        // The user must list the servers of the models that it uses.
         hosts: &["opencode.ai:443", "models.opencode.ai:443", "models.dev:443"],
         with_key: None,
         model: "-m",
@@ -336,7 +340,7 @@ static OWN: Preset = Preset {
 };
 
 impl Preset {
-    /// The servers it may reach, besides those that the user lets it reach.
+    /// The servers it may reach: its own, and those that the user allows.
     pub(super) fn reach(&self, reach: Reach) -> Reach {
         let Reach::Some { mut hosts, listed } = reach else { return Reach::All };
         hosts.extend(self.hosts.iter().filter_map(|host| host.parse().ok()));
@@ -344,23 +348,23 @@ impl Preset {
     }
 }
 
-/// The row of this name; that of a user's own command where there is none.
+/// The row of this name; for an unknown name, the row of a user's own command.
 pub(super) fn named(name: &str) -> &'static Preset {
     static ROWS: [Preset; 4] = PRESETS;
     ROWS.iter().find(|row| row.name == name).unwrap_or(&OWN)
 }
 
-/// The names of all programs that are known, each with its file's name.
+/// The names of all supported programs, each with its file name.
 pub fn programs() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.iter().map(|row| (row.name, row.command.first().copied().unwrap_or(row.name)))
 }
 
-/// Whether the program of this name says how many tokens it used.
+/// True if the program of this name reports its token usage.
 pub fn tells_tokens(name: &str) -> bool {
     named(name).counts.0
 }
 
-/// Whether it says what that cost.
+/// True if the program of this name reports its cost.
 pub fn tells_cost(name: &str) -> bool {
     named(name).counts.1
 }

@@ -1,6 +1,6 @@
-//! One run of an agent program: its own session, so that it can ask nobody anything; a limit for the
-//! whole; bounded output; and its process group killed when it ends, is too slow, or nobody waits for it
-//! any more.
+//! One run of an agent program: in its own session, so that it cannot prompt on the terminal; with
+//! a time limit for the whole run and bounded output. Its process group is killed when the program
+//! ends or takes too long, or when the run is dropped.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,36 +14,36 @@ use super::heard::Heard;
 use super::presets::Preset;
 use super::workplace::{OpenWay, Workplace};
 
-/// Bytes of one line; more of it is skipped.
+/// Maximum bytes of one line; longer lines are skipped.
 const LINE: usize = 16 * 1024 * 1024;
-/// Bytes of a whole run.
+/// Maximum bytes of a run's output.
 pub(super) const MOST: usize = 64 * 1024 * 1024;
-/// Bytes kept of the end of its complaints.
+/// Bytes kept from the end of its standard error.
 const COMPLAINTS: usize = 16 * 1024;
-/// How long its output may stay open after it ended.
+/// How long the program's output may stay open after the program has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// What is started.
+/// The program to start.
 pub(super) struct Started<'a> {
     /// The program's file.
     pub program: &'a Path,
     pub words: &'a [OsString],
-    /// Where it runs.
+    /// The folder and environment of the run.
     pub place: &'a Workplace,
-    /// Its standard input.
+    /// Text for the program's standard input.
     pub input: &'a str,
 }
 
 /// How a run ended.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// By itself.
+    /// The program exited.
     Exit(ExitStatus),
-    /// It took longer than this, and was killed.
+    /// The program was killed after this time limit.
     TimedOut(Duration),
-    /// It said more than [`MOST`], and was killed.
+    /// The program was killed because it printed more than [`MOST`].
     Flood,
-    /// It could not be started.
+    /// The program could not be started.
     NotStarted(std::io::Error),
 }
 
@@ -52,11 +52,11 @@ pub(super) enum Ending {
 pub(super) struct Ended {
     pub heard: Heard,
     pub ending: Ending,
-    /// The last of its complaints.
+    /// The end of its standard error.
     pub complaints: String,
 }
 
-/// Runs it and waits, at most `limit`.
+/// Runs the program and waits for its end, at most `limit`.
 pub(super) async fn run(
     started: &Started<'_>,
     row: &Preset,
@@ -128,7 +128,7 @@ pub(super) async fn run(
             }
         };
         drop(group);
-        // What it printed before it ended may still be in the pipes.
+        // Output from before its end may still be in the pipes.
         let drained = async {
             if !heard_all {
                 hearing.await;
@@ -146,7 +146,7 @@ pub(super) async fn run(
     Ended { heard, ending, complaints: String::from_utf8_lossy(&complaints).into_owned() }
 }
 
-/// The processes of a run. Dropping it kills those that are left.
+/// The process group of a run. Dropping it kills the processes that remain.
 struct Group(Option<u32>);
 
 impl Drop for Group {
@@ -155,18 +155,19 @@ impl Drop for Group {
         if let Some(leader) = self.0.and_then(|pid| i32::try_from(pid).ok())
             && let Some(leader) = rustix::process::Pid::from_raw(leader)
         {
-            // Fails where nothing is left.
+            // Fails if no process remains.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// A session of its own, without a terminal; and it does not outlive us. It inherits one descriptor.
+/// Starts a new session without a terminal; the program ends when git-cowork ends. It inherits one
+/// descriptor.
 #[cfg(unix)]
 fn detach(inherited: Option<i32>) -> std::io::Result<()> {
     rustix::process::setsid()?;
     if let Some(number) = inherited {
-        // SAFETY: the caller holds it open until this process is started.
+        // SAFETY: the caller keeps it open until this process is started.
         let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
         rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
     }
@@ -175,14 +176,14 @@ fn detach(inherited: Option<i32>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Gives it its input; whether it reads that is its own affair.
+/// Writes the input; a program that does not read all of it is not an error.
 async fn tell(input: Option<ChildStdin>, text: &str) {
     let Some(mut input) = input else { return };
     let _ = input.write_all(text.as_bytes()).await;
     let _ = input.shutdown().await;
 }
 
-/// Takes its lines up as they come. True where there are too many.
+/// Reads its lines as they arrive. True if there is too much output.
 async fn listen(out: Option<impl AsyncRead + Unpin>, heard: &mut Heard, row: &Preset) -> bool {
     let Some(mut out) = out else { return false };
     let (mut line, mut skips, mut all) = (Vec::new(), false, 0);

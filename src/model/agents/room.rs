@@ -1,5 +1,5 @@
-//! Where an agent program answers questions: an empty folder of its own, confined where that is arranged;
-//! and how a person is told of it.
+//! The empty folder in which an agent program answers questions, confined if configured, and the
+//! message that tells the user so.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -12,38 +12,38 @@ use super::workplace::{AgentNeeds, Confines, OpenWay, Workplace};
 use crate::model::ModelError;
 use crate::model::meter::Notice;
 
-/// Servers that a person is told of in a run.
+/// Maximum number of refused servers reported in a run.
 const REFUSED_MAX: usize = 20;
 
-/// Where it answers, and what a person was told of it.
+/// The folder, and what was already reported about it.
 pub(super) struct Room {
     folder: TempDir,
     confines: Option<Rc<dyn Confines>>,
     place: OnceCell<Workplace>,
-    /// How it runs was told: as one that answers, and as one that works on files.
+    /// Whether the way it runs was reported: if it only answers, and if it works on files.
     told: [Cell<bool>; 2],
-    /// Servers it was refused, as a person was told.
+    /// Refused servers that were reported.
     refused: Rc<RefCell<BTreeSet<String>>>,
 }
 
 impl Room {
-    /// A new one. Nothing is confined yet.
+    /// Creates the folder. Nothing is confined yet.
     pub(super) fn new(confines: Option<Rc<dyn Confines>>) -> Result<Self, ModelError> {
         let folder = tempfile::Builder::new().prefix("cowork-agent-").tempdir();
         let folder = folder.map_err(|error| ModelError::Agent {
-            message: format!("no folder can be made to run an agent program in: {error}"),
-            hint: "make room in the temporary directory".to_owned(),
+            message: format!("cannot create a folder to run an agent program in: {error}"),
+            hint: "free space in the temporary directory".to_owned(),
         })?;
         let (told, refused) = (Default::default(), Rc::default());
         Ok(Self { folder, confines, place: OnceCell::new(), told, refused })
     }
 
-    /// The empty folder, for a program that is only looked at.
+    /// The empty folder, for a program that is only inspected.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where a program with these needs answers.
+    /// The workplace of a program with these needs.
     pub(super) fn place(&self, needs: &AgentNeeds) -> Result<&Workplace, ModelError> {
         if let Some(place) = self.place.get() {
             return Ok(place);
@@ -55,24 +55,25 @@ impl Room {
         Ok(self.place.get_or_init(|| place))
     }
 
-    /// How it runs, in words; once, and none where that was said.
+    /// Describes how it runs; none if that was already reported.
     pub(super) fn told(&self, place: &Workplace, works: bool) -> Option<String> {
         if self.told[usize::from(works)].replace(true) {
             return None;
         }
         let what = match works {
             true => "it works in a copy of the tree",
-            false => "it is given texts only, in an empty folder",
+            false => "it receives only text, in an empty folder",
         };
         let how = match (place.before.is_empty(), &place.way_out) {
             (true, _) => "it runs as you, nothing confines it",
-            (false, Some(_)) => "it is confined as commands are, and reaches its own servers only",
-            (false, None) => "it is confined as commands are, with the network",
+            (false, Some(_)) => "it is confined like commands, and reaches its own servers only",
+            (false, None) => "it is confined like commands, with network access",
         };
         Some(format!("{what}; {how}"))
     }
 
-    /// The way to its servers for one run, where it needs one. A person is told of what is refused.
+    /// Opens the connection to its servers for one run, if it needs one. Refused servers are
+    /// reported to the user.
     pub(super) fn way_out(
         &self,
         title: &str,
@@ -92,13 +93,13 @@ impl Room {
         });
         let opened = way_out.open(&place.before, told);
         opened.map(Some).map_err(|error| ModelError::Agent {
-            message: format!("{title} has no way to its server: {error}"),
+            message: format!("cannot connect {title} to its server: {error}"),
             hint: "too many files may be open; try again: git cowork resume".to_owned(),
         })
     }
 }
 
-/// As the user runs it.
+/// The workplace of a program that is not confined.
 pub(super) fn bare(needs: &AgentNeeds, folder: &Path) -> Workplace {
     let env = needs.env.iter().map(|(name, value)| (name.into(), value.into()));
     Workplace { folder: folder.to_owned(), env: env.collect(), ..Workplace::default() }

@@ -1,4 +1,4 @@
-//! Where an agent program works on files, and what of the user's it needs there.
+//! Where an agent program works on files, and which files and variables of the user it needs there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,52 +17,53 @@ use crate::shell_quote;
 pub struct Workplace {
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// What confines it, put before its own command; empty where nothing does.
+    /// The confining command, put before its own; empty if nothing confines it.
     pub before: Vec<OsString>,
     /// All the variables it sees.
     pub env: Vec<(OsString, OsString)>,
-    /// How it reaches servers, where it has a network of its own.
+    /// How it reaches servers, if it has its own network namespace.
     pub way_out: Option<Rc<dyn WayOut>>,
 }
 
-/// How a confined program reaches the servers it may reach.
+/// How a confined program reaches its allowed servers.
 pub trait WayOut: std::fmt::Debug {
-    /// Opens it for one run, before which stands `before`. `told` hears of each server that was refused.
+    /// Opens it for one run; `before` is the confining command. `told` is called for each refused
+    /// server.
     ///
     /// # Errors
     /// It cannot be opened.
     fn open(&self, before: &[OsString], told: Notice) -> std::io::Result<OpenWay>;
 }
 
-/// Who confines the programs that only answer.
+/// Confines the programs that only answer.
 pub trait Confines {
-    /// How a program with these needs runs in this empty folder.
+    /// Returns how a program with these needs runs in this empty folder.
     ///
     /// # Errors
-    /// It cannot be confined, and nobody allows that.
+    /// It cannot be confined, and the user does not allow it to run unconfined.
     fn place(&self, needs: &AgentNeeds, folder: &Path) -> Result<Workplace, ModelError>;
 }
 
-/// One run's way.
+/// An open connection for one run.
 pub struct OpenWay {
-    /// What stands before the program, so that it has this way.
+    /// The command to put before the program to use this connection.
     pub before: Vec<OsString>,
     /// The number of the descriptor that its first process inherits.
     pub descriptor: i32,
-    /// Lets it through; polled while it runs.
+    /// Forwards the traffic; polled while the program runs.
     pub serving: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// Which servers an agent program reaches where commands have no network.
+/// The servers that an agent program may reach if commands have no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// All: the user has said so.
+    /// All: the user has configured this.
     All,
-    /// Those that its row names, and those that the user lists, which are repeated as they are written.
+    /// The servers in the program's row, and those that the user lists, as the user wrote them.
     Some {
-        /// All of them.
+        /// All allowed servers.
         hosts: Vec<Host>,
-        /// The user's.
+        /// The servers that the user lists.
         listed: Vec<String>,
     },
 }
@@ -76,30 +77,31 @@ impl Default for Reach {
 /// What an agent program needs to work on files by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentNeeds {
-    /// What people call it.
+    /// The name to show to the user.
     pub title: String,
     /// The variables it may see.
     pub env: Vec<(String, String)>,
-    /// Files and folders of its own: its login, its settings, its conversations.
+    /// The program's own files and folders: its login, settings and conversations.
     pub stores: Vec<OwnStore>,
-    /// The program itself, with links resolved; where it is a package of npm's, the folder with those it
-    /// needs.
+    /// The program itself, with links resolved; for an npm package, the `node_modules` folder,
+    /// which also contains the packages that it needs.
     pub program: Option<PathBuf>,
     /// The servers it may reach.
     pub reach: Reach,
 }
 
-/// A file or folder of a program's own.
+/// A file or folder that belongs to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnStore {
-    /// Where it is.
+    /// Path of the file or folder.
     pub at: PathBuf,
-    /// What of it lasts.
+    /// Which of its changes are kept.
     pub keeps: &'static Keeps,
 }
 
 impl Reach {
-    /// The command that lets a program reach the server of this address, where it is one and is not reached.
+    /// The command that allows the server in `url`, if `url` is an address and the server is not
+    /// allowed yet.
     pub(super) fn lacks(&self, url: &str) -> Option<String> {
         let Self::Some { hosts, listed } = self else { return None };
         let url: http::Uri = url.parse().ok()?;
@@ -118,7 +120,7 @@ impl Reach {
     }
 }
 
-/// What a program consists of, as far as that is known by where it is.
+/// The files of a program, as far as its path shows them.
 pub(super) fn installed(program: &Path) -> PathBuf {
     const PACKAGES: &str = "node_modules";
     let names: Vec<_> = program.components().collect();
@@ -128,7 +130,7 @@ pub(super) fn installed(program: &Path) -> PathBuf {
     }
 }
 
-/// Where a program keeps what is its own.
+/// Returns a program's own files and folders.
 pub(super) fn stores(row: &Preset, env: &BTreeMap<String, String>) -> Vec<OwnStore> {
     let home = env.get("HOME").map(PathBuf::from);
     let place = |store: &super::presets::Store| {
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_address_is_lent_is_named_where_it_is_not_reached() {
+    fn an_unreachable_server_in_a_passed_variable_is_reported() {
         let hosts = vec!["a.example:443".parse().unwrap()];
         let reach = Reach::Some { hosts, listed: vec!["b.example:1".to_owned()] };
         assert_eq!(reach.lacks("https://A.example/v1"), None);
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_read_with_those_beside_it() {
+    fn a_package_includes_its_node_modules() {
         let of = |path: &str| installed(Path::new(path)).display().to_string();
         assert_eq!(of("/h/.local/share/claude/2.1"), "/h/.local/share/claude/2.1");
         let packages = "/h/.npm/lib/node_modules";
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_where_its_variable_says_else_in_the_home() {
+    fn a_store_is_at_its_variable_or_in_the_home() {
         let home = ("HOME", "/h");
         assert_eq!(places("claude", &[home]), ["/h/.claude", "/h/.claude.json"]);
         let set = [home, ("CODEX_HOME", "/c")];

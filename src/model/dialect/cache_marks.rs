@@ -1,16 +1,16 @@
-//! Marks that tell Claude up to where a request is worth keeping: what was marked is read again at a
-//! tenth of its price by the next request that begins with the same bytes.
+//! Cache marks for Claude: the request up to a mark is cached, and the next request with the same
+//! beginning reads it at a tenth of the price.
 //!
-//! A request may hold four. Two stand where nothing changes, after the tools and after the system
-//! text; the others move along with the conversation: the last turn is kept for the next request,
-//! and the one before finds again what the last request kept.
+//! A request may have four marks. Two are at places that never change, after the tools and after
+//! the system text. The other two move with the conversation: the one on the last turn caches it
+//! for the next request, and the one on the turn before finds what the last request cached.
 
 use serde_json::{Value, json};
 
-/// Turns of ours, from the end, that are marked.
+/// Number of user turns, counted from the end, that get a mark.
 const TURNS: usize = 2;
 
-/// Servers that pass nothing on, or have a cache mark of their own.
+/// Servers that do not pass marks on, or have their own cache marks.
 const DEAF: [&str; 3] = ["anthropic.com", "githubcopilot.com", "azure.com"];
 
 /// Marks a block, a part or a tool.
@@ -35,7 +35,7 @@ pub fn mark_messages(body: &mut Value) {
     }
 }
 
-/// Whether a server of chat completions passes marks on to Claude.
+/// True if a chat-completions server passes marks on to Claude.
 pub fn are_passed_on(base_url: &str, model: &str) -> bool {
     let url = reqwest::Url::parse(base_url).ok();
     let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
@@ -43,8 +43,8 @@ pub fn are_passed_on(base_url: &str, model: &str) -> bool {
     model.to_lowercase().contains("claude") && !DEAF.iter().any(is)
 }
 
-/// Marks the body of such a request: the text of a message becomes a part that carries the mark.
-/// Tools come before the system text, so its mark is theirs as well.
+/// Marks the body of such a request: the text of a message becomes a part with the mark. Tools come
+/// before the system text, so its mark covers them too.
 pub fn mark_chat(body: &mut Value) {
     let Some(messages) = list(body, "messages") else { return };
     let ours = |message: &&mut Value| message["role"] == "user" || message["role"] == "tool";
@@ -55,7 +55,7 @@ pub fn mark_chat(body: &mut Value) {
 fn mark_text(message: &mut Value) {
     let Some(content) = message.get_mut("content") else { return };
     if let Value::String(text) = content {
-        // An empty text cannot be marked.
+        // An empty text must not have a mark.
         if text.trim().is_empty() {
             return;
         }

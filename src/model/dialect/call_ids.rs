@@ -1,15 +1,15 @@
-//! Ids of calls as the strictest server takes them: nine letters and digits.
+//! Converts call ids to the form that the strictest server accepts: nine letters and digits.
 
 use serde_json::{Map, Value};
 
 const LENGTH: usize = 9;
 
-/// Where the id of a call stands beside a result: chat, Messages, and Responses, whose calls have the
+/// Fields with the id of a call in a result: chat, Messages, and Responses, whose calls have the
 /// same field.
 const NAMED: [&str; 3] = ["tool_call_id", "tool_use_id", "call_id"];
 
-/// Gives every call in `messages`, and what answers it, an id of that form. In any dialect: calls
-/// are items of their own, fields of a message, or blocks of its content.
+/// Gives every call in `messages` and its result an id of that form, in any dialect: calls are
+/// items, fields of a message, or blocks of its content.
 pub fn shorten(messages: &mut [Value]) {
     for message in messages.iter_mut().filter_map(Value::as_object_mut) {
         NAMED.iter().for_each(|key| shorten_in(message, key));
@@ -34,7 +34,7 @@ fn shorten_in(fields: &mut Map<String, Value>, key: &str) {
     }
 }
 
-/// The same short id for the same long one, whatever the run: FNV-1a in base 36.
+/// Returns the same short id for the same long one in every run: FNV-1a in base 36.
 fn short(id: &str) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -1,4 +1,4 @@
-//! Chat completions: what every compatible server speaks.
+//! Chat completions: the API of every compatible server.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::config::ModelConfig;
 use crate::model::{Message, Origin, Request, ToolSpec};
 
-/// Fields of an answer's message that are read here, or that no server wants back.
+/// Fields of an answer's message that are read here, or that no server needs back.
 const READ: [&str; 10] = [
     "role",
     "content",
@@ -60,7 +60,7 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     body
 }
 
-/// Adds what is configured.
+/// Adds the configured parameters.
 pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
     if config.max_tokens > 0 {
         let key = if refused.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
@@ -91,7 +91,7 @@ fn message(message: &Message) -> Value {
                            "function": {"name": call.name, "arguments": arguments}})
                 })
                 .collect();
-            // Gateways refuse an empty text beside calls; null is what the hosted API sends.
+            // Gateways refuse an empty text beside calls; the hosted API sends null.
             let content =
                 if content.trim().is_empty() { Value::Null } else { content.as_str().into() };
             json!({"role": "assistant", "content": content, "tool_calls": calls})
@@ -108,7 +108,7 @@ pub(super) fn tool(spec: &ToolSpec, plain: bool) -> Value {
         "name": spec.name, "description": spec.description, "parameters": parameters}})
 }
 
-/// Reads a chunk or a whole answer. Anything unknown is passed over.
+/// Reads a chunk or a whole answer. Unknown content is ignored.
 pub fn chunk(value: &Value) -> Chunk {
     let mut chunk = Chunk {
         usage: value.get("usage").and_then(usage),
@@ -142,7 +142,8 @@ pub fn chunk(value: &Value) -> Chunk {
     chunk
 }
 
-/// Takes Gemini's mark of a chunk that is thought, which says nothing about the whole message.
+/// Removes Gemini's mark for a chunk that is a thought; the mark does not apply to the whole
+/// message.
 fn take_mark(fields: &mut Map<String, Value>) -> bool {
     let google = fields.get_mut("extra_content").and_then(|extra| extra.get_mut("google"));
     let Some(google) = google.and_then(Value::as_object_mut) else { return false };
@@ -153,7 +154,7 @@ fn take_mark(fields: &mut Map<String, Value>) -> bool {
     mark == Some(Value::Bool(true))
 }
 
-/// The fields of an object besides those named, and besides those that are null.
+/// The fields of an object, except those in `read` and those that are null.
 fn fields_but(value: &Value, read: &[&str]) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
     fields
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_configured_is_sent_and_a_gateway_to_claude_gets_marks() {
+    fn configured_parameters_are_sent_and_a_gateway_to_claude_gets_cache_marks() {
         let config =
             ModelConfig { max_tokens: 9, reasoning_effort: "low".into(), ..ModelConfig::default() };
         let mut sent = Map::new();

@@ -1,20 +1,20 @@
-//! Which dialect a server is asked in, and what is learnt about it on the way.
+//! Chooses the dialect of a server, and follows what the server says about it.
 
 use std::cell::Cell;
 
 use super::Dialect;
 use crate::config::{ANTHROPIC, Api, ModelConfig};
 
-/// How firmly a server means another dialect than the one it was asked in.
+/// The conclusion from a server's error about the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
-    /// The other one, or this one without reasoning beside tools.
+    /// Use the other dialect, or this one without reasoning when tools are offered.
     OrWithoutReasoning,
-    /// Not in this one.
+    /// Do not use this dialect.
     Only,
 }
 
-/// The dialect of one model of one server; it changes once, and back where it must.
+/// The dialect of one model on one server. It changes at most once, and back if it must.
 #[derive(Debug)]
 pub struct Choice {
     api: Api,
@@ -26,16 +26,16 @@ struct Learnt {
     dialect: Dialect,
     /// The server has no Responses API.
     no_responses: bool,
-    /// It has one: it answered.
+    /// The server has a Responses API: it answered there.
     responded: bool,
-    /// Its chat completions take tools only without reasoning.
+    /// The server's chat completions accept tools only without reasoning.
     chat_refuses: bool,
-    /// And are asked so.
+    /// Requests are sent without reasoning.
     no_reasoning: bool,
 }
 
 impl Choice {
-    /// What is configured for a model.
+    /// The dialect configured for a model.
     pub fn of(config: &ModelConfig) -> Self {
         let api = match config.api {
             Api::Auto if config.provider == ANTHROPIC => Api::Messages,
@@ -61,25 +61,25 @@ impl Choice {
         Self { api, learnt: Cell::new(learnt) }
     }
 
-    /// The one to ask in now.
+    /// The dialect of the next request.
     pub fn dialect(&self) -> Dialect {
         self.learnt.get().dialect
     }
 
-    /// Whether tools are asked for without reasoning.
+    /// True if requests with tools are sent without reasoning.
     pub fn gives_up_reasoning(&self) -> bool {
         self.learnt.get().no_reasoning
     }
 
-    /// Takes note of an answer: an address that answers is there, whatever it says later.
+    /// Records that the server answered: its address exists, whatever it says later.
     pub fn answered(&self) {
         let learnt = self.learnt.get();
         let responded = learnt.responded || learnt.dialect == Dialect::Responses;
         self.learnt.set(Learnt { responded, ..learnt });
     }
 
-    /// Follows what a server says about the dialect it was asked in; what a person is told about
-    /// it. None where nothing is left to try. No step is made twice, so this comes to an end.
+    /// Follows what a server says about the dialect; returns the message for the user. None if
+    /// nothing is left to try. No change is made twice, so this ends.
     pub fn turn(&self, how: Elsewhere, model: &str) -> Option<String> {
         let mut now = self.learnt.get();
         let auto = self.api == Api::Auto;
@@ -88,7 +88,7 @@ impl Choice {
                 now.chat_refuses |= how == Elsewhere::OrWithoutReasoning;
                 if auto && !now.no_responses && !now.responded {
                     now.dialect = Dialect::Responses;
-                    Some(format!("{model} is asked through the Responses API, as its server wants"))
+                    Some(format!("using the Responses API for {model}, as its server requires"))
                 } else {
                     self.without_reasoning(&mut now, how == Elsewhere::OrWithoutReasoning, model)
                 }
@@ -99,7 +99,7 @@ impl Choice {
                 let asked = now.chat_refuses;
                 self.without_reasoning(&mut now, asked, model).or_else(|| {
                     let why = "the model server has no Responses API";
-                    Some(format!("{why}: {model} is asked for chat completions"))
+                    Some(format!("{why}: using chat completions for {model}"))
                 })
             }
             Dialect::Responses | Dialect::Messages => None,
@@ -118,8 +118,8 @@ impl Choice {
             Api::Auto | Api::Responses | Api::Messages => "the model server has no Responses API",
         };
         Some(format!(
-            "{why}, and {model} takes tools on chat completions only without reasoning: it is \
-             asked with reasoning_effort \"none\""
+            "{why}, and {model} accepts tools on chat completions only without reasoning: \
+             sending reasoning_effort \"none\""
         ))
     }
 }
@@ -133,19 +133,19 @@ mod tests {
     const HOSTED: &str = "https://api.openai.com/v1";
 
     #[test]
-    fn a_server_that_wants_responses_is_asked_so_and_stays_so() {
+    fn a_server_that_requires_responses_keeps_using_it() {
         let choice = Choice::new(Api::Auto, LOCAL);
         assert_eq!(choice.dialect(), Dialect::Chat);
         assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("Responses"));
         assert_eq!(choice.dialect(), Dialect::Responses);
         choice.answered();
-        // A lost address later on is an error, not another change.
+        // A missing address later on is an error, not another change.
         assert_eq!(choice.turn(Only, "m"), None);
         assert_eq!(choice.dialect(), Dialect::Responses);
     }
 
     #[test]
-    fn where_only_chat_is_to_be_had_reasoning_is_given_up_once() {
+    fn reasoning_is_switched_off_once_if_only_chat_works() {
         let choice = Choice::new(Api::Auto, LOCAL);
         choice.turn(OrWithoutReasoning, "m").unwrap();
         let line = choice.turn(Only, "m").unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_responses_is_asked_for_chat() {
+    fn a_server_without_responses_gets_chat_requests() {
         let choice = Choice::new(Api::Auto, HOSTED);
         assert_eq!(choice.dialect(), Dialect::Responses);
         assert!(choice.turn(Only, "m").unwrap().contains("chat completions"));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn claudes_own_provider_is_asked_for_messages_unless_it_is_said_otherwise() {
+    fn the_anthropic_provider_uses_messages_unless_configured_otherwise() {
         let of = |provider: &str, api| {
             let (provider, base_url) = (provider.to_owned(), LOCAL.to_owned());
             let config = ModelConfig { provider, base_url, api, ..ModelConfig::default() };

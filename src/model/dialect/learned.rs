@@ -1,14 +1,14 @@
-//! What a server has said about fields of earlier answers: that it refuses one, or misses one.
-//! The words are vendors' own.
+//! What a server has said about fields of earlier answers: which field it refuses, and which it
+//! misses. The phrases are those of the vendors.
 
-/// The field of DeepSeek, Kimi, GLM, llama.cpp and others.
+/// The thinking field of DeepSeek, Kimi, GLM, llama.cpp and others.
 pub const REASONING_CONTENT: &str = "reasoning_content";
-/// That of OpenRouter, vLLM, Ollama, Groq, Cerebras and others.
+/// The thinking field of OpenRouter, vLLM, Ollama, Groq, Cerebras and others.
 pub const REASONING: &str = "reasoning";
-/// OpenRouter's, and MiniMax' where it splits.
+/// The thinking field of OpenRouter, and of MiniMax with split reasoning.
 pub const REASONING_DETAILS: &str = "reasoning_details";
 
-/// Fields that servers have been seen to refuse by name.
+/// Fields that some server has refused by name.
 const FIELDS: [&str; 8] = [
     REASONING_CONTENT,
     REASONING,
@@ -20,21 +20,22 @@ const FIELDS: [&str; 8] = [
     "provider_specific_fields",
 ];
 
-/// How servers say that a field is missing; strict ones list far more as "required".
+/// Phrases for a missing field; "required" alone is not one, since strict servers use it for other
+/// fields.
 const MISSED: [&str; 3] = ["must be passed back", "missing `", "is missing"];
 
 /// What a server has said about fields of earlier answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Learned {
-    /// Those of [`FIELDS`] that it refuses, a bit each.
+    /// The refused fields of [`FIELDS`], one bit each.
     refused: u8,
-    /// It refuses all of them.
+    /// The server refuses all fields of earlier answers.
     all: bool,
-    /// It wants a `reasoning_content` with every message that calls.
+    /// The server requires a `reasoning_content` in every message with calls.
     reasoning: bool,
-    /// It wants a signature with the first call of every message.
+    /// The server requires a signature in the first call of every message.
     signature: bool,
-    /// It takes no signed thoughts of this conversation any more.
+    /// The server no longer accepts signed thoughts in this conversation.
     unsigned: bool,
 }
 
@@ -42,17 +43,17 @@ pub struct Learned {
 const SIGNED: [&str; 2] = ["thinking_blocks", REASONING_DETAILS];
 
 impl Learned {
-    /// Nothing.
+    /// Nothing learned yet.
     #[cfg(test)]
     pub const NONE: Self =
         Self { refused: 0, all: false, reasoning: false, signature: false, unsigned: false };
 
-    /// The same for a new conversation.
+    /// What stays learned in a new conversation, which may have signed thoughts again.
     pub fn for_new_conversation(self) -> Self {
         Self { unsigned: false, ..self }
     }
 
-    /// What can be learned from a refusal's words that names a field: the field, for people.
+    /// Learns from a refusal that names a field; also returns the field's name, for a message.
     pub fn refusal(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
         let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted));
@@ -81,7 +82,7 @@ impl Learned {
         self.without(bits(|other| other == *field), field)
     }
 
-    /// The same from words that name none of our fields.
+    /// Learns from a refusal that names none of [`FIELDS`].
     pub fn refusal_of_something(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
         let strict = ["extra inputs", "extra_forbidden", "wrong_api_format"];
@@ -89,7 +90,7 @@ impl Learned {
         new.then_some(("the fields of earlier answers", Self { all: true, ..self }))
     }
 
-    /// What can be learned from a server that misses something: what, for people.
+    /// Learns from an error about a missing field; also returns its name, for a message.
     pub fn wish(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
         if !MISSED.iter().any(|missed| words.contains(missed)) {
@@ -104,12 +105,12 @@ impl Learned {
         new.then_some(("`reasoning_content`", Self { reasoning: true, ..self }))
     }
 
-    /// Whether it wants a `reasoning_content` with every message that calls.
+    /// True if it requires a `reasoning_content` in every message with calls.
     pub fn wants_reasoning(self) -> bool {
         self.reasoning
     }
 
-    /// Whether it wants a signature with the first call of every message.
+    /// True if it requires a signature in the first call of every message.
     pub fn wants_signatures(self) -> bool {
         self.signature
     }
@@ -119,7 +120,7 @@ impl Learned {
         (refused != self.refused).then_some((name, Self { refused, ..self }))
     }
 
-    /// Whether it refuses a field.
+    /// True if it refuses a field.
     pub fn refuses(self, field: &str) -> bool {
         self.all
             || self.unsigned && SIGNED.contains(&field)
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn other_refusals_teach_nothing_about_fields() {
+    fn unrelated_errors_refuse_no_fields() {
         for words in [
             "Unsupported parameter: 'max_tokens' is not supported with this model",
             "Function tools with reasoning_effort are not supported",

@@ -1,8 +1,8 @@
-//! Dialects: how a [`Request`] is written for a server, and how its events are read. One file a
-//! dialect; no HTTP and no state here.
+//! Dialects: how a [`Request`] is written for a server, and how the server's events are read. One
+//! file per dialect; no HTTP and no state here.
 //!
-//! Reading is by hand from [`Value`]: compatible servers leave fields out, add some and invent
-//! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
+//! Events are read by hand from [`Value`]: compatible servers omit fields, add some and invent enum
+//! values, and a typed reader would reject a good answer because of a field that nobody needs.
 
 mod cache_marks;
 mod call_ids;
@@ -23,20 +23,20 @@ use super::{Message, Origin, Request};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
-/// What a server is asked in.
+/// The API of a model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `POST /chat/completions`.
     Chat,
-    /// `POST /responses`, without state at the server.
+    /// `POST /responses`; the server stores no state.
     Responses,
     /// `POST /messages`.
     Messages,
 }
 
 impl Dialect {
-    /// The one to begin with: Responses for the hosted API, Azure's v1 route and xAI, whose newest
-    /// models take tools nowhere else; what every other server speaks is chat.
+    /// The dialect to start with: Responses for the hosted API, Azure's v1 route and xAI, whose
+    /// newest models accept tools only there; chat for every other server.
     pub fn usual(base_url: &str) -> Self {
         let Ok(url) = Url::parse(base_url) else { return Self::Chat };
         let host = url.host_str().unwrap_or_default();
@@ -50,7 +50,7 @@ impl Dialect {
         }
     }
 
-    /// Where its requests go, below the base URL.
+    /// The path of its requests, below the base URL.
     pub fn path(self) -> &'static str {
         match self {
             Self::Chat => "/chat/completions",
@@ -79,7 +79,7 @@ impl Dialect {
         body
     }
 
-    /// Reads one answer.
+    /// Returns a reader for one answer.
     pub fn reader(self) -> Reader {
         match self {
             Self::Chat => Reader::Chat,
@@ -89,7 +89,7 @@ impl Dialect {
     }
 }
 
-/// Lays fields over others, table by table; null takes one away.
+/// Merges fields into others, recursively; null removes a field.
 fn lay_over(below: &mut Map<String, Value>, fields: &Map<String, Value>) {
     for (key, value) in fields {
         match (below.get_mut(key), value) {
@@ -100,19 +100,19 @@ fn lay_over(below: &mut Map<String, Value>, fields: &Map<String, Value>) {
     }
 }
 
-/// What reads the events of one answer, in their order.
+/// Reads the events of one answer, in order.
 #[derive(Debug)]
 pub enum Reader {
-    /// Each chunk says all about itself.
+    /// Each chunk is complete in itself.
     Chat,
-    /// What was said in pieces is not taken again from the whole.
+    /// Skips text of a whole item that already came in pieces.
     Responses(responses::Reader),
-    /// What was said in pieces is put together.
+    /// Joins the pieces of each block.
     Messages(messages::Reader),
 }
 
 impl Reader {
-    /// Reads a chunk or a whole answer. Anything unknown is passed over.
+    /// Reads a chunk or a whole answer. Unknown content is ignored.
     pub fn chunk(&mut self, value: &Value) -> Chunk {
         match self {
             Self::Chat => chat::chunk(value),
@@ -121,7 +121,7 @@ impl Reader {
         }
     }
 
-    /// The error an event or a whole answer holds in place of one.
+    /// The error that an event or a whole answer contains instead of an answer.
     pub fn error<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         match self {
             Self::Chat | Self::Messages(_) => None,
@@ -130,7 +130,7 @@ impl Reader {
         .or_else(|| value.get("error").filter(|error| !error.is_null()).map(|_| value))
     }
 
-    /// Whether a JSON document is a whole answer.
+    /// True if a JSON document is a whole answer.
     pub fn is_answer(&self, value: &Value) -> bool {
         match self {
             Self::Chat => value.pointer("/choices/0").is_some(),
@@ -139,17 +139,17 @@ impl Reader {
         }
     }
 
-    /// Whether `[DONE]` ends an answer that gave no finish reason.
+    /// True if `[DONE]` ends an answer that has no finish reason.
     pub fn ends_with_done(&self) -> bool {
         matches!(self, Self::Chat)
     }
 }
 
-/// What stands for an answer that said nothing: servers refuse an empty message.
+/// Replaces an empty answer in later requests: servers refuse an empty message.
 const NO_ANSWER: &str = "(no answer)";
 
-/// Arguments a server will parse again: one that is fed back its model's broken JSON answers
-/// 500 to this and every later turn.
+/// Returns arguments that a server can parse: one that receives its model's broken JSON returns 500
+/// for this and every later turn.
 fn sendable(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(_)) => arguments.to_owned(),
@@ -158,7 +158,7 @@ fn sendable(arguments: &str) -> String {
     }
 }
 
-/// Keeps only the schema keywords that every server known to us takes.
+/// Keeps only the schema keywords that every known server accepts.
 pub fn plain_schema(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.retain(|key, _| {
@@ -180,35 +180,35 @@ pub fn plain_schema(schema: &mut Value) {
 pub struct Chunk {
     /// Text to append.
     pub text: String,
-    /// Why the model will not answer, to append.
+    /// The model's explanation why it refuses, to append.
     pub refusal: String,
-    /// The text in parts, where the server sends it so.
+    /// The content in parts, if the server sends it like this.
     pub parts: Vec<Value>,
-    /// The model thinks aloud: no text, but a sign of life.
+    /// The model sends its thoughts: this is not text, but a sign of life.
     pub thinking: bool,
-    /// The server says that this chunk's text is thought.
+    /// The server marks this chunk's text as a thought.
     pub marked: bool,
-    /// Fields of the message that nobody here reads, to be sent back.
+    /// Fields of the message that git-cowork does not read, to be sent back.
     pub fields: Map<String, Value>,
-    /// The model begins to think without a word of it, or has ended.
+    /// True if the model starts to think without sending its thoughts; false if it has stopped.
     pub quiet: Option<bool>,
     /// Output items to be sent back as they are.
     pub items: Vec<Value>,
     /// Pieces of tool calls, in order.
     pub calls: Vec<CallPiece>,
-    /// Why the model stopped, once it has.
+    /// The reason why the model stopped, once it has.
     pub finish_reason: Option<String>,
-    /// What was counted so far.
+    /// Token usage so far.
     pub usage: Option<Usage>,
-    /// What it cost in dollars, where the server says so.
+    /// The cost in dollars, if the server reports it.
     pub usd: Option<f64>,
-    /// The model's name as the server says it.
+    /// The model's name, as the server reports it.
     pub model: Option<String>,
 }
 
 #[cfg(test)]
 impl Chunk {
-    /// What a whole stream says, of the fields that tests of a dialect compare.
+    /// Joins a whole stream, with the fields that tests of a dialect compare.
     fn joined(chunks: impl IntoIterator<Item = Self>) -> Self {
         chunks.into_iter().fold(Self::default(), |mut all, chunk| {
             all.text.push_str(&chunk.text);
@@ -227,7 +227,7 @@ impl Chunk {
 /// A piece of a tool call.
 #[derive(Debug, Default, PartialEq)]
 pub struct CallPiece {
-    /// Which call it belongs to, where the server says.
+    /// Index of the call, if the server sends one.
     pub index: Option<u64>,
     /// The call's id, or empty.
     pub id: String,
@@ -235,11 +235,11 @@ pub struct CallPiece {
     pub name: String,
     /// Arguments to append, or empty.
     pub arguments: String,
-    /// Fields that nobody here reads, to be sent back.
+    /// Fields that git-cowork does not read, to be sent back.
     pub fields: Map<String, Value>,
 }
 
-/// Text as a string, or as the list of parts some gateways send; thoughts are no text.
+/// Text as a string, or as the list of parts that some gateways send; without thoughts.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -251,7 +251,7 @@ fn text(content: &Value) -> String {
     }
 }
 
-/// Whether a part of a content is a thought: `thinking` (Mistral), `reasoning` and the like.
+/// True if a part of a content is a thought: `thinking` (Mistral), `reasoning` and similar types.
 pub fn is_thought(part: &Value) -> bool {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     ["thinking", "reasoning", "thought"].iter().any(|word| kind.contains(word))
@@ -277,7 +277,7 @@ fn usage(value: &Value) -> Option<Usage> {
     (usage.input > 0 || usage.output > 0).then_some(usage)
 }
 
-/// A guess where a server counts nothing: four characters a token.
+/// Estimates the usage, for a server that does not count it: four characters a token.
 pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
     let said = |message: &Message| match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => {
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_that_are_known_to_speak_it_are_asked_for_responses() {
+    fn known_servers_are_asked_for_responses() {
         for url in [
             "https://api.openai.com/v1",
             "https://eu.api.openai.com/v1",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extra_body_is_laid_over_table_by_table() {
+    fn an_extra_body_is_merged_recursively() {
         let fields = |value: Value| value.as_object().cloned().unwrap();
         let mut body = fields(json!({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}));
         lay_over(&mut body, &fields(json!({"a": {"c": 3}, "d": [2], "e": null, "f": {"g": 1}})));

@@ -1,8 +1,8 @@
-//! What a server refused once and is not sent again, and the words in which that is said.
+//! What a server has refused and is no longer sent, and how such refusals are recognised.
 
 use super::learned::Learned;
 
-/// What a server refused once and is not sent again.
+/// What a server has refused and is no longer sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// No `temperature`.
@@ -21,36 +21,36 @@ pub struct Refusals {
     pub reasoning: bool,
     /// No encrypted thoughts (Responses).
     pub include: bool,
-    /// No ids of the server's own items (Responses).
+    /// No ids in items from the server (Responses).
     pub item_ids: bool,
-    /// No items of the server's own at all (Responses).
+    /// No items from the server at all (Responses).
     pub items: bool,
-    /// No tools: they are described in words.
+    /// No tools: they are described in the text.
     pub tools: bool,
-    /// No ids of calls but such as have nine letters and digits.
+    /// Only call ids with nine letters and digits.
     pub short_ids: bool,
-    /// Nothing but what every server takes.
+    /// Only parameters that every server accepts.
     pub bare: bool,
     /// No cache marks.
     pub cache: bool,
-    /// No more tokens in an answer than these.
+    /// Limit for the tokens of an answer.
     pub max_tokens: Option<u64>,
-    /// `max_completion_tokens` in the place of `max_tokens` (chat).
+    /// `max_completion_tokens` instead of `max_tokens` (chat).
     pub completion_tokens: bool,
     /// No adaptive thinking (Messages).
     pub adaptive: bool,
-    /// No thinking: earlier answers are without the thoughts that belong to them (Messages).
+    /// No thinking: earlier answers lack the thoughts that belong to them (Messages).
     pub thinking: bool,
 }
 
 impl Refusals {
-    /// The same for a new conversation: what was wrong with the thoughts of another one is not wrong
-    /// with those to come.
+    /// The refusals for a new conversation, where problems with the thoughts of an earlier one no
+    /// longer matter.
     pub fn for_new_conversation(self) -> Self {
         Self { thinking: false, opaque: self.opaque.for_new_conversation(), ..self }
     }
 
-    /// The same without any parameter that a server may do without.
+    /// The refusals for a request without any optional parameter.
     pub fn bare_minimum(self) -> Self {
         Self {
             temperature: true,
@@ -65,13 +65,13 @@ impl Refusals {
         }
     }
 
-    /// A number of tokens for an answer, or what is allowed of it.
+    /// The limit for an answer: `tokens`, or less if the server allows only less.
     pub fn at_most(self, tokens: u64) -> u64 {
         self.max_tokens.map_or(tokens, |limit| tokens.min(limit))
     }
 
-    /// What a message in lower case objects to, among the parameters that are sent where they are
-    /// configured, and those of Messages: its name, for people, and what is left out from now on.
+    /// Finds the parameter that a message in lower case refuses, among the configured parameters
+    /// and those of Messages: its name for the user, and the new refusals.
     pub fn objection(self, message: &str) -> Option<(&'static str, Self)> {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
         if !self.cache && says(&["cache_control"]) {
@@ -83,7 +83,7 @@ impl Refusals {
         if let Some(limit) = token_limit(message)
             && self.max_tokens.is_none_or(|known| limit < known)
         {
-            return Some(("so large a max_tokens", Self { max_tokens: Some(limit), ..self }));
+            return Some(("such a large max_tokens", Self { max_tokens: Some(limit), ..self }));
         }
         if !self.adaptive && says(&["adaptive thinking is not supported"]) {
             return Some(("adaptive thinking", Self { adaptive: true, ..self }));
@@ -97,7 +97,7 @@ impl Refusals {
     }
 }
 
-/// The most tokens an answer may have, where a server says that this is what is wrong.
+/// The maximum number of tokens for an answer, if the error message gives one.
 fn token_limit(message: &str) -> Option<u64> {
     if !message.contains("max_tokens") || message.contains("context") {
         return None;

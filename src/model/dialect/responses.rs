@@ -1,7 +1,7 @@
-//! Responses: what the hosted API and its kin speak to their newest models.
+//! The Responses API: the API that OpenAI and similar servers offer for their newest models.
 //!
-//! Asked without state at the server, so each request says everything: what the model put out
-//! before, its encrypted thoughts included, goes back as it came. Events and items are those of
+//! The server stores no state, so each request contains the whole conversation: the model's earlier
+//! output is sent back unchanged, including its encrypted thoughts. For the events and items see
 //! <https://platform.openai.com/docs/api-reference/responses-streaming>.
 
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use super::{
 use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
 
-/// The request body. The rules are the first item, not `instructions`: not every server has those,
-/// and the beginning of the input is what is cached.
+/// The request body. The system prompt is the first item, not `instructions`: not every server
+/// supports those, and the cache works on the beginning of the input.
 pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
@@ -43,7 +43,7 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     Value::Object(body)
 }
 
-/// Adds what is configured.
+/// Adds the configured parameters.
 pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
     if config.max_tokens > 0 {
         body.insert("max_output_tokens".into(), refused.at_most(config.max_tokens).into());
@@ -63,7 +63,7 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
            "parameters": parameters, "strict": false})
 }
 
-/// The items that stand for a message.
+/// The items for a message.
 fn input(message: &Message, to: &Origin, refused: Refusals) -> Vec<Value> {
     match message {
         Message::System { content } => vec![json!({"role": "system", "content": content})],
@@ -80,8 +80,8 @@ fn input(message: &Message, to: &Origin, refused: Refusals) -> Vec<Value> {
     }
 }
 
-/// Whether the items say what the conversation says: the same calls, which others may have been
-/// found in the text, with arguments that are not refused.
+/// True if the items match the conversation: they contain the same calls, with arguments that
+/// servers accept. Calls found in the text are not in the items.
 fn stand_for(opaque: &Opaque, tool_calls: &[ToolCall]) -> bool {
     let calls = opaque.items.iter().filter(|item| kind(item) == "function_call");
     let said = calls.map(|item| (word(item, "call_id"), word(item, "arguments")));
@@ -94,7 +94,7 @@ fn stand_for(opaque: &Opaque, tool_calls: &[ToolCall]) -> bool {
 
 fn as_they_came(opaque: &Opaque, refused: Refusals) -> Vec<Value> {
     let mut items = opaque.items.clone();
-    // A thought of which nothing came is only a name, and the server that gave it kept nothing.
+    // A thought without content is only an id, and the server stored nothing for it.
     items.retain(|item| kind(item) != "reasoning" || is_thought(item));
     if refused.item_ids {
         for item in items.iter_mut().filter_map(Value::as_object_mut) {
@@ -110,7 +110,7 @@ fn is_thought(item: &Value) -> bool {
     text.is_some_and(|text| !text.is_empty()) || parts.is_some_and(|parts| !parts.is_empty())
 }
 
-/// What somebody else said, or nobody's own items stand for.
+/// Items for an answer of another model, or one whose own items do not match.
 fn plain(content: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
     let silent = content.trim().is_empty();
     let text = json!({"role": "assistant", "content": if silent { NO_ANSWER } else { content }});
@@ -122,20 +122,20 @@ fn plain(content: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
     said.then_some(text).into_iter().chain(calls).collect()
 }
 
-/// A call's id as it is taken: 64 characters at most, and some gateways hide a signature in theirs.
+/// A call's id in an accepted form: at most 64 characters; some gateways put a signature in theirs.
 fn call_id(id: &str) -> &str {
     id.char_indices().nth(64).map_or(id, |(end, _)| &id[..end])
 }
 
-/// Reads the events of one answer: what came in pieces is not taken again from the whole item that
-/// follows, and what did not is.
+/// Reads the events of one answer. Text that came in pieces is not read again from the complete
+/// item that follows; other text is.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// Items of which text or arguments came.
+    /// Items whose text or arguments came in pieces.
     heard: BTreeSet<u64>,
     /// Calls that were announced.
     opened: BTreeSet<u64>,
-    /// The item that spoke last.
+    /// The item that sent text last.
     spoke: Option<u64>,
     items: usize,
     called: bool,
@@ -176,7 +176,7 @@ impl Reader {
         }
     }
 
-    /// Text of an item; what another item said before is a paragraph of its own.
+    /// Text of an item; after text of another item a new paragraph starts.
     fn said(&mut self, at: u64, text: &str) -> String {
         self.heard.insert(at);
         if text.is_empty() {
@@ -200,7 +200,7 @@ impl Reader {
         }
     }
 
-    /// An item that is complete.
+    /// Reads a complete item.
     fn item(&mut self, at: u64, item: &Value) -> Chunk {
         self.items += 1;
         let mut chunk = match kind(item) {
@@ -228,7 +228,7 @@ impl Reader {
         chunk
     }
 
-    /// The end of an answer, or one that came in one piece.
+    /// Reads the end of an answer, or a whole answer that came in one piece.
     fn end(&mut self, response: &Value) -> Chunk {
         let mut chunk = Chunk {
             usage: response.get("usage").and_then(usage),
@@ -259,7 +259,7 @@ impl Reader {
     }
 }
 
-/// The error an event or a whole answer holds.
+/// The error in an event or in a whole answer.
 pub fn error(value: &Value) -> Option<&Value> {
     match kind(value) {
         "error" => Some(value),
@@ -268,13 +268,13 @@ pub fn error(value: &Value) -> Option<&Value> {
     }
 }
 
-/// Whether a JSON document is a whole answer: one that was begun only is not.
+/// True if a JSON document is a whole answer, and not only the beginning of one.
 pub fn is_answer(value: &Value) -> bool {
     let ended = matches!(word(value, "status"), "" | "completed" | "incomplete");
     ended && value.get("output").is_some_and(Value::is_array)
 }
 
-/// What a message's parts have of one kind.
+/// Joins the parts of one kind in a message.
 fn parts(item: &Value, kind: &str) -> String {
     let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
     parts.map(|part| word(part, kind)).collect()
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn items_go_back_to_their_origin_as_they_came_and_to_nobody_else() {
+    fn items_are_sent_back_only_to_their_origin_and_unchanged() {
         let items = vec![thought(), message_item("Let me look."), call_item("c1", r#"{"a": 1}"#)];
         let message = |model: &str| {
             let origin = Origin::new("http://127.0.0.1:1/v1", model);
@@ -396,14 +396,14 @@ mod tests {
         // A call that was found in the text.
         let found = said("", &[("call_1_1", "{}")], Some(with(vec![message_item("read_file {}")])));
         assert_eq!(input(&found, &origin(), none)[0]["type"], "function_call");
-        // Arguments that no server takes back.
+        // Arguments that no server accepts.
         let broken = said("", &[("c1", "{")], Some(with(vec![call_item("c1", "{")])));
         assert_eq!(input(&broken, &origin(), none)[0]["arguments"], r#"{"invalid_json":"{"}"#);
-        // The same model, asked in another dialect before.
+        // The same model, used through another API before.
         let block = json!({"type": "text", "text": "x"});
         let other = said("x", &[], Some(with(vec![block])));
         assert_eq!(input(&other, &origin(), none), [json!({"role": "assistant", "content": "x"})]);
-        // A thought of which only the name came.
+        // A thought that came with only its id.
         let nothing = json!({"type": "reasoning", "id": "rs_1", "summary": []});
         let empty = said("x", &[], Some(with(vec![nothing, message_item("x")])));
         assert_eq!(input(&empty, &origin(), none), [message_item("x")]);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_not_taken_again_from_the_whole() {
+    fn text_that_came_in_pieces_is_not_read_twice() {
         let all = read(&[
             json!({"type": "response.created", "response": {"model": "m-1", "output": []}}),
             json!({"type": "response.output_item.added", "output_index": 0, "item": thought()}),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_come_in_pieces_is_taken_from_the_items() {
+    fn text_that_did_not_come_in_pieces_is_read_from_the_items() {
         let done = |at: u64, item: Value| json!({"type": "response.output_item.done", "output_index": at, "item": item});
         let refusal =
             json!({"type": "message", "content": [{"type": "refusal", "refusal": "No."}]});
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn why_an_answer_ended_is_said_in_the_words_of_chat() {
+    fn finish_reasons_are_converted_to_those_of_chat() {
         let end = |response: Value| {
             read(&[json!({"type": "response.incomplete", "response": response})]).finish_reason
         };

@@ -1,7 +1,7 @@
-//! What servers want back of their own answers, and what they refuse.
+//! Which parts of earlier answers each server needs back, and which it refuses.
 //!
-//! The rule: what came from a model goes back to it, field by field as it came, and to no other
-//! one. A table holds what vendors do differently; what a server says of a field is [`Learned`].
+//! Rule: a model's output is sent back to that model unchanged, field by field, and to no other.
+//! The table lists the exceptions of vendors; what a server says about a field is in [`Learned`].
 
 use std::collections::HashSet;
 
@@ -10,53 +10,53 @@ use serde_json::{Map, Value, json};
 use super::learned::{Learned, REASONING, REASONING_CONTENT, REASONING_DETAILS};
 use crate::model::{Message, Opaque, Origin, pieces};
 
-/// What Gemini takes in the place of a signature (its documentation on thought signatures).
+/// Gemini accepts this instead of a signature (see its documentation on thought signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Which fields of its own answers a server may be sent.
+/// Which fields of its own answers are sent back to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Back {
-    /// As they came.
+    /// All, unchanged.
     All,
-    /// None: it has none, and refuses those it does not know.
+    /// None: it sends none, and refuses unknown fields.
     Nothing,
-    /// The content alone, in its parts.
+    /// Only the content, in its parts.
     Content,
-    /// All but this.
+    /// All except this.
     Not(&'static str),
-    /// The details, which say the same as this and more.
+    /// All except `reasoning` if there are `reasoning_details`, which contain the same and more.
     Details,
-    /// Its thoughts in the content, between tags.
+    /// The thoughts, in the content between tags.
     Tags,
 }
 
-/// What a server wants where an answer of somebody else has nothing to offer.
+/// What a server requires in answers of other models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     Nothing,
-    /// An empty `reasoning_content` with every message that calls.
+    /// An empty `reasoning_content` in every message with calls.
     Reasoning,
-    /// A signature with the first call of every message.
+    /// A signature in the first call of every message.
     Signature,
-    /// The same in OpenRouter's words.
+    /// A signature in OpenRouter's format.
     Details,
 }
 
-/// Which messages take fields back.
+/// In which messages fields are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
     Everywhere,
     /// In messages that call tools.
     Calls,
-    /// Since it was last spoken to.
+    /// In messages after the last user message.
     OpenTurn,
 }
 
-/// How one server, or a model whatever the server, differs.
+/// The exceptions of one server, or of a model on any server.
 struct Row {
-    /// The end of the host's name; empty for any other one.
+    /// The end of the host name; empty for any host.
     host: &'static str,
-    /// A part of the model's name; empty for any.
+    /// Part of the model's name; empty for any model.
     model: &'static str,
     back: Back,
     at: Where,
@@ -67,7 +67,7 @@ const fn row(host: &'static str, model: &'static str, back: Back, at: Where, fil
     Row { host, model, back, at, fill }
 }
 
-/// The first that fits counts.
+/// The first row that matches is used.
 const ROWS: [Row; 18] = {
     use {Back::*, Where::*};
     const NO: Fill = Fill::Nothing;
@@ -93,10 +93,10 @@ const ROWS: [Row; 18] = {
     ]
 };
 
-/// Gemini models before the third generation, which sign nothing.
+/// Gemini models before the third generation; they add no signatures.
 const UNSIGNED: [&str; 2] = ["gemini-1", "gemini-2"];
 
-/// How to speak of earlier answers to one server.
+/// How earlier answers are sent back to one server.
 #[derive(Debug)]
 pub struct Manners<'a> {
     origin: &'a Origin,
@@ -107,7 +107,7 @@ pub struct Manners<'a> {
 }
 
 impl<'a> Manners<'a> {
-    /// Those of a model, after what was learned about it.
+    /// The rules for a model, including what was learned about it.
     pub fn of(origin: &'a Origin, learned: Learned) -> Self {
         let url = reqwest::Url::parse(&origin.base_url).ok();
         let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
@@ -136,23 +136,23 @@ impl<'a> Manners<'a> {
         Self { origin, learned, back, at, fill }
     }
 
-    /// Whether calls may have no ids but short ones: Mistral refuses others.
+    /// True if call ids must be short: Mistral refuses longer ones.
     pub fn takes_short_ids(&self) -> bool {
         self.back == Back::Content
     }
 
-    /// Parameters it wants beside the messages.
+    /// Parameters that it needs beside the messages.
     pub fn parameters(&self) -> Map<String, Value> {
         match self.back {
-            // Else the thoughts that are sent back are cut out again.
+            // Otherwise the server removes the thoughts that are sent back.
             Back::Tags => Map::from_iter([("clear_thinking".to_owned(), false.into())]),
             _ => Map::new(),
         }
     }
 
-    /// Adds to the messages `sent` what the server wants back of the answers they were made from.
+    /// Adds to the messages `sent` the fields of the original answers that the server needs back.
     pub fn give_back(&self, messages: &[Message], sent: &mut [Value]) {
-        // The calls of its own answers.
+        // The calls of the server's own answers.
         let mut own: HashSet<&String> = HashSet::new();
         let spoken_to = messages.iter().rposition(|m| matches!(m, Message::User { .. }));
         for (at, (message, sent)) in messages.iter().zip(sent).enumerate() {
@@ -218,7 +218,7 @@ impl<'a> Manners<'a> {
         }
     }
 
-    /// Puts in what the server insists on, where the message has nothing of the kind.
+    /// Adds what the server requires, if the message does not contain it.
     fn fill(&self, sent: &mut Map<String, Value>) {
         let Some(first) = calls_of(sent).next().and_then(|call| call.get("id").cloned()) else {
             return;
@@ -258,13 +258,13 @@ impl<'a> Manners<'a> {
     }
 }
 
-/// Where in a call's `extra_content` Gemini signs it.
+/// Path of Gemini's signature in a call's `extra_content`.
 const SIGNATURE: &str = "/google/thought_signature";
 
-/// What LiteLLM puts between a call's id and Gemini's signature, which it keeps there.
+/// The separator that LiteLLM puts between a call's id and Gemini's signature.
 pub const SIGNED_ID: &str = "__thought__";
 
-/// An id without the signature in it: another server has a limit for ids.
+/// Removes the signature from an id: other servers limit the length of ids.
 fn plain_id(fields: &mut Map<String, Value>, key: &str) {
     if let Some(Value::String(id)) = fields.get_mut(key)
         && let Some(at) = id.find(SIGNED_ID)
@@ -293,7 +293,7 @@ mod tests {
         value.as_object().cloned().unwrap()
     }
 
-    /// An answer with these calls, and what they were answered.
+    /// An answer with these calls, and their results.
     fn turn(said_by: &Origin, ids: &[&str]) -> Vec<Message> {
         let signature = object(json!({"extra_content": {"google": {"thought_signature": "s"}}}));
         let call = |id: &&str| ToolCall {
@@ -319,8 +319,8 @@ mod tests {
         [answer].into_iter().chain(ids.iter().map(told)).collect()
     }
 
-    /// What a model is sent of three answers: one that calls, one that closes, and after a word of
-    /// ours one with two calls.
+    /// The assistant messages that a model receives for three answers: one with a call, one
+    /// without, and after a user message one with two calls.
     fn sent(said_by: &Origin, to: &Origin, learned: Learned) -> Vec<Map<String, Value>> {
         let mut request: Request = request();
         request.messages.extend(turn(said_by, &["a"]));
@@ -333,7 +333,7 @@ mod tests {
         messages.filter(|m| m["role"] == "assistant").cloned().map(object).collect()
     }
 
-    /// The fields of each answer besides those that are always there.
+    /// The fields of each answer, except those that are always present.
     fn extra(answers: &[Map<String, Value>]) -> Vec<Vec<&str>> {
         let plain = ["role", "tool_calls"];
         answers
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_goes_back_to_where_it_came_from() {
+    fn opaque_fields_are_sent_back_to_their_origin() {
         let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
         let answers = sent(&origin, &origin, Learned::default());
         let all = vec!["reasoning_content", "reasoning", "reasoning_details", "x"];
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_to_anybody_else() {
+    fn opaque_fields_are_not_sent_to_other_models() {
         let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
         for to in [
             Origin::new("http://127.0.0.1:8080/v1", "n"),
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Host, model, and the fields its own three answers get back.
+    /// Host, model, and the fields that its own three answers get back.
     type Case = (&'static str, &'static str, [&'static [&'static str]; 3]);
 
     #[test]
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_insists_on_is_filled_in_for_the_answers_of_others() {
+    fn fields_that_a_server_requires_are_added_to_other_models_answers() {
         let other = Origin::new("http://127.0.0.1:8080/v1", "m");
         for (host, model, signed) in [
             ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro", true),
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_counts() {
+    fn learned_refusals_are_applied() {
         let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
         let other = Origin::new("http://127.0.0.1:8080/v1", "n");
         let learned = Learned::default();

@@ -1,5 +1,5 @@
-//! The forms in which models write calls into their text, by what begins them. The forms are those
-//! of the models' own chat templates; a server that parses them lets none through.
+//! The forms in which models write calls into their text, recognised by their opener. These are the
+//! forms of the models' chat templates; a server that parses them removes them from the text.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use super::json::{self, written_calls};
 use super::markup::{self, GLM, INVOKE, INVOKE_DSML, QWEN};
 use crate::model::{ToolCall, ToolSpec};
 
-/// Calls at the beginning of a text, and how many bytes of it they take.
+/// Calls at the start of a text, and their length in bytes.
 pub(super) type Found = Option<(Vec<ToolCall>, usize)>;
 
 struct Form {
     opener: &'static str,
-    /// What ends it, if anything does: else it ends where its arguments end.
+    /// The end of the form; if empty, it ends where its arguments end.
     closer: &'static str,
     /// Reads what follows the opener.
     read: fn(&str, &str, &[ToolSpec]) -> Found,
@@ -33,7 +33,7 @@ const FORMS: [Form; 14] = [
     form("<function_call>", "</function_call>", framed),
     form("<TOOLCALL>", "</TOOLCALL>", framed),
     form("<|tool_call|>", "<|/tool_call|>", framed),
-    // Qwen-Coder, which forgets the frame.
+    // Qwen-Coder without the frame.
     form("<function=", "", qwen),
     // Mistral.
     form("[TOOL_CALLS]", "", mistral),
@@ -50,7 +50,7 @@ const FORMS: [Form; 14] = [
     form("to=functions.", "<|call|>", harmony),
 ];
 
-/// What stands around calls and means nothing without them.
+/// Tags around calls that mean nothing without them.
 const WRAPPERS: [&str; 17] = [
     "</tool_call>",
     "<function_calls>",
@@ -71,7 +71,7 @@ const WRAPPERS: [&str; 17] = [
     "<|eot_id|>",
 ];
 
-/// The text without the calls in it, and the calls.
+/// The text without calls, and the calls.
 pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>) {
     if let Some((calls, end)) = written_calls(text, tools)
         && text[end..].trim().is_empty()
@@ -89,7 +89,7 @@ pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>)
             calls.extend(found);
             left = unwrapped(&inside[end..]);
         } else {
-            // Not ours: it stays, its closer included, which would else look like an opener.
+            // Not a call: keep it with its closer, which would otherwise look like an opener.
             let end = match inside.find(form.closer) {
                 Some(end) if !form.closer.is_empty() => end + form.closer.len(),
                 _ => 0,
@@ -130,7 +130,7 @@ fn unwrapped(mut text: &str) -> &str {
     text
 }
 
-/// Bytes up to the end of the closer, which may be missing where the text ends.
+/// Length including the closer, which may be missing at the end of the text.
 fn closed(after: &str, closer: &str) -> Option<usize> {
     let rest = after.trim_start();
     let end = rest.strip_prefix(closer).or(rest.is_empty().then_some(rest))?;
@@ -150,7 +150,7 @@ fn framed(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
 
 fn fenced(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     let is_word = |word: &str| word.trim().chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-    // The rest of a fence's line is its language.
+    // The rest of a fence's first line is its language.
     let at = match inside.split_once('\n') {
         Some((language, _)) if is_word(language) => language.len() + 1,
         _ => 0,
@@ -206,7 +206,7 @@ fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     Some((vec![call], inside.len() - rest.len()))
 }
 
-/// The name and arguments; before V3.1 the word "function", the name on a line and a fence.
+/// The name and arguments; before V3.1 the word "function", the name on its own line and a fence.
 fn deepseek(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     let (body, rest) = inside.split_once(closer)?;
     let (name, arguments) = body.split_once("<｜tool▁sep｜>")?;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::model::{ToolCall, ToolSpec};
 
-/// The calls at the beginning of `text` and where they end: one JSON value or several, each of
-/// them nothing but calls to offered tools.
+/// The calls at the start of `text` and where they end: one or several JSON values that consist
+/// only of calls to offered tools.
 pub(super) fn written_calls(text: &str, tools: &[ToolSpec]) -> Option<(Vec<ToolCall>, usize)> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -13,7 +13,7 @@ pub(super) fn written_calls(text: &str, tools: &[ToolSpec]) -> Option<(Vec<ToolC
     let mut calls = Vec::new();
     let mut end = 0;
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    // What follows the last value is no JSON, but a closing fence.
+    // The text after the last value is a closing fence, not JSON.
     while let Some(Ok(value)) = values.next() {
         let more = calls_of(&value, tools)?;
         calls.extend(more);
@@ -47,7 +47,7 @@ fn call_of(fields: &Map<String, Value>, tools: &[ToolSpec]) -> Option<ToolCall> 
             || argument_keys.contains(&key.as_str())
             || matches!(key.as_str(), "id" | "type")
     };
-    // Other keys mean data that happens to have a name: a package.json is no call.
+    // Other keys belong to data that happens to have a name: a package.json is not a call.
     if !fields.keys().all(known) {
         return None;
     }
@@ -61,7 +61,7 @@ fn call_of(fields: &Map<String, Value>, tools: &[ToolSpec]) -> Option<ToolCall> 
     Some(ToolCall { id: String::new(), name: name.to_owned(), arguments })
 }
 
-/// The JSON value at the beginning of `text` and where it ends.
+/// The JSON value at the start of `text` and where it ends.
 pub(super) fn value(text: &str) -> Option<(Value, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;

@@ -1,4 +1,4 @@
-//! Calls written as markup: a name, and each argument between tags of its own.
+//! Calls written as markup: a name, and each argument in its own tags.
 
 use serde_json::{Map, Value};
 
@@ -7,17 +7,17 @@ use crate::model::{ToolCall, ToolSpec};
 
 /// How a model writes one call.
 pub(super) struct Markup {
-    /// What ends the tool's name.
+    /// Characters that end the tool's name.
     name_ends: &'static [char],
-    /// What begins an argument's name.
+    /// Start of an argument's name.
     key: &'static str,
-    /// What stands between the name, with its attributes, and the value.
+    /// Text between the name, with its attributes, and the value.
     middle: &'static [&'static str],
-    /// What ends the value.
+    /// End of the value.
     value_ends: &'static str,
-    /// What ends the call.
+    /// End of the call.
     ends: &'static str,
-    /// Values stand on lines of their own.
+    /// Values are on separate lines.
     lines: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) const INVOKE: Markup = Markup {
     lines: false,
 };
 
-/// The same between DeepSeek's own tags; `string="false"` says that the value is JSON.
+/// Like [`INVOKE`], with DeepSeek's tags; `string="false"` marks a JSON value.
 pub(super) const INVOKE_DSML: Markup = Markup {
     name_ends: &['"'],
     key: "<｜DSML｜parameter name=\"",
@@ -61,13 +61,13 @@ pub(super) const GLM: Markup = Markup {
     lines: false,
 };
 
-/// The call whose name `text` begins with.
+/// Reads the call at the start of `text`, which begins with its name.
 pub(super) fn read(text: &str, form: &Markup, tools: &[ToolSpec]) -> Found {
     let name_ends = text.trim_start().find(form.name_ends)? + text.len() - text.trim_start().len();
     let name = text[..name_ends].trim();
     let tool = tools.iter().find(|tool| tool.name == name)?;
     let mut rest = &text[name_ends..];
-    // The end of the tag that holds the name.
+    // Skip the end of the tag that contains the name.
     if !form.name_ends.contains(&'<') {
         rest = rest.split_once('>')?.1;
     }
@@ -92,8 +92,8 @@ pub(super) fn read(text: &str, form: &Markup, tools: &[ToolSpec]) -> Found {
     }
 }
 
-/// Where a value ends: at the tag that another argument or the end of the call follows, since a file
-/// that is written may hold such a tag itself.
+/// The end of a value: the closing tag that is followed by another argument or the end of the call,
+/// since a file's content may contain such a tag too.
 fn value_end(value: &str, form: &Markup) -> Option<usize> {
     let ends = value.match_indices(form.value_ends).map(|(at, _)| at);
     let follows = |at: &usize| {
@@ -104,7 +104,7 @@ fn value_end(value: &str, form: &Markup) -> Option<usize> {
     ends.next()
 }
 
-/// A value as the tool's schema wants it.
+/// Converts a value to the type in the tool's schema.
 fn typed(text: &str, key: &str, is_json: bool, lines: bool, tool: &ToolSpec) -> Value {
     let properties = tool.parameters.get("properties").and_then(|all| all.get(key));
     let kind = properties.and_then(|property| property.get("type")).and_then(Value::as_str);

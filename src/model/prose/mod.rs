@@ -1,7 +1,7 @@
-//! Tool calls and verdicts that a model wrote into its text instead of the place for them.
+//! Tool calls and verdicts that a model wrote into its text.
 //!
-//! Small models do, and so do agents without tools. Only what names an offered tool counts as a
-//! call; everything else stays text.
+//! Small models do this, and agents without tools. Only a call to an offered tool counts as a call;
+//! everything else stays text.
 
 mod forms;
 mod json;
@@ -14,10 +14,10 @@ mod tests;
 use super::stream::made_up_id;
 use super::{Reply, ToolCall, ToolSpec, written_tools};
 
-/// What a marker in the text says about a draft.
+/// A verdict on a draft, read from a marker in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Marker {
-    /// Good as it is.
+    /// Approved as it is.
     Pass,
     /// Another draft is needed.
     NeedsRevision,
@@ -40,9 +40,9 @@ pub fn verdict_marker(text: &str) -> Option<Marker> {
     found
 }
 
-/// The verdict of a challenger: the last line that is nothing but `APPROVED`, `NEEDS_REVISION` or
-/// `REJECTED`, with marks or a word such as "Verdict:" before it; else the worst of those that stand
-/// in the text in capitals and are not negated.
+/// The verdict of a challenger: the last line that contains only `APPROVED`, `NEEDS_REVISION` or
+/// `REJECTED`, with punctuation or a word such as "Verdict:" before it; otherwise the worst of
+/// these words in the text that are in capitals and not negated.
 pub fn challenge_marker(text: &str) -> Option<Marker> {
     let alone = text.lines().rev().find_map(|line| {
         let words: Vec<&str> = words(line).collect();
@@ -73,7 +73,7 @@ fn judgement(word: &str) -> Option<Marker> {
     }
 }
 
-/// What a challenger said beside the line that is its verdict.
+/// A challenger's text without the line that contains its verdict.
 pub fn without_judgement(text: &str) -> String {
     let is_verdict = |line: &&str| {
         let mut last = words(line);
@@ -84,12 +84,12 @@ pub fn without_judgement(text: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// The document that a text holds between `<document>` tags, of which the last may be missing. A sentence
-/// may name the tags, too: what has a heading comes first.
+/// The document between `<document>` tags in a text; the last tag may be missing. Since a sentence
+/// may mention the tags too, content with a heading is preferred.
 pub fn document_between_tags(text: &str) -> Option<&str> {
     const OPEN: &str = "<document>";
     const CLOSE: &str = "</document>";
-    // Letters of ASCII change their case in place.
+    // ASCII lower case keeps byte positions.
     let lower = text.to_ascii_lowercase();
     let starts: Vec<usize> = lower.match_indices(OPEN).map(|(at, _)| at + OPEN.len()).collect();
     let mut found: Vec<(bool, bool, &str)> = Vec::new();
@@ -102,17 +102,17 @@ pub fn document_between_tags(text: &str) -> Option<&str> {
             found.push((has_heading, closed.is_some(), document));
         }
     }
-    // Of several alike the last.
+    // Of several equally good ones, the last.
     let best = found.iter().max_by_key(|(has_heading, is_closed, _)| (*has_heading, *is_closed));
     best.map(|(_, _, document)| without_fence(document))
 }
 
-/// Lines before a document, and behind its fence, that are no part of it.
+/// Maximum lines before a document, or after its fence, that are not part of it.
 const AROUND: usize = 3;
 const FENCE: &str = "```";
 
-/// The Markdown document that a text is: with a title and sections, or with sections alone, possibly in
-/// a fence, and with few words before and behind it.
+/// The Markdown document that a text consists of: with a title and sections, or only sections;
+/// possibly in a fence, with a few lines before and after it.
 pub fn whole_document(text: &str) -> Option<&str> {
     let text = without_fence(text.trim());
     let (mut at, mut words) = (0, 0);
@@ -130,13 +130,13 @@ pub fn whole_document(text: &str) -> Option<&str> {
     let first = document.lines().next().unwrap_or_default();
     let is_one = match first.starts_with("# ") {
         true => sections > 0,
-        // An answer may have a heading of its own.
+        // An answer may start with a single heading.
         false => is_section(first) && (sections > 1 || begins_record(first)),
     };
     is_one.then(|| document.trim_end())
 }
 
-/// Whether a heading begins with the id of a record: `### REQ-001`.
+/// True if a heading starts with the id of a record: `### REQ-001`.
 fn begins_record(heading: &str) -> bool {
     let id = heading.trim_start_matches('#').split_whitespace().next().unwrap_or_default();
     id.trim_end_matches(':').split_once('-').is_some_and(|(kind, number)| {
@@ -146,15 +146,15 @@ fn begins_record(heading: &str) -> bool {
     })
 }
 
-/// What stands in a fence that is the whole text.
+/// Removes a fence around the whole text.
 fn without_fence(text: &str) -> &str {
     let inner = text.strip_prefix(FENCE).and_then(|rest| rest.strip_suffix(FENCE));
     let inner = inner.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner.trim());
     inner.unwrap_or(text)
 }
 
-/// What stands in the fence that a text begins with and few words follow. The document may have fences
-/// of its own.
+/// The content of the fence at the start of a text, followed by only a few lines. The document may
+/// contain fences itself.
 fn fenced(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once('\n')?;
     let language = first.trim_start_matches('`').trim().to_ascii_lowercase();
@@ -168,16 +168,16 @@ fn fenced(text: &str) -> Option<&str> {
     (behind.count() <= AROUND).then(|| rest[..close].trim())
 }
 
-/// What an agent program says of its task where its files do not say it.
+/// An agent program's statement about its task, if the files do not show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskWord {
-    /// Nothing has to be changed for it.
+    /// No change is needed.
     Done,
-    /// It cannot be done.
+    /// The task cannot be done.
     Blocked,
 }
 
-/// The word on a task that the last line of a text begins with: `DONE: why` or `BLOCKED: why`.
+/// The statement about a task at the start of the last line: `DONE: why` or `BLOCKED: why`.
 pub fn said_of_task(text: &str) -> Option<TaskWord> {
     let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
     let line = last.trim().trim_start_matches(['*', '`', '_', '#', '-', ' ']);
@@ -188,20 +188,20 @@ pub fn said_of_task(text: &str) -> Option<TaskWord> {
     }
 }
 
-/// Turns a document in a reply's text into the call that saves it.
+/// Converts a document in a reply's text to the call that saves it.
 pub fn adopt_document(reply: &mut Reply, tool: &str, document: &str, turn: u32) {
     let arguments = serde_json::json!({"content": document}).to_string();
     let call = ToolCall { id: made_up_id(turn, 0), name: tool.to_owned(), arguments };
     adopt(reply, String::new(), vec![call]);
 }
 
-/// Turns calls written in a reply's text into calls, where it has none of its own, and takes
-/// them out of the text.
+/// Converts calls written in a reply's text to tool calls, if it has no other calls, and removes
+/// them from the text.
 pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
     if !reply.tool_calls.is_empty() || tools.is_empty() {
         return;
     }
-    // Some models go on and make up what the tool answers.
+    // Some models continue and invent the tool's result.
     let own = reply.content.split_once(written_tools::RESULT.0).map(|(own, _)| own);
     let found = own.map(|own| forms::extract(own, tools)).filter(|(_, calls)| !calls.is_empty());
     let (rest, mut calls) = found.unwrap_or_else(|| forms::extract(&reply.content, tools));
@@ -217,7 +217,7 @@ pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
 fn adopt(reply: &mut Reply, rest: String, calls: Vec<ToolCall>) {
     reply.content = rest;
     reply.tool_calls = calls;
-    // The text as it came holds the calls, which would be sent back twice.
+    // The original text contains the calls, which would be sent back twice.
     if let Some(opaque) = &mut reply.opaque {
         opaque.message.remove("content");
     }

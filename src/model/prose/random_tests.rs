@@ -6,7 +6,7 @@ use super::*;
 use crate::random_cases::{cases, changed, corpus};
 
 #[test]
-fn any_text_is_read_and_what_is_taken_for_a_call_is_one() {
+fn only_real_calls_are_found_in_any_text() {
     let texts = corpus("calls");
     let tools = ["read_file", "get_plan"].map(|name| ToolSpec {
         name: name.into(),
@@ -24,7 +24,7 @@ fn any_text_is_read_and_what_is_taken_for_a_call_is_one() {
         assert!(reply.content.len() <= text.len(), "{text}");
         for call in &reply.tool_calls {
             assert!(tools.iter().any(|tool| tool.name == call.name), "{}: {text}", call.name);
-            // What cannot be read is the model's own text, which the tool's answer will tell it.
+            // Arguments that are not JSON are the model's own text; the tool reports the error.
             let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
             assert!(
                 arguments.is_ok() || text.contains(&call.arguments),

@@ -46,7 +46,7 @@ fn several_calls_are_taken_out_and_the_text_stays() {
 }
 
 #[test]
-fn what_is_no_call_stays_text() {
+fn text_without_calls_stays_text() {
     for text in [
         "```json\n{\"name\": \"rm\", \"arguments\": {}}\n```",
         "```json\n{\"name\": \"read_file\", \"version\": \"1.0\"}\n```",
@@ -88,7 +88,8 @@ fn the_last_marker_counts() {
     assert_eq!(challenge_marker("REJECTED: no tests"), Some(Marker::Rejected));
     assert_eq!(challenge_marker("not APPROVED, NEEDS_REVISION"), Some(Marker::NeedsRevision));
     assert_eq!(challenge_marker("it was approved"), None);
-    // A line of its own counts before whatever else is said; else the worst, for a pass is no guess.
+    // A separate line takes precedence; otherwise the worst verdict counts, since a pass must not
+    // be guessed.
     let alone = "REJECTED input is shown again.\n\n**APPROVED**\n\nI read all of it.";
     assert_eq!(challenge_marker(alone), Some(Marker::Pass));
     assert_eq!(without_judgement(alone), "REJECTED input is shown again.\n\n\nI read all of it.");
@@ -97,7 +98,7 @@ fn the_last_marker_counts() {
     assert_eq!(challenge_marker("Not APPROVED"), None);
 }
 
-/// Each form with a call of `read_file`, whose path is a text and whose limit a number.
+/// Each form with a call of `read_file` with a text `path` and a numeric `limit`.
 const FORMS: [(&str, &str); 19] = [
     (
         "Hermes, Qwen",
@@ -229,7 +230,7 @@ fn a_value_keeps_what_looks_like_markup() {
     let (_, calls) = calls_in(&text);
     let arguments: serde_json::Value = serde_json::from_str(&calls[0].arguments).unwrap();
     assert_eq!(arguments, json!({"path": inner}));
-    // A text stays a text, whatever it looks like.
+    // A string stays a string, whatever it looks like.
     let text = "<function=read_file><parameter=path>\n12\n</parameter></function>";
     let arguments: serde_json::Value =
         serde_json::from_str(&calls_in(text).1[0].arguments).unwrap();
@@ -237,7 +238,7 @@ fn a_value_keeps_what_looks_like_markup() {
 }
 
 #[test]
-fn an_answer_that_the_model_made_up_for_a_tool_is_not_taken() {
+fn an_invented_tool_result_is_ignored() {
     let one = FORMS[0].1;
     let text = format!("{one}\n<tool_response>\nx\n</tool_response>\n{one}\nSo it is x.");
     let (rest, calls) = calls_in(&text);
@@ -245,7 +246,7 @@ fn an_answer_that_the_model_made_up_for_a_tool_is_not_taken() {
 }
 
 #[test]
-fn a_word_on_a_task_is_the_last_line() {
+fn the_last_line_reports_on_the_task() {
     let cases = [
         ("All there.\nDONE: it was so", Some(TaskWord::Done)),
         ("No.\n\n**BLOCKED:** no compiler\n\n", Some(TaskWord::Blocked)),
@@ -261,7 +262,7 @@ fn a_word_on_a_task_is_the_last_line() {
 }
 
 #[test]
-fn a_text_that_is_the_document_is_taken_with_a_word_around_it() {
+fn a_text_that_is_a_document_may_have_a_few_lines_around_it() {
     let whole = "# Plan\n\n## Tasks\n\n```sh\nmake\n```\n\nThe end.";
     for text in [
         whole.to_owned(),

@@ -1,7 +1,7 @@
-//! Conversations that go on. At a depth where stages, drafts or tasks share one, what comes next is
-//! asked behind what was said, and only what has changed is told again. Nothing depends on it: where
-//! the transcript is not to be had (a clone), the window is nearly full, or the feedback asks for
-//! another way, a fresh conversation gets the documents.
+//! Continued conversations. At a depth where stages, drafts or tasks share a conversation, the next
+//! part is appended to the transcript and only changed documents are sent again. Nothing depends on
+//! it: if the transcript is missing (a clone), the window is nearly full, or the feedback asks for
+//! another approach, a new conversation gets the documents.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use crate::session::{Kind, Verdict};
 use crate::stage::{Role, Stage};
 use crate::workspace::Fingerprint;
 
-/// The note in the session's room that names the newest conversation that may go on.
+/// The note in the session's state directory that names the newest conversation that can continue.
 const NOTE: &str = "conversation.json";
-/// Bytes of the list of files that have changed.
+/// Maximum bytes of the list of changed files.
 const CHANGED: usize = 2_000;
 
-/// Documents as the model of a conversation knows them, by file name.
+/// The document versions that a conversation's model has seen, by file name.
 pub(crate) type Documents = BTreeMap<String, Fingerprint>;
 
-/// The newest part of such a conversation.
+/// The newest part of a conversation that can continue.
 #[derive(Serialize, Deserialize)]
 struct Newest {
     run: RunId,
@@ -34,19 +34,19 @@ struct Newest {
     iteration: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
-    /// The configured model that was asked.
+    /// The name of the configured model.
     model: String,
     documents: Documents,
 }
 
-/// What was said before a part, and the documents its model knows from there.
+/// The earlier messages of a continued conversation, and the documents its model has seen.
 pub(crate) struct GoesOn {
     pub before: Before,
     pub documents: Documents,
 }
 
-/// The conversation that a part goes on with, if there is one. `cut` is that of a run of the part that
-/// was cut, where there was one.
+/// Returns the conversation that a part continues, if there is one. `cut` is set if an earlier run
+/// of this part was cut off: it is the run that the cut one continued, if any.
 pub(crate) fn find(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn find(
     if part.role != Role::Actor || part.again.is_none() {
         return Ok(None);
     }
-    // Half a note is none.
+    // A note that cannot be read counts as missing.
     let newest: Option<Newest> = run.env.state.note(NOTE).ok().flatten();
     let dir = run.env.state.transcripts();
     if let Some(after) = cut {
@@ -67,7 +67,7 @@ pub(crate) fn find(
     let Some(newest) = newest else { return Ok(None) };
     let player = run.player(part.spec.stage, part.role)?;
     let follows = match part.question {
-        // It is about the draft that came of that conversation.
+        // A question is about the draft that this conversation produced.
         Some(_) => (newest.stage, newest.iteration) == (part.spec.stage, part.iteration),
         None => is_next(run, part, &newest)?,
     };
@@ -79,7 +79,7 @@ pub(crate) fn find(
     Ok(before.map(|before| GoesOn { before, documents: newest.documents }))
 }
 
-/// Whether a part comes right after the newest one.
+/// True if a part directly follows the newest one.
 fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bool> {
     let stage = part.spec.stage;
     if !run.joins(newest.stage, stage) {
@@ -103,7 +103,7 @@ fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bo
     Ok(part.iteration > newest.iteration && !asks_for_another_way(run, part)?)
 }
 
-/// A point that was made before and is made again: more of the same will not answer it.
+/// True if the feedback repeats an earlier point: the same conversation would not solve it.
 fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     let newest = |entry: &&crate::artifact::Feedback| {
@@ -112,7 +112,7 @@ fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> 
     Ok(said.iter().filter(newest).any(|entry| made_before(&said, entry)))
 }
 
-/// What the part begins with in a conversation that goes on, before its brief.
+/// The first message of a part that continues a conversation, before its brief.
 pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);
@@ -137,8 +137,8 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     Ok(out)
 }
 
-/// Notes that a part has come to its end, and that another may follow. `before` are the documents that
-/// its model knew.
+/// Records that a part has ended and that another may continue its conversation. `before` are the
+/// documents that its model had seen.
 pub(crate) fn note(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -162,14 +162,15 @@ pub(crate) fn note(
         documents: known,
     };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&newest)) {
-        run.warn(format!("the next request repeats the documents: {error:#}"));
+        run.warn(format!("the next request sends the documents again: {error:#}"));
     }
     Ok(())
 }
 
-/// No conversation goes on: what comes next begins again at an earlier commit.
+/// Forgets the conversation: the session goes on from an earlier commit, so no conversation
+/// continues.
 pub(crate) fn forget(run: &Run<'_>) {
-    // A note that stays names a commit that is no longer in the session's history.
+    // If this fails, the note names a commit that is no longer in the session's history.
     let _ = run.env.state.set_note(NOTE, None::<&Newest>);
 }
 

@@ -1,4 +1,4 @@
-//! One conversation of one role: what it is sent, which tools it has, where it is written down.
+//! One conversation of one role: its messages, its tools and its transcript.
 
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
@@ -29,11 +29,11 @@ use crate::stage::Role;
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{CommandTool, Context};
 
-/// Bytes of what a person asked for.
+/// Maximum bytes of the idea or change request.
 const ASKED: usize = 24_000;
-/// How often a conversation may outgrow the model's window and start again.
+/// How often a conversation may outgrow the model's context window and be restarted.
 const MAX_RESTARTS: u32 = 3;
-/// What a conversation that starts again is told last.
+/// The end of the first message of a restarted conversation.
 const RESTARTED: &str = "## You have begun this already
 
 Your conversation grew too long for you to hold and begins again here. What you did so far is kept: \
@@ -41,8 +41,9 @@ it is in the documents and files. Go on from there; read only what you need, in 
 not do again what is done.
 ";
 
-/// Has one conversation; where it outgrows the model's window, another one that begins with
-/// what the first has left. `refusals` are those of the stage's earlier conversations.
+/// Runs one conversation. If it outgrows the model's context window, starts another one from the
+/// documents and files written so far. `refusals` counts the guard refusals of the stage's earlier
+/// conversations.
 pub(crate) async fn converse(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -53,7 +54,7 @@ pub(crate) async fn converse(
     converse_with(run, part, player.model.as_ref(), refusals, ending).await
 }
 
-/// The same with this model: the configured one, or what stands in front of it.
+/// Like [`converse`], with this model: the configured one, or one that wraps it.
 pub(crate) async fn converse_with(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -77,7 +78,7 @@ pub(crate) async fn converse_with(
         }
         run.env.sink.emit(Event::Note {
             text: format!(
-                "{stage}: the {role}'s context window is full; it starts again from what it has written"
+                "{stage}: the {role}'s context window is full; it restarts from the files it has written"
             ),
         });
         let refused = whole.outcome.guard_refusals;
@@ -118,7 +119,7 @@ async fn converse_once(
     let files = run.files();
     let store = Store::new(&files);
     let (tools, offered) = match without_tools {
-        // What it leaves in files is saved by the calls a model would have made.
+        // The files an agent program leaves are saved with the tool calls a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
         false => tools(run, part),
@@ -143,7 +144,7 @@ async fn converse_once(
         max_turns: config.limits.tool_turns,
         context_window: configured.context_window,
         first_turn: match part.question {
-            // The draft's turns are told apart from those of the question.
+            // Turn numbers go on after the draft's, so that the question's turns differ from them.
             Some(_) => run.env.models.meter.next_turn(stage, part.role, part.iteration),
             None => 1,
         },
@@ -181,7 +182,7 @@ async fn converse_once(
         outcome: crate::tool::Outcome::default(),
     };
     let _working = run.env.models.meter.work(run.session.tip.as_str());
-    // The answer to a question is shown whole.
+    // The answer to a question is shown when it is complete, not while it streams.
     let whole = WithoutText(run.env.sink);
     let sink: &dyn Sink = if part.question.is_some() { &whole } else { run.env.sink };
     let notes = typed_notes::ForActor { run, part };
@@ -194,7 +195,7 @@ async fn converse_once(
     conversation
 }
 
-/// A run without the text of answers as it comes.
+/// A sink that drops the text of answers while it streams.
 struct WithoutText<'a>(&'a dyn Sink);
 
 impl Sink for WithoutText<'_> {
@@ -205,13 +206,13 @@ impl Sink for WithoutText<'_> {
     }
 }
 
-/// Whether a role is played by an agent program that works on files.
+/// True if the role is played by an agent program that edits files.
 fn works_on_files(model: &dyn Model, role: Role) -> bool {
     matches!(role, Role::Actor | Role::SelfReview) && model.agent().is_some()
 }
 
-/// What a role is asked: what it is told of the session, and its brief. Its conversation holds what was
-/// `typed` meanwhile.
+/// Returns the first message to a role: the session's context and the role's brief. `typed` are the
+/// user's notes that its conversation already contains.
 fn asked(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -232,7 +233,7 @@ fn asked(
     Ok(prompt)
 }
 
-/// The tools a role may call, and those it is told of.
+/// Returns the tools a role may call, and the tools its requests declare.
 fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str>) {
     let shared = run.depth().shared_tools(part.spec.stage);
     if shared.is_empty() {
@@ -242,9 +243,9 @@ fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str
     (own.collect(), shared)
 }
 
-/// The tools of the user's own that a role is told of: those of its stage, and in a conversation of
-/// several stages those of all of them, so that the requests begin alike. Only who writes drafts may
-/// call them, since a command may change files.
+/// The user's own command tools that a role's requests declare: those of its stage, and in a
+/// conversation of several stages those of all its stages, so that the requests share a prefix.
+/// Only roles that write drafts may call them, since a command may change files.
 fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> {
     let (stage, depth) = (part.spec.stage, run.depth());
     let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && part.question.is_none();
@@ -260,7 +261,7 @@ fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> {
         .collect()
 }
 
-/// What a conversation of its own begins with, before its brief.
+/// The start of a new conversation, before its brief.
 fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);
@@ -275,9 +276,9 @@ fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<St
     Ok(out)
 }
 
-/// What every role is told before it gets its own part, what rarely changes first: of the requests of
-/// a session, each begins as the one before does, as far as can be. Who judges code gets the documents
-/// that hold criteria, beside the code's difference and what was run; the rest it can read.
+/// The context that every role gets before its own part. What rarely changes comes first, so that
+/// the requests of a session share as long a prefix as possible. A critic or challenger of code
+/// gets the documents that contain criteria, the diff and the check results; it can read the rest.
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
     let judges = matches!(part.role, Role::Critic | Role::Challenger) && spec.writes_code();
@@ -297,7 +298,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     };
     section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     let mut context = spec.context.to_vec();
-    // There is one in a change request only.
+    // Only change requests have one.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
     out += &artifacts(store, &run.session.name, &context)?;
@@ -314,8 +315,8 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     Ok(out)
 }
 
-/// What a conversation that grew too long has left: the draft's documents, and which files
-/// were written. A reader has left nothing and gets again what it got.
+/// What a conversation that grew too long has produced: the draft's documents, or the list of
+/// written files. A critic or challenger has produced nothing and gets the same input again.
 fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
     match part.role {
@@ -336,7 +337,7 @@ fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcrip
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
     let question = part.question.map(|n| format!(".question-{n}")).unwrap_or_default();
     let name = format!("{}.{}.{}{task}{question}", part.spec.stage, part.iteration, part.role);
-    // Only the first conversations of a run can have been cut by the end of the last one.
+    // Only the first conversations of a run can continue one that the previous run cut off.
     let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
     let goes_on = may_go_on && drafts && part.question.is_none() && run.continues_transcript.get();
     let dir = run.env.state.transcripts();
@@ -401,14 +402,14 @@ pub(crate) fn brief_variables(
     })
 }
 
-/// The path of what a stage writes itself, possibly empty.
+/// The path of the file a stage writes; empty if it writes none.
 fn document_path(run: &Run<'_>, spec: &StageSpec) -> String {
     let change = || spec.artifacts.iter().copied().find(|own| *own == Artifact::ChangeRequest);
     let own = spec.document().or_else(change);
     own.map(|own| artifact_path(&run.session.name, own)).unwrap_or_default()
 }
 
-/// The id of the last of the plan's top-level tasks, possibly empty.
+/// The id of the plan's last top-level task; empty if there is none.
 fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
     let files = run.files();
     let tasks = Store::new(&files).plan()?.tasks;
@@ -416,7 +417,7 @@ fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(last.map(|task| task.id).unwrap_or_default())
 }
 
-/// The ids that new records of the stage's document get: `REQ-004, FEAT-003`.
+/// The ids that new records of the stage's document will get: `REQ-004, FEAT-003`.
 fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let documents = spec.artifacts.iter().filter_map(|artifact| Document::of(*artifact));
     let documents: Vec<Document> = documents.collect();

@@ -1,5 +1,6 @@
-//! What earlier sessions learned about the project, for a role: facts about the files it touches first. As
-//! the session's tip has it, so that nothing but a commit speaks to a model. It is told as data.
+//! Facts that earlier sessions learned about the project, for a role's prompt; facts about the
+//! files it touches come first. They are read from the session's tip, so that a model sees only
+//! committed text, and are presented as data, not as instructions.
 
 use crate::artifact::knowledge::{Fact, KNOWLEDGE};
 use crate::artifact::{Store, Task};
@@ -9,12 +10,12 @@ use crate::pipeline::brief::sections::section;
 use crate::pipeline::run::Run;
 use crate::session::knowledge_at;
 
-/// Bytes of the facts.
+/// Maximum bytes of the facts.
 const FACTS: usize = 3_000;
-/// Bytes that are left to say how many were not told.
+/// Bytes reserved for the line that counts the facts left out.
 const REST: usize = 80;
 
-/// The facts, within their budget.
+/// Returns the facts, cut to their byte budget.
 pub(crate) fn known_facts(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let mut out = String::new();
     if run.env.workspace.private().has(KNOWLEDGE) {
@@ -23,7 +24,7 @@ pub(crate) fn known_facts(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     let file = match knowledge_at(run.env.git, &run.session.tip)? {
         Ok(file) => file,
         Err(why) => {
-            run.warn_once(format!("{KNOWLEDGE} {why}: no role is told what is in it"));
+            run.warn_once(format!("{KNOWLEDGE} {why}; its facts are left out of prompts"));
             return Ok(out);
         }
     };
@@ -38,7 +39,7 @@ pub(crate) fn known_facts(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     Ok(out)
 }
 
-/// As many facts as there is room for.
+/// As many facts as fit.
 fn within<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
     let (mut text, mut left_out) = (String::new(), 0);
     for fact in facts {
@@ -55,7 +56,7 @@ fn within<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
     text
 }
 
-/// The files of the task, else those of the plan and those that the idea names.
+/// The files of the task; without a task, those of the plan and those that the idea names.
 fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;
@@ -69,7 +70,7 @@ fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
     Ok(touched)
 }
 
-/// Whether a fact names one of these files, or a folder that one of them is in.
+/// True if a fact names one of these files, or a folder that contains one of them.
 fn is_about(fact: &Fact, touched: &[String]) -> bool {
     let names = FileNames::of(&fact.text);
     let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn facts_that_do_not_fit_are_counted() {
         let facts: Vec<Fact> = (0..100)
             .map(|n| Fact { heading: "Traps".into(), text: format!("{n} {}", "x".repeat(90)) })
             .collect();

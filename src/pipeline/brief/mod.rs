@@ -1,4 +1,4 @@
-//! What a role is sent: its conversation, the repository, the documents, the feedback that is open.
+//! The input of a role: its conversation, the repository, the documents and the open feedback.
 
 pub(crate) mod continued;
 pub(crate) mod conversation;

@@ -1,4 +1,4 @@
-//! What was said about a stage and is not answered yet: what its next draft is shown.
+//! The open feedback on a stage, which its next draft is shown.
 
 use crate::artifact::{Feedback, Origin, Store};
 use crate::config::ReviewOrder;
@@ -10,13 +10,13 @@ use crate::session::{CommittedFiles, Kind};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 
-/// Entries of feedback a draft is shown, newest last.
+/// Maximum number of feedback entries shown to a draft, newest last.
 const SHOWN: usize = 20;
 
-/// The feedback of the present run of the stage without what was answered: what the stage's own
-/// commit holds already, what was asked of a draft that a later one has replaced before the same
-/// judge, and what kept a task from its commit that has one now. What a person said, and why an
-/// earlier draft was dropped, holds until the stage is completed.
+/// Returns the open feedback of the stage's current run. Left out as answered: entries that the
+/// stage's own commit contains, entries whose judge has seen a later draft since, and mechanical
+/// findings that kept a task from its commit once the task is committed. A person's feedback, and
+/// the reason an earlier draft was dropped, stay open until the stage is completed.
 pub(crate) fn open_items(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -24,7 +24,7 @@ pub(crate) fn open_items(
 ) -> anyhow::Result<Vec<FeedbackItem>> {
     let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
     said.retain(|entry| {
-        // A note for the draft that is being made answers none, and is told apart from what does.
+        // A note on the draft in progress is not answered by it, and reaches the actor separately.
         let is_of_this = entry.is_note() && entry.iteration == progress.iteration;
         let in_run = entry.stage == spec.stage && entry.iteration >= progress.offset;
         in_run && !is_of_this && !settled.contains(entry)
@@ -39,7 +39,7 @@ pub(crate) fn open_items(
     });
     let mut open: Vec<&Feedback> = open.collect();
     open.drain(..open.len().saturating_sub(SHOWN));
-    // Why the stage is done again is said first, however much was said since.
+    // The reason the stage is done again comes first, however much feedback came later.
     let asked_back = asked_back(run, spec.stage)?;
     let item = |entry: &Feedback| FeedbackItem {
         from: match entry.goto_stage() {
@@ -56,7 +56,7 @@ pub(crate) fn open_items(
     Ok(asked_back.iter().chain(open).map(item).collect())
 }
 
-/// What had been said when the newest task got its commit.
+/// The feedback recorded before the newest task was committed.
 fn said_before_last_task(run: &Run<'_>) -> anyhow::Result<Vec<Feedback>> {
     let mut recent = run.session.since_last_stage().iter().rev();
     let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
@@ -66,17 +66,18 @@ fn said_before_last_task(run: &Run<'_>) -> anyhow::Result<Vec<Feedback>> {
     Store::new(&files).feedback()
 }
 
-/// Checks and hooks look again at whatever comes next.
+/// True for feedback of checks and hooks: they run again on every draft.
 fn is_mechanical(entry: &Feedback) -> bool {
     matches!(entry.from, Origin::Validator | Origin::Hook)
 }
 
-/// Whether a later draft came at least as far as the one the entry is about: whoever gave it has
-/// looked again, and has said what is still wrong.
+/// True if a later draft came at least as far as the draft of the entry: the entry's author has
+/// judged the work again, and has reported what is still wrong.
 fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool {
     let far = step(entry.from, order);
     said.iter().any(|later| {
-        // A self-review and a note refuse nothing: whoever judged before has not looked again.
+        // A self-review and a note refuse nothing: they do not show that earlier judges looked
+        // again.
         later.iteration > entry.iteration
             && later.from != Origin::SelfReview
             && !later.is_note()
@@ -85,7 +86,8 @@ fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool 
     })
 }
 
-/// Where in the order of the loop somebody judges: what comes to them has passed all before.
+/// The position of a judge in the order of the loop: a draft that reaches it has passed all before
+/// it.
 fn step(from: Origin, order: ReviewOrder) -> u8 {
     match (from, order) {
         (Origin::Validator, _) => 0,
@@ -93,13 +95,13 @@ fn step(from: Origin, order: ReviewOrder) -> u8 {
         (Origin::Challenger, _) => 3,
         (Origin::Human, ReviewOrder::CriticFirst) => 4,
         (Origin::Hook, _) => 5,
-        // Models: the critic, and what is like it.
+        // Models: the critic and similar roles.
         _ => 2,
     }
 }
 
-/// What roles of later stages said when they asked for this stage to be done again, as far as no
-/// commit of the stage answers it.
+/// Feedback of later stages that asked for this stage to be done again and that no commit of the
+/// stage answers yet.
 fn asked_back(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
     let answered = progress::said_before(run, stage)?;
     let mut asked = run.all_feedback()?;
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_same_judge_has_looked_at_again_is_replaced() {
+    fn feedback_is_replaced_once_its_judge_has_seen_a_later_draft() {
         use Origin::{Challenger, Critic, Hook, Human, Validator};
         let replaced = |entry: (u32, Origin), later: (u32, Origin), order| {
             let all = [said(entry.0, entry.1), said(later.0, later.1)];
@@ -139,7 +141,7 @@ mod tests {
         assert!(replaced((1, Critic), (2, Hook), first));
         assert!(replaced((1, Critic), (2, Challenger), first));
         assert!(!replaced((1, Challenger), (2, Critic), first));
-        // The critic has not seen the second draft.
+        // The second draft did not reach the critic.
         assert!(!replaced((1, Critic), (2, Validator), first));
         assert!(!replaced((1, Critic), (2, Human), first));
         assert!(replaced((1, Critic), (2, Human), ReviewOrder::CriticFirst));

@@ -1,4 +1,4 @@
-//! The draft as a reader is sent it.
+//! The draft in the form that critics and challengers get.
 
 use crate::artifact::Store;
 use crate::git::DiffStyle;
@@ -7,7 +7,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
 use crate::stages::{Approves, StageSpec};
 
-/// The draft as a reader gets it: the documents, or what changed in the code.
+/// The draft for a critic or challenger: the documents, or the diff of the code.
 pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     match spec.approves {
         Approves::Artifacts => {
@@ -30,5 +30,5 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
     }
 }
 
-/// The heading of all of the session's code.
+/// The heading of the diff of all of the session's code.
 pub(crate) const WHOLE_CODE: &str = "The code as a diff against the plan's commit";

@@ -1,18 +1,19 @@
-//! What every role is told of the repository.
+//! The description of the repository that every role gets.
 //!
-//! First, and the same in all requests of a session: the repository *as the session found it*, read
-//! from its start commit: the tree in short, the manifests, the files and definitions that the idea
-//! names, the README, the symbols most used. Where code is written the last are left out: the
-//! files of the task and what is beside them ([`task_files`]) take their place. A draft, a task's commit or a person's edit changes none of it, so that a provider's cache holds
-//! what stands before the documents from the first request to the last; what the session's idea
-//! names comes first among the symbols, what later documents name does not, for the same reason.
-//! The text is kept in the session's room of J: what is found once is not looked for again, and a
-//! later run, or a later release, does not word it differently in mid-session.
+//! First, and the same in all requests of a session, comes the repository *as the session found
+//! it*, read from its start commit: the tree in short, the manifests, the files and definitions
+//! that the idea names, the README, the most used symbols. Stages that write code leave the symbols
+//! out: the task's files and their neighbours ([`task_files`]) replace them. A draft, a task's
+//! commit or a manual edit changes none of it, so that a provider's cache holds the text before the
+//! documents from the first request to the last. For the same reason only the session's idea moves
+//! symbols to the front, not the later documents. The text is saved in the session's state
+//! directory: it is computed once, and a later run or release does not change its wording in
+//! mid-session.
 //!
-//! Then the conventions as they are now: a person who adds a line to AGENTS.md is heard at once.
+//! Then come the conventions as they are now: a line added to AGENTS.md counts at once.
 //!
-//! Then the project's commands, which may appear with the code, and after the documents, because it
-//! grows with each task, *what the session has written so far*, from the tip.
+//! Then come the project's commands, which may appear with the code, and after the documents,
+//! because it grows with each task, *what the session has written so far*, read from the tip.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -33,33 +34,33 @@ use crate::pipeline::test_changes::{CONVENTION, CONVENTIONS};
 use crate::private::PrivateFiles;
 use crate::stages::StageSpec;
 
-/// Bytes of the tree.
+/// Maximum bytes of the tree.
 const TREE: usize = 2_500;
-/// Bytes of a file that the idea names, and of all of them.
+/// Maximum bytes of one file that the idea names, and of all of them.
 const NAMED_FILE: usize = 6_000;
 const NAMED_FILES: usize = 12_000;
-/// Bytes of the definitions that the idea names.
+/// Maximum bytes of the definitions that the idea names.
 const NAMED: usize = 6_000;
-/// Bytes of the map of symbols.
+/// Maximum bytes of the map of symbols.
 const SYMBOLS: usize = 6_000;
-/// Bytes of a file of a task, and of all of them.
+/// Maximum bytes of one file of a task, and of all of them.
 const TASK_FILE: usize = 8_000;
 const TASK_FILES: usize = 24_000;
-/// Bytes of the map of what is beside them.
+/// Maximum bytes of the map of neighbouring files.
 const BESIDE: usize = 2_500;
-/// Files beside them that are looked at.
+/// Maximum number of neighbouring files that are read.
 const BESIDE_FILES: usize = 200;
-/// Bytes of the README's beginning.
+/// Maximum bytes of the README's beginning.
 const README: usize = 1_200;
-/// Bytes of the list of files the session has changed.
+/// Maximum bytes of the list of files the session has changed.
 const CHANGED: usize = 1_500;
-/// Bytes of the map of what it has written.
+/// Maximum bytes of the map of the code it has written.
 const WRITTEN: usize = 4_000;
 
-/// The note in the session's room that keeps the text.
+/// The note in the session's state directory that caches the text.
 const NOTE: &str = "repository.json";
 
-/// What was found at a start commit.
+/// The description of the repository at a start commit.
 #[derive(Serialize, Deserialize)]
 struct Found {
     start: String,
@@ -67,16 +68,16 @@ struct Found {
     about: Description,
 }
 
-/// A repository at a commit.
+/// The description of a repository at a commit.
 #[derive(Serialize, Deserialize)]
 pub struct Description {
-    /// Its tree and manifests, what the idea names, the README.
+    /// The tree, the manifests, the files and definitions that the idea names, the README.
     pub head: String,
-    /// The symbols most used.
+    /// The most used symbols.
     pub text: String,
 }
 
-/// The repository as the session found it, and how people work in it.
+/// The repository as the session found it, and the project's conventions.
 pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let Description { head: mut out, text } = as_found(run)?;
     if !spec.writes_code() {
@@ -91,7 +92,7 @@ pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Res
 
 fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
-    // Half a note, or one of another session of this name, is none.
+    // An unreadable note, or one of another session of this name, counts as missing.
     let kept: Option<Found> = run.env.state.note(NOTE).ok().flatten();
     if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
         return Ok(found.about);
@@ -99,21 +100,21 @@ fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let about = describe(run.env.git, start, &run.session.file.idea, run.env.workspace.private())?;
     let found = Found { start: start.to_string(), about };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
-        run.warn(format!("the map of the code cannot be kept: {error:#}"));
+        run.warn(format!("cannot save the map of the code: {error:#}"));
     }
     Ok(found.about)
 }
 
-/// What the model knows of the files of a task before it is told.
+/// What the model knows about a task's files already.
 pub(crate) struct Known<'a> {
-    /// The path and text of a file that it knows.
+    /// True for the path and text of a file that it has seen.
     pub files: &'a dyn Fn(&str, &str) -> bool,
-    /// It has to be told what is beside them.
+    /// Whether the neighbouring files are to be described.
     pub beside: bool,
 }
 
-/// The files a task names, as they are now, and what files beside them define: who writes it need not
-/// begin with reading.
+/// The files a task names, as they are now, and the definitions in neighbouring files: the actor
+/// need not start by reading.
 pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;
@@ -132,7 +133,7 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
         if (known.files)(path, &text) {
             shown.insert(path);
         } else if !text.trim().is_empty() && out.len() < TASK_FILES && shown.insert(path) {
-            // A draft that was refused for a key still lies there.
+            // A draft that was refused because it contains a key is still in the working tree.
             let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
                 true => text.as_str(),
                 false => "(not shown: it holds what looks like a key)",
@@ -159,8 +160,8 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
     Ok(out)
 }
 
-/// What the session has written so far: its files and what they define. Empty before there is
-/// code of its own.
+/// The code the session has written so far: its files and their definitions. Empty before the
+/// session has code.
 pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let (git, tip) = (run.env.git, &run.session.tip);
     let mut changed = project_files::code_since_start(run, tip)?;
@@ -188,7 +189,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     Ok(out)
 }
 
-/// The project's own commands by name; empty where none is known.
+/// The project's own commands by name; empty if none is known.
 pub(crate) fn own_commands(run: &Run<'_>) -> String {
     let commands = (run.env.commands)();
     let mut list = String::new();
@@ -204,9 +205,9 @@ pub(crate) fn own_commands(run: &Run<'_>) -> String {
     out
 }
 
-/// How the project's language is written, for a stage: the template's, or else those of its files
-/// and of the files the plan is to create, or else those the design names. Only what earlier
-/// stages have left counts, so that author and critic read the same.
+/// The style guides of the project's languages, for a stage: the language of the template, else
+/// those of the tracked files and of the files the plan is to create, else those the design names.
+/// Only the results of earlier stages count, so that author and critic read the same text.
 pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let template = run.env.config.project.template.as_str();
     let languages = if template.is_empty() { language_names(run, spec)? } else { vec![template] };
@@ -238,11 +239,11 @@ fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'stati
     Ok(languages::named_in(&technologies.collect::<Vec<_>>().join("\n")))
 }
 
-/// The repository at a commit, as a session's first request tells it. `about` is what is to be done,
-/// in words: what it names is looked into first.
+/// Describes the repository at a commit, for a session's first request. `about` is the request in
+/// words: files and definitions it names come first.
 ///
 /// # Errors
-/// The commit cannot be read, or the program was asked to stop.
+/// The commit cannot be read, or git-cowork was interrupted.
 pub fn describe(
     git: &Git,
     commit: &Oid,
@@ -269,7 +270,7 @@ pub fn describe(
     let readme = manifests.readme(&source)?;
     named.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
     let whole = add_named_files(&mut out, &source, &named)?;
-    // Beside the rooms of the sessions: what one has read, the next need not read again.
+    // Beside the sessions' state directories: sessions share the cache.
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
     let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
@@ -282,7 +283,7 @@ pub fn describe(
     Ok(Description { head, text })
 }
 
-/// Adds the files that the idea names, whole and as far as there is room; which these are.
+/// Adds the files that the idea names, uncut, while there is room; returns their paths.
 fn add_named_files<'a>(
     out: &mut String,
     source: &AsFound<'_>,
@@ -303,7 +304,7 @@ fn add_named_files<'a>(
     Ok(shown)
 }
 
-/// The files of a commit without our own.
+/// The files of a commit without `.cowork` and without private files.
 struct AsFound<'a> {
     git: &'a Git,
     commit: &'a Oid,
@@ -333,7 +334,7 @@ impl Source for AsFound<'_> {
     }
 }
 
-/// A few files.
+/// A fixed list of files.
 struct Files<'a> {
     git: &'a Git,
     files: Vec<TreeFile>,

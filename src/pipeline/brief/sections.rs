@@ -1,7 +1,7 @@
-//! What a role is sent before its brief, ordered by how rarely it changes: the repository
-//! ([`crate::pipeline::brief::repository`]), the approved artifacts, the draft in hand. Every piece has a byte budget
-//! and says when it was cut. Nothing volatile stands in here (no times, no random ids, no temp paths), so
-//! that a provider's prefix cache hits.
+//! The context of a role before its brief, ordered by how rarely it changes: the repository
+//! ([`crate::pipeline::brief::repository`]), the approved artifacts, the current draft. Every
+//! section has a byte budget and a note if it was cut. Nothing here is volatile (no times, no
+//! random ids, no temporary paths), so that a provider's prefix cache hits.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use crate::artifact::{Artifact, Store};
 use crate::excerpt;
 use crate::session::{SessionName, artifact_path};
 
-/// Bytes of each artifact.
+/// Maximum bytes of each artifact.
 const ARTIFACT: usize = 24_000;
-/// Bytes of a diff.
+/// Maximum bytes of a diff.
 pub const DIFF: usize = 40_000;
 
 /// Adds a section, cut to `budget` bytes.
@@ -23,7 +23,7 @@ pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {
     }
 }
 
-/// At most `budget` bytes of a text; a cut is said.
+/// Returns at most `budget` bytes of a text, with a note if it was cut.
 pub fn cut(text: &str, budget: usize) -> String {
     if text.len() <= budget {
         return text.to_owned();
@@ -34,7 +34,7 @@ pub fn cut(text: &str, budget: usize) -> String {
 }
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
-/// read in their document; only one of an older session is followed by its JSON.
+/// read in their Markdown document; only a document of an older session is followed by its JSON.
 pub fn artifacts(
     store: &Store<'_>,
     name: &SessionName,
@@ -54,7 +54,7 @@ pub fn artifacts(
     Ok(out)
 }
 
-/// One of them; empty where it is missing.
+/// One artifact as a section; empty if it is missing.
 pub fn artifact_section(
     store: &Store<'_>,
     name: &SessionName,
@@ -68,7 +68,7 @@ pub fn artifact_section(
     Ok(out)
 }
 
-/// JSON without its indentation: a model reads it as well, and it is a third shorter.
+/// JSON without its indentation: models read it as well, and it is a third shorter.
 fn compact(text: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(value) => value.to_string(),
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_is_said_and_never_splits_a_character() {
+    fn a_cut_is_noted_and_never_splits_a_character() {
         let mut out = String::new();
         section(&mut out, "T", "ääää", 3);
         assert_eq!(out, "## T\n\nä\n[cut here: 2 of 8 bytes shown]\n\n");

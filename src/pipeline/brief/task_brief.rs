@@ -1,4 +1,4 @@
-//! What the brief of a task says of it and its sub-tasks.
+//! A task and its sub-tasks, in the form its brief contains.
 
 use crate::artifact::{Component, Feature, Store, Task};
 use crate::pipeline::brief::sections::section;
@@ -6,11 +6,11 @@ use crate::pipeline::files::task_files;
 use crate::pipeline::prompts::TaskItem;
 use crate::pipeline::run::Run;
 
-/// Bytes of a list of files that is told.
+/// Maximum bytes of a list of files.
 const TOLD: usize = 2_500;
 
-/// A top-level task with its sub-tasks. Who writes it sees nothing else of them: what a sub-task
-/// names is as binding as what its task names.
+/// A top-level task with its sub-tasks. Its actor sees nothing else of them: a sub-task's files and
+/// criteria are as binding as the task's.
 pub(crate) fn task_item(run: &Run<'_>, task: &Task) -> anyhow::Result<TaskItem> {
     let files = run.files();
     let store = Store::new(&files);
@@ -25,7 +25,7 @@ pub(crate) fn task_item(run: &Run<'_>, task: &Task) -> anyhow::Result<TaskItem> 
     Ok(item)
 }
 
-/// The names behind ids.
+/// Resolves ids to names.
 struct Names {
     features: Vec<Feature>,
     components: Vec<Component>,
@@ -57,8 +57,8 @@ fn numbers(id: &str) -> Vec<u32> {
     id.split('.').skip(1).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
 }
 
-/// What lies written and uncommitted when a task is begun: an earlier task's conversation, or one
-/// that was cut, wrote it.
+/// The uncommitted files when a task starts, written by an earlier task's conversation or by one
+/// that was cut off.
 pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let mut out = String::new();
     let Some(task) = task else { return Ok(out) };
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sub_tasks_are_told_in_the_order_of_their_numbers() {
+    fn sub_tasks_are_listed_in_numeric_order() {
         let mut ids = ["TASK-001.10", "TASK-001.2.1", "TASK-001.1", "TASK-001.2"];
         ids.sort_by_cached_key(|id| numbers(id));
         assert_eq!(ids, ["TASK-001.1", "TASK-001.2", "TASK-001.2.1", "TASK-001.10"]);

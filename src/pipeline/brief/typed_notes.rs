@@ -1,5 +1,5 @@
-//! What a person types while the actor works, as the actor is told it, and as it is recorded: feedback
-//! of severity minor, which refuses no draft and restarts no count.
+//! The notes the user types while the actor works: how the actor gets them and how they are
+//! recorded, as feedback of severity minor, which refuses no draft and resets no count.
 
 use crate::agent::{Note, Notes};
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
@@ -10,10 +10,10 @@ use crate::pipeline::run::Run;
 use crate::session::TypedNote;
 use crate::stage::Role;
 
-/// Bytes of what is told again.
+/// Maximum bytes of notes that are sent again.
 const AGAIN: usize = 16_000;
 
-/// What is typed for the actor of a part.
+/// The user's notes for the actor of a part.
 pub(crate) struct ForActor<'a> {
     pub run: &'a Run<'a>,
     pub part: &'a Part<'a>,
@@ -43,7 +43,7 @@ impl Notes for ForActor<'_> {
     }
 
     fn told(&self, notes: &[Note]) -> anyhow::Result<()> {
-        // A run that is killed in between tells it again, and finds it in the transcript.
+        // A run that is killed here sends the note again, and finds it in the transcript.
         let entries = notes.iter().map(|note| self.entry(&note.at, &note.text));
         self.run.give_feedback(entries.collect())?;
         let known = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };
@@ -52,8 +52,8 @@ impl Notes for ForActor<'_> {
     }
 }
 
-/// What was typed while this very draft was made, as far as the messages of the part's conversation do
-/// not hold it: another task has one of its own, and one that grew too long starts again.
+/// The notes typed while this draft was made that the part's conversation does not contain: another
+/// task has its own conversation, and one that grew too long is restarted.
 pub(crate) fn typed_before(
     run: &Run<'_>,
     part: &Part<'_>,

@@ -1,11 +1,11 @@
-//! How much process a change request gets: its triage decides, where nobody else has.
+//! The depth of a change request: its triage decides, unless the user or the configuration did.
 
 use crate::artifact::Store;
 use crate::pipeline::run::Run;
 use crate::stage::Depth;
 use crate::stages;
 
-/// The depth of the session; where its triage has no commit yet, the one that this would say.
+/// The depth of the session. If its triage has no commit yet, the depth that the triage implies.
 ///
 /// # Errors
 /// The change request cannot be read.

@@ -1,5 +1,5 @@
-//! A change request: what it began with and may touch, what it has made of the records, and the
-//! comments of reviewers that open a delivered session again.
+//! A change request: the records it started with, its scope, its changes to the records, and
+//! reviewers' comments that reopen a delivered session.
 
 pub(crate) mod depth;
 pub(crate) mod reviewer_feedback;

@@ -1,4 +1,4 @@
-//! Reviewers' comments on what was delivered: a task of their own, and back to coding.
+//! Reviewers' comments on a delivered session: they become a task, and coding opens again.
 
 use crate::artifact::sections::{Change, Record};
 use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Store, Task, TaskStatus};
@@ -14,17 +14,17 @@ use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
 
-/// What the comments are written into, beside the feedback.
+/// The documents the comments are added to, beside the feedback.
 const PLAN: [Artifact; 2] = [Artifact::Plan, Artifact::ImplementationPlan];
-/// The note in J while comments are being recorded: the tip they are recorded on.
+/// The note in the state directory while comments are being recorded: the tip they are based on.
 const REOPENING: &str = "reopening.json";
-/// Most of the comments that is kept in the plan, in characters: all of it is in the feedback.
+/// Maximum characters of the comments in the plan; the feedback has the whole text.
 const DESCRIPTION: usize = 1_000;
-/// Longest title of such a task, in characters.
+/// Maximum title length of a review task, in characters.
 const TITLE: usize = 60;
 
 /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
-/// task whose commit will answer them. Coding, check and delivery are open again after it.
+/// task whose commit will answer them. It reopens coding, check and delivery.
 ///
 /// # Errors
 /// Exit 5: the session is not delivered; a hook refuses the commit.
@@ -33,18 +33,16 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
         return Err(Error::repository(format!("'{}' is not delivered", run.session.name)).into());
     }
     require_readable(run.env.git, &run.session)?;
-    // They become a task of the plan, which is recorded.
+    // The comments become a task of the plan, which is committed.
     let comments = &run.env.workspace.secrets().blanked(comments);
     run.stage.set(Stage::Idea);
     put_back_comments(run)?;
     if let Some(entry) = git::status::of(run.env.git, &commented_paths(run))?.first() {
         return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
-            .hint(
-                "commit them (git commit) or put them away (git stash), then run the command again",
-            )
+            .hint("commit them (git commit) or stash them (git stash), then run the command again")
             .into());
     }
-    // A run that dies before the commit leaves files that the next one puts back.
+    // If a run dies before the commit, the next one restores these files.
     run.env.state.set_note(REOPENING, Some(&run.session.tip.to_string()))?;
     let coding = code_stage();
     let drafts = run.earlier_drafts(coding);
@@ -73,14 +71,14 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The files that comments are written into.
+/// The files that comments are added to.
 fn commented_paths(run: &Run<'_>) -> Vec<String> {
     let artifacts = [&[Artifact::Feedback][..], &PLAN].concat();
     artifacts.into_iter().map(|file| artifact_path(&run.session.name, file)).collect()
 }
 
-/// Puts back what a run left that died, or was refused, before its comments were recorded. What
-/// a person has changed since stays.
+/// Restores the files of a run that died, or was refused, before its comments were recorded. Files
+/// that a person has changed since are left alone.
 pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
     if tip == run.session.tip.as_str() {
@@ -92,8 +90,8 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     run.env.state.set_note::<String>(REOPENING, None)
 }
 
-/// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
-/// which the person who commented stands for. `None` when the session has no tasks at all.
+/// Adds the task that answers the comments to the plan. Returns the plan's new content, which
+/// counts as approved by the person who commented, or `None` if the session has no tasks.
 fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
     let files = run.files();
     let store = Store::new(&files);
@@ -127,8 +125,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     )))
 }
 
-/// A task that answers comments is done when its actor has changed code and ended without saying
-/// that it is not.
+/// Completes a review task if its actor has changed code and has not marked the task as blocked.
 pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
     if !task.is_from_review() || task_files::uncommitted_code(run)?.is_empty() {
         return Ok(());
@@ -144,7 +141,7 @@ pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()
     Ok(())
 }
 
-/// At most [`DESCRIPTION`] characters; a cut is said.
+/// At most [`DESCRIPTION`] characters, with a note if text was cut.
 fn beginning(comments: &str) -> String {
     let cut: String = comments.chars().take(DESCRIPTION).collect();
     if cut.len() == comments.len() {
@@ -153,8 +150,8 @@ fn beginning(comments: &str) -> String {
     format!("{}\n… (the whole text is in feedback_history.json)", cut.trim_end())
 }
 
-/// The planned task the comments speak of, by its id, its feature's or one of its files; else the
-/// last one that was planned.
+/// The planned task that the comments refer to by its id, its feature's id or one of its files; if
+/// none, the last planned task.
 fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
     let planned = || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
     let named = |words: &dyn Fn(&Task) -> Vec<String>| {
@@ -169,7 +166,7 @@ fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
         .or_else(|| planned().next_back())
 }
 
-/// True when a word stands in a text by itself: `list.py`, not in `playlist.py`.
+/// True if `word` occurs in a text as a word of its own: `list.py`, not in `playlist.py`.
 fn speaks_of(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     !word.is_empty()
@@ -183,8 +180,8 @@ fn base_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-/// What a task is called that answers comments: their first words that are a person's. `gh pr view
-/// --comments` puts lines such as `author:<tab>ana` and `--` before them.
+/// The title of a review task: the first line a person wrote. `gh pr view --comments` puts lines
+/// such as `author:<tab>ana` and `--` before it.
 fn title(comments: &str) -> String {
     let a_persons = |line: &&str| {
         !line.is_empty()
@@ -219,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_belongs_to_the_task_it_speaks_of() {
+    fn a_comment_belongs_to_the_task_it_refers_to() {
         let task = |id: &str, file: &str, feature: &str| Task {
             id: id.into(),
             feature_id: feature.into(),

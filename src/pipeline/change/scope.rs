@@ -1,5 +1,5 @@
-//! A change request and what it may touch: which records it began with, what has become of them,
-//! and which files lie outside the scope its triage named.
+//! The scope of a change request: the records it started with, its changes to them, and the changed
+//! files outside the scope its triage named.
 
 use crate::artifact::check::{self, Report, UNPLANNED};
 use crate::artifact::record_diff::{self, Became, Change};
@@ -11,7 +11,7 @@ use crate::session::{self, CommittedFiles, changes_within, parents_files};
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
-/// The records a change edits in place.
+/// The records that a change request edits in place.
 pub(crate) const RECORDS: [Artifact; 4] = [
     Artifact::Requirements,
     Artifact::Features,
@@ -19,7 +19,7 @@ pub(crate) const RECORDS: [Artifact; 4] = [
     Artifact::ImplementationPlan,
 ];
 
-/// True for a path that is one of these, or lies in a folder that is.
+/// True if a path is one of these or is in one of these folders.
 fn covers(scope: &[String], path: &str) -> bool {
     scope.iter().any(|item| {
         let item = item.trim_start_matches("./").trim_end_matches('/');
@@ -27,7 +27,7 @@ fn covers(scope: &[String], path: &str) -> bool {
     })
 }
 
-/// What has to hold of the idea's document where the change has touched it.
+/// Checks the idea document if the change request has changed it.
 pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
     let Some(before) = parents_files(run.env.git, &run.session) else {
         return Ok(Report::default());
@@ -37,7 +37,7 @@ pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
     Ok(if touched { check::idea(&Store::new(&files), false) } else { Report::default() })
 }
 
-/// What the change has made of these records so far; none in a session of its own.
+/// The changes made to these records so far; `None` if the session is not a change request.
 pub(crate) fn changes_of(
     run: &Run<'_>,
     artifacts: &[Artifact],
@@ -46,7 +46,7 @@ pub(crate) fn changes_of(
     let known = project_files::baseline_of_change(run)?.unwrap_or_default();
     let mut changes = record_diff::changes(&before, &run.files(), artifacts)?;
     changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
-    // What another session made of a record is not this change's, also where it was merged in.
+    // Changes that another session made to a record do not count, even if they were merged in.
     for (_, entry) in changes_within(run.env.git, &run.session)? {
         let theirs = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
         let theirs = record_diff::changes(&before, &theirs, artifacts)?;
@@ -55,7 +55,7 @@ pub(crate) fn changes_of(
     Ok(Some(changes))
 }
 
-/// Before code is written for a change, and money spent on it: what it adds to the records.
+/// Reports the changes to records so far, before money is spent on code for them.
 pub(crate) fn tell_change_so_far(run: &Run<'_>) -> anyhow::Result<()> {
     if let Some(changes) = changes_of(run, &RECORDS)?.filter(|changes| !changes.is_empty()) {
         run.note(format!("the change so far: {}", record_diff::signs(&changes)));
@@ -63,8 +63,8 @@ pub(crate) fn tell_change_so_far(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the prd adds what the scope leaves no room for, and has been told so before: back to
-/// triage, if whoever decides agrees.
+/// Asks to go back to triage if the prd still adds records that the scope does not allow after it
+/// was told so.
 pub(crate) fn needs_wider_scope(
     run: &Run<'_>,
     stage: Stage,
@@ -86,14 +86,14 @@ pub(crate) fn needs_wider_scope(
     Ok(told.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
 }
 
-/// The top-level tasks this session added: all of them, but in a change request.
+/// The top-level tasks this session added: in a session that is not a change request, all of them.
 pub(crate) fn own_tasks(run: &Run<'_>) -> anyhow::Result<Vec<Task>> {
     let files = run.files();
     session::own_tasks(run.env.git, &run.session, Store::new(&files).plan()?)
 }
 
-/// Files the change has touched and neither its triage nor a task of its own named.
-/// Where triage named no file, none is outside.
+/// Files the change has touched that neither its triage nor one of its own tasks names. Empty if
+/// triage named no files.
 pub(crate) fn outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::Result<Vec<String>> {
     let files = run.files();
     let Some(change) = Store::new(&files).change_request()?.filter(|_| run.session.is_patch())

@@ -1,5 +1,5 @@
-//! What finished stages have left, looked at again: a number out of its limits is said and nothing is
-//! done again (row B10); what check finds wrong in it goes back to the stage it belongs to (row B9).
+//! Checks the documents of finished stages again: an exceeded limit is only reported (row B10);
+//! other findings of the check stage go back to the stage they belong to (row B9).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::stages::StageSpec;
 use crate::stages::{CheckInput, lasting_checks, row};
 use crate::tool::GoBack;
 
-/// What no longer holds of these stages.
+/// The findings in these stages, which passed their checks when they were completed.
 pub(crate) fn no_longer_holds(
     run: &Run<'_>,
     stages: &[Stage],
@@ -44,8 +44,8 @@ pub(crate) fn no_longer_holds(
     Ok(reports.into_iter().flat_map(findings).collect())
 }
 
-/// Says which checks of finished stages no longer hold, before another one runs. Check itself
-/// says what becomes of it.
+/// Warns about checks of finished stages that no longer pass, before another stage runs. The check
+/// stage itself reports how they are handled.
 pub(crate) fn tell_what_no_longer_holds(run: &Run<'_>, stage: Stage) -> anyhow::Result<()> {
     let mut done = run.session.done();
     done.retain(|done| *done < stage && row(*done).is_before_code());
@@ -59,15 +59,15 @@ pub(crate) fn tell_what_no_longer_holds(run: &Run<'_>, stage: Stage) -> anyhow::
 pub(crate) fn tell_findings(run: &Run<'_>, findings: &[(Stage, Finding)]) {
     for (stage, finding) in findings {
         run.warn_once(format!(
-            "{stage} no longer passes its checks: {}; it stays as it is (to do it again: git cowork revert {} --to {stage})",
+            "{stage} no longer passes its checks: {}; it is not redone automatically (to redo it: git cowork revert {} --to {stage})",
             finding.details, run.session.name
         ));
     }
 }
 
-/// Back to the first of the stages that check's findings belong to, by the rules for whatever
-/// wishes to go back: a person decides where one can be asked, `wait` leaves it to them, `auto`
-/// goes, a bounded number of times.
+/// Goes back to the first stage that check's findings belong to, by the rules of every request to
+/// go back: on a terminal a person decides, `wait` leaves it to them, `auto` goes back up to
+/// `max_replans` times.
 pub(crate) fn findings_of_earlier(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -111,11 +111,11 @@ pub(crate) fn findings_of_earlier(
                 ))
                 .into())
         }
-        // A person may have corrected it meanwhile.
+        // A person may have fixed it in the meantime.
         Some(LimitDecision::Retry) => Ok(Some(StageEnd::Rework)),
         Some(LimitDecision::Guide(text)) => {
             let mut asked = asked;
-            asked.wish.reason.push_str(&format!("; a person says to it: {text}"));
+            asked.wish.reason.push_str(&format!("; a person adds: {text}"));
             Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, stage, &text, Some(asked)))))
         }
         Some(LimitDecision::GoBack(to)) => {

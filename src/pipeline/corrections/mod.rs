@@ -1,5 +1,5 @@
-//! From check back to coding, when what was checked before no longer holds: corrections on top of
-//! what is there, a bounded number of times (row B9).
+//! From check back to coding if earlier checks no longer pass: corrections on top of the existing
+//! code, a limited number of times (row B9).
 
 pub(crate) mod earlier_stages;
 
@@ -16,9 +16,9 @@ use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::stages::{code_stage, row};
 
-/// Before the check stage asks anybody: does everything that was checked still hold? If not, what
-/// is found in the code is feedback to coding, a bounded number of times, and then a person
-/// decides; what is found in earlier stages goes back there (row B9).
+/// Before the check stage asks a model: do all earlier checks still pass? If not, findings in the
+/// code become feedback to coding, a limited number of times, after which a person decides;
+/// findings in earlier stages go back to those stages (row B9).
 pub(crate) async fn code_is_wrong(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -54,8 +54,8 @@ pub(crate) async fn code_is_wrong(
     Ok(Some(StageEnd::Rework))
 }
 
-/// How often coding was corrected because check found it wrong, since a person last spoke
-/// about it.
+/// How often coding was corrected because check found it wrong, since a person's last feedback on
+/// it.
 fn corrections_made(run: &Run<'_>) -> anyhow::Result<u32> {
     let feedback = run.feedback_so_far()?;
     let human = |entry: &&Feedback| {
@@ -85,7 +85,7 @@ fn corrections_are_stuck(
     let words = match limits::ask_what_now(run, spec, title, &details, false)? {
         None => {
             return Err(Error::failed(format!("{words}:\n{}", details.join("\n")))
-                .hint("everything is kept; say what to do: git cowork resume on a terminal")
+                .hint("nothing is lost; decide on a terminal how to continue: git cowork resume")
                 .hint("or fix it yourself, commit it, then: git cowork resume")
                 .into());
         }

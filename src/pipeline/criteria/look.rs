@@ -1,5 +1,5 @@
-//! Looking at the tests that criteria name: are they there, did the project's own run show them,
-//! and else what does a run of each alone say; and what do those that must fail on the base do there?
+//! Checks the tests that criteria name. A test must exist, it must pass in the project's test run
+//! or in a run of it alone, and it must fail on the base if its criterion says so.
 
 use super::on_base::look_on_base;
 use super::runnable::{Runnable, became, runnable};
@@ -9,8 +9,7 @@ use crate::pipeline::evidence::named_tests::{Became, NamedTest};
 use crate::pipeline::evidence::{CheckRun, Evidence, Which, failing, gather, recorded};
 use crate::pipeline::run::Run;
 
-/// Looks at the tests that criteria name, unless it is known already what became of them on this
-/// very code.
+/// Checks the tests that criteria name, unless their results on this very code are already known.
 pub(crate) async fn look_at_named_tests(
     run: &Run<'_>,
     found: &mut Option<Evidence>,
@@ -54,7 +53,7 @@ pub(crate) async fn look_at_named_tests(
     Ok(())
 }
 
-/// What the runs of the project's tests printed.
+/// The output of the project's test runs.
 fn outputs(run: &Run<'_>, runs: &[CheckRun]) -> anyhow::Result<String> {
     let logs =
         runs.iter().filter(|ran| ran.which == Which::Test).filter_map(|ran| ran.log.as_ref());
@@ -62,8 +61,8 @@ fn outputs(run: &Run<'_>, runs: &[CheckRun]) -> anyhow::Result<String> {
     Ok(all.collect::<anyhow::Result<Vec<String>>>()?.join("\n"))
 }
 
-/// What becomes of a test on the session's tree: what the project's run says where it names it once,
-/// else a run of it alone.
+/// Finds out whether a test passes on the session's tree: from the project's test run if its output
+/// names the test exactly once, else by running the test alone.
 async fn now(
     run: &Run<'_>,
     tree: &Oid,
@@ -76,7 +75,7 @@ async fn now(
         return Ok(());
     }
     let Some(alone) = &test.alone else {
-        found.now = Became::Unknown("what runs it alone is not known".to_owned());
+        found.now = Became::Unknown("no command is known that runs it alone".to_owned());
         return Ok(());
     };
     let mut ran = gather::run_all(run, &[(Which::Test, alone.clone())], tree, &[]).await?;

@@ -1,4 +1,4 @@
-//! Criteria and what shows that they are met: a test that one names, or else a review.
+//! Criteria and the evidence that they are met: a named test, or else a review.
 
 mod look;
 mod on_base;

@@ -1,9 +1,9 @@
-//! Tests that must fail on the base: run there in a linked working tree, which has the files the
-//! session found and the session's tests.
+//! Runs the tests that must fail on the base, in a linked working tree with the files the session
+//! found and the session's tests.
 //!
-//! What is installed, built or ignored is not in that tree. So a failure there counts only where the
-//! test passes in the same place with the session's code, and all others are run in the session's
-//! working tree, whose code becomes what it was for as long as that takes.
+//! Installed, built or ignored files are missing in that tree. So a failure there counts only if
+//! the test passes in the same tree with the session's code. All other tests are run in the
+//! session's working tree, whose code is replaced by the base's for that time.
 
 use super::runnable::{Runnable, became, text_at};
 use crate::git::{self, Oid};
@@ -18,20 +18,20 @@ use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{is_test_path, tests_in};
 use crate::session;
 
-/// A test to be run, with its place among all.
+/// A test to run, with its index among all tests.
 type ToRun = (usize, Runnable);
 
-/// The base with the session's tests.
+/// The base's code with the session's tests.
 struct Base {
-    /// The commit the session began on.
+    /// The commit the session started from.
     start: Oid,
-    /// The files.
+    /// The tree to test.
     tree: Oid,
-    /// Those that are not as the session has them.
+    /// The paths that differ from the session's tree.
     paths: Vec<String>,
 }
 
-/// Finds out what becomes on the base of those tests that must fail there.
+/// Finds out the results on the base of the tests that must fail there.
 pub(super) async fn look_on_base(
     run: &Run<'_>,
     tree: &Oid,
@@ -60,7 +60,7 @@ pub(super) async fn look_on_base(
     in_place(run, base, tree, tests, left).await
 }
 
-/// What is known of the test without running it.
+/// The result that is known without running the test.
 fn without_a_run(
     run: &Run<'_>,
     (start, tree): (&Oid, &Oid),
@@ -78,16 +78,17 @@ fn without_a_run(
         let tests = tests_in(&test.path, &old).unwrap_or_default();
         let is_there = tests.iter().any(|one| one.name == test.parts.join(" › "));
         if !is_there && with_tests(&test.path, &old, &now, true).is_none() {
-            let why = format!("{} holds code, too, which was not told from it", test.path);
+            let why = format!("the tests in {} cannot be separated from its code", test.path);
             return Ok(Some(Became::Unknown(why)));
         }
     }
-    let unknown = || Became::Unknown("what runs it alone is not known".to_owned());
+    let unknown = || Became::Unknown("no command is known that runs it alone".to_owned());
     Ok(test.alone.is_none().then(unknown))
 }
 
-/// The text of a file of the base with the tests it has now; of those of files that no criterion
-/// names, only where else to find tests. None where its language does not tell them from the code.
+/// The base's version of a file with its present tests. If no criterion names the file, only items
+/// that refer to tests elsewhere (`mod tests;`) are added. `None` if the tests cannot be separated
+/// from the code.
 fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String> {
     let apart = languages::of_file(path)?.tests_beside_code;
     let (were, are) = (apart(old)?, apart(now)?);
@@ -140,7 +141,7 @@ fn commands<'t>(tests: impl IntoIterator<Item = &'t ToRun>) -> Vec<(Which, Strin
     alone.map(|alone| (Which::Test, alone)).collect()
 }
 
-/// Answers with the tests that this says nothing of.
+/// Runs the tests in a linked working tree; returns those without a clear result.
 async fn in_worktree(
     run: &Run<'_>,
     base: &Base,
@@ -152,7 +153,7 @@ async fn in_worktree(
         Ok(place) => place,
         Err(error) => {
             interrupt::check()?;
-            run.warn_once(format!("no working tree was made for the base: {error:#}"));
+            run.warn_once(format!("cannot create a working tree for the base: {error:#}"));
             return Ok(to_run);
         }
     };
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_of_a_rust_file_are_laid_over_the_code_it_had() {
+    fn tests_of_a_rust_file_are_combined_with_its_old_code() {
         let tests =
             "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {}\n}\n";
         let code = |body: &str| {
@@ -221,12 +222,12 @@ mod tests {
         let (old, now) = (code("1"), format!("{}\n{tests}", code("2")));
         let laid = with_tests("src/a.rs", &old, &now, true).unwrap();
         assert_eq!(laid, format!("{}\n{tests}", code("1")));
-        // The base's own give way; attributes and comments go with their item.
+        // The base's own tests are replaced; attributes and comments move with their item.
         let were =
             "/// Old.\n#[cfg(test)]\n#[expect(dead_code)]\nmod tests {\n    fn old() {}\n}\n";
         let laid = with_tests("src/a.rs", &format!("{were}\n{old}"), &now, true).unwrap();
         assert_eq!(laid, format!("\n{}\n{tests}", code("1")));
-        // Beside the files that criteria name, only where else tests are.
+        // In files that no criterion names, only references to tests elsewhere are added.
         assert_eq!(with_tests("src/a.rs", &old, &now, false), None);
         let now = format!("{}\n#[cfg(test)]\nmod tests;\n", code("2"));
         let laid = with_tests("src/a.rs", &old, &now, false).unwrap();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_from_code_for_sure_is_not_laid() {
+    fn tests_that_cannot_be_separated_from_code_are_not_combined() {
         let tests = "#[cfg(test)]\nmod tests {\n    const A: &str = \"\n}\n\";\n}\n";
         let open = "#[cfg(test)]\nmod tests {\n    fn a() {}\n";
         let all = "#![cfg(test)]\nfn a() {}\n";

@@ -1,22 +1,22 @@
-//! From the name of a test in a criterion to the test in its file.
+//! Finds the test in its file from the name that a criterion gives.
 
 use crate::pipeline::test_changes::{Test, tests_in};
 
-/// What joins groups and names where people write them: as languages and runners do.
+/// Separators of groups and names, as people write them and as languages and runners use them.
 const JOINTS: [&str; 6] = ["::", " > ", " › ", ".", "#", " "];
-/// Tests of a file that are named where one is not found.
+/// Number of tests that an error lists if the named one is not found.
 const NAMED: usize = 6;
 
-/// The groups and the name of the test, or an error message that says why it was not found.
+/// Returns the groups and the name of the test, or an error message with the reason.
 pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>, String> {
     let Some(tests) = tests_in(path, text) else {
-        return Err(format!("what tests look like in {path} is not known"));
+        return Err(format!("cannot recognize tests in {path}"));
     };
     let parts = |test: &Test| test.name.split(" › ").map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = tests.iter().map(parts).collect();
     let means = |parts: &&Vec<String>| is_named(parts, name);
     let mut meant: Vec<&Vec<String>> = all.iter().filter(means).collect();
-    // One of several that is named in full.
+    // Several match: the one whose full name is given wins.
     if meant.len() > 1
         && let Some(whole) =
             meant.iter().find(|parts| JOINTS.iter().any(|by| parts.join(by) == name))
@@ -25,25 +25,24 @@ pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>
     }
     match meant.as_slice() {
         [one] => Ok((*one).clone()),
-        [] if all.is_empty() => Err(format!("{path} holds no test")),
+        [] if all.is_empty() => Err(format!("{path} contains no test")),
         [] => {
             let names: Vec<&str> =
                 all.iter().filter_map(|parts| parts.last()).map(String::as_str).collect();
             let more = if names.len() > NAMED { ", …" } else { "" };
             let names = names[..names.len().min(NAMED)].join(", ");
-            Err(format!("{path} holds no test of that name; it holds {names}{more}"))
+            Err(format!("{path} contains no test of that name; it contains {names}{more}"))
         }
         several => Err(format!(
-            "{path} holds {} tests of that name; the criterion has to name the group, too",
+            "{path} contains {} tests of that name; the criterion must also name the group",
             several.len()
         )),
     }
 }
 
-/// Whether a name means the test of these groups: its own name, behind as many of its groups as are
-/// written.
+/// True if `name` names this test: its own name, preceded by any number of its groups.
 fn is_named(parts: &[String], name: &str) -> bool {
-    // go: a case of a test.
+    // Go: a case of a test.
     let name = match parts.last() {
         Some(last) if name.starts_with(&format!("{last}/")) => last,
         _ => name,
@@ -78,16 +77,16 @@ mod tests {
                 "tests/a.rs",
                 rust,
                 "add",
-                "tests/a.rs holds no test of that name; it holds adds, carries",
+                "tests/a.rs contains no test of that name; it contains adds, carries",
             ),
             (
                 "t/test_a.py",
                 python,
                 "test_adds",
-                "t/test_a.py holds 2 tests of that name; the criterion has to name the group, too",
+                "t/test_a.py contains 2 tests of that name; the criterion must also name the group",
             ),
-            ("tests/a.rs", "fn adds() {}\n", "adds", "tests/a.rs holds no test"),
-            ("a.txt", "adds", "adds", "what tests look like in a.txt is not known"),
+            ("tests/a.rs", "fn adds() {}\n", "adds", "tests/a.rs contains no test"),
+            ("a.txt", "adds", "adds", "cannot recognize tests in a.txt"),
         ] {
             assert_eq!(parts_of(path, text, name).unwrap_err(), why);
         }

@@ -1,4 +1,4 @@
-//! A test that a criterion names, in its file: how it is run alone, and what an output says of it.
+//! A test that a criterion names: how to run it alone, and how to find its result in an output.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use crate::pipeline::evidence::{CheckRun, failing, recorded};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::LARGEST;
 
-/// A test that is there, and how it is run.
+/// A test that exists, and how to run it.
 pub(super) struct Runnable {
     pub(super) path: String,
     pub(super) parts: Vec<String>,
     one_test: &'static OneTest,
-    /// What runs it alone.
+    /// The command that runs only this test.
     pub(super) alone: Option<String>,
 }
 
 impl Runnable {
-    /// How often an output names it as one that passed.
+    /// How often an output lists the test as passed.
     pub(super) fn times_passed(&self, output: &str) -> usize {
         self.ask(|test| self.one_test.times_passed(test, output))
     }
@@ -36,7 +36,7 @@ impl Runnable {
     }
 }
 
-/// The test in its file; or why it is not there.
+/// Finds the test in its file, or returns the reason why it was not found.
 pub(super) fn runnable(
     run: &Run<'_>,
     tree: &Oid,
@@ -54,7 +54,7 @@ pub(super) fn runnable(
     };
     let Some(one_test) = languages::of_file(path).and_then(|language| language.one_test.as_ref())
     else {
-        return Ok(Err(format!("what runs one test of {path} is not known")));
+        return Ok(Err(format!("no command is known that runs one test of {path}")));
     };
     let mut found = Runnable { path: path.to_owned(), parts, one_test, alone: None };
     let commands = (run.env.commands)();
@@ -70,7 +70,7 @@ pub(super) fn text_at(run: &Run<'_>, tree: &Oid, path: &str) -> anyhow::Result<O
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What a run of the test alone says of it.
+/// The result of the test in a run of it alone.
 pub(super) fn became(run: &Run<'_>, test: &Runnable, ran: &CheckRun) -> anyhow::Result<Became> {
     let output = match &ran.log {
         Some(log) => recorded::output_in_log(run, log)?,

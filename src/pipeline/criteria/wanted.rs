@@ -10,14 +10,14 @@ use crate::session;
 pub(super) struct Wanted {
     /// `file::name`
     pub(super) test: String,
-    /// The requirements they belong to.
+    /// The ids of the requirements that name it.
     pub(super) of: Vec<String>,
-    /// It has to fail on the base.
+    /// Whether it must fail on the base.
     pub(super) fails_before: bool,
 }
 
-/// The tests that criteria name, each once. One that the parent of a change request named already
-/// need not fail on the base: that was its own session's.
+/// The tests that criteria name, each once. A test that the parent of a change request named
+/// already need not fail on the base: that was the parent's obligation.
 pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
     let files = run.files();
     let requirements = Store::new(&files).requirements()?.requirements;

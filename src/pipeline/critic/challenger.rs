@@ -1,6 +1,6 @@
-//! The challenger: a second opinion, by whoever `[roles] challenger` names, on what the critic has
-//! approved (rows O7 and O8). It may want another draft, or none at all: then a person decides
-//! (`pipeline/limits`).
+//! The challenger: a second opinion, by the model that `[roles] challenger` names, on a draft the
+//! critic has approved (rows O7 and O8). It may ask for another draft or reject the work
+//! altogether, after which a person decides (`pipeline/limits`).
 
 use crate::agent::WithWords;
 use crate::artifact::{Origin, Severity};
@@ -21,12 +21,12 @@ use crate::pipeline::usage;
 use crate::stage::Role;
 use crate::stages::{CHALLENGER, StageSpec};
 
-/// Characters of what it says that are kept.
+/// Maximum characters of its answer that are recorded.
 const MOST_SAID: usize = 4_000;
-/// Bytes of its own feedback, where it reads the whole again.
+/// Maximum bytes of its earlier feedback when it reads the whole draft again.
 const SAID_BEFORE: usize = 6_000;
 
-/// Asks the challenger, where the stage has one, unless it has approved these very bytes.
+/// Asks the challenger if the stage has one, unless it has already approved these very bytes.
 pub(crate) async fn ask_challenger(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -41,7 +41,7 @@ pub(crate) async fn ask_challenger(
     {
         return Ok(StepOutcome::Next);
     }
-    // However this run ends, what the critic said of it is known to the next one.
+    // However this run ends, the next one must know what the critic said about the draft.
     keep::keep(run, spec, progress)?;
     let part = brief(run, spec, progress)?;
     let mut conversation =
@@ -64,7 +64,7 @@ pub(crate) async fn ask_challenger(
     if verdict == Marker::Pass {
         progress.challenged = Some((bytes, said));
         keep::keep(run, spec, progress)?;
-        // It approved what is no longer there.
+        // It approved a version that has changed since.
         return Ok(if edited { StepOutcome::Again } else { StepOutcome::Next });
     }
     let words = match said.is_empty() {
@@ -82,7 +82,7 @@ pub(crate) async fn ask_challenger(
     Ok(StepOutcome::Again)
 }
 
-/// What it is sent: on a second reading what changed, and what it said before.
+/// Its input; on a second reading the changes and its earlier feedback.
 fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow::Result<Part<'a>> {
     let mut variables = conversation::brief_variables(run, spec, progress)?;
     let by = Origin::Challenger;
@@ -104,7 +104,7 @@ fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow:
     Ok(Part { opening, extra, ..part })
 }
 
-/// Nothing is wrong with the draft: whoever was asked does not do its part.
+/// An error: the draft is not at fault, the challenger did not do its part.
 fn no_verdict(run: &Run<'_>, spec: &StageSpec, said: &str) -> anyhow::Error {
     let who = run.env.config.roles.challenger.as_deref().unwrap_or_default();
     let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
@@ -114,7 +114,7 @@ fn no_verdict(run: &Run<'_>, spec: &StageSpec, said: &str) -> anyhow::Error {
         spec.stage
     );
     Error::model(message)
-        .hint("everything is kept; ask it again: git cowork resume")
-        .hint("or go on without a second opinion: git config cowork.roles.challenger ''")
+        .hint("nothing is lost; ask it again: git cowork resume")
+        .hint("or continue without a second opinion: git config cowork.roles.challenger ''")
         .into()
 }

@@ -1,5 +1,5 @@
-//! The critic: reads a draft with read-only tools and gives its verdict. What it approved a second
-//! one, the challenger, may read.
+//! The critic: reads a draft with read-only tools and gives its verdict. The challenger may then
+//! read what the critic approved.
 
 pub(crate) mod challenger;
 pub(crate) mod second_reading;
@@ -28,7 +28,7 @@ use crate::session::Verdict;
 use crate::stage::Role;
 use crate::stages::{Approves, RoleSpec, StageSpec};
 
-/// Asks the stage's critic, unless it has approved these very bytes.
+/// Asks the stage's critic, unless it has already approved these very bytes.
 pub(crate) async fn ask_critic(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -65,18 +65,18 @@ pub(crate) async fn ask_critic(
         || !outcome.feedback.is_empty()
         || verdict_marker(&conversation.text).is_some()
     {
-        // Without a verdict it has yet to judge the whole.
+        // Without a verdict it has not judged the whole draft.
         progress.read.clone_from(&progress.draft);
     }
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     Ok(match take_verdict(run, spec, progress, conversation, bytes)? {
-        // It approved what is no longer there.
+        // It approved a version that has changed since.
         StepOutcome::Next if edited => StepOutcome::Again,
         turned => turned,
     })
 }
 
-/// The part of whoever reads a draft: with the changed tests, where the draft is code.
+/// The input of a critic or challenger, with the changed tests if the draft is code.
 fn reader_part<'a>(
     run: &Run<'_>,
     spec: &'a StageSpec,
@@ -104,8 +104,8 @@ fn reader_part<'a>(
     })
 }
 
-/// Takes what a person changed while the critic read `bytes` into the draft. Where nobody is
-/// asked that is how the draft passes: edited. True when there was something.
+/// Adds a person's edits made while the critic read `bytes` to the draft. If nobody is asked at a
+/// gate, the draft then passes as edited. Returns true if there were any.
 fn edited_while_read(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -141,7 +141,7 @@ fn take_verdict(
 ) -> anyhow::Result<StepOutcome> {
     let outcome = conversation.outcome;
     if let Some(wish) = outcome.go_back {
-        // What it says of the draft beside that is no less said.
+        // Its feedback on the draft counts beside its request.
         run.give_feedback(outcome.feedback)?;
         progress.critic_asks = true;
         let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);
@@ -175,7 +175,7 @@ fn take_verdict(
     Ok(StepOutcome::Again)
 }
 
-/// A critic that answers in prose has not approved; its words are the feedback.
+/// A critic that answers in prose has not approved the draft; its text is the feedback.
 fn critique(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -202,7 +202,7 @@ fn word_list(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);
     let mut text = String::new();
-    // What the idea names is asked for.
+    // The idea document is left out: what it names was asked for.
     for artifact in spec.artifacts.iter().filter(|artifact| **artifact != Artifact::Idea) {
         text += &store.text(*artifact)?.unwrap_or_default();
     }

@@ -1,6 +1,6 @@
-//! A critic's second reading (row B14): what it said before and what changed since it read the draft
-//! come first and take the place of everything it has read already. A document is sent whole only
-//! where it is smaller than its difference; the rest can be read with the critic's tools.
+//! A critic's second reading (row B14): its earlier feedback and the changes since it read the
+//! draft replace everything it has read already. A document is sent whole only if it is smaller
+//! than its diff; the critic's tools can read the rest.
 
 use std::fmt::Write as _;
 
@@ -14,28 +14,29 @@ use crate::pipeline::run::Run;
 use crate::session::artifact_path;
 use crate::stages::{Approves, RoleSpec, StageSpec};
 
-/// Bytes of the critic's own feedback.
+/// Maximum bytes of the critic's own feedback.
 const SAID: usize = 12_000;
 
-/// Who reads again.
+/// The role that reads again.
 pub(crate) struct Reading<'a> {
-    /// As whom its feedback was given.
+    /// The origin of its feedback.
     pub by: Origin,
-    /// Its part.
+    /// The role's row.
     pub role: &'a RoleSpec,
     /// The draft it read last.
     pub read: Option<&'a Oid>,
 }
 
-/// What a second reading begins with.
+/// The input of a second reading.
 pub(crate) struct SecondReading {
-    /// The whole of it.
+    /// All of the opening text.
     pub opening: String,
-    /// What changed, as a part of that.
+    /// The changes, which are a part of it.
     pub changes: String,
 }
 
-/// What a judge gets that has read a draft of this stage before; none on its first reading.
+/// The input of a critic or challenger that has read a draft of this stage before; `None` on its
+/// first reading.
 pub(crate) fn changes_since_reading(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -70,7 +71,7 @@ pub(crate) fn changes_since_reading(
     Ok(Some(SecondReading { opening, changes }))
 }
 
-/// What a judge said about earlier drafts of this run of the stage.
+/// A judge's feedback on earlier drafts of this run of the stage.
 pub(super) fn own_words(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -157,23 +158,23 @@ fn changed_code(
     Ok(changes)
 }
 
-/// What became of a draft since it was read.
+/// The changes to a draft since it was read.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The differences that are smaller than what they are of.
+    /// The diffs that are smaller than their documents.
     diff: String,
-    /// What is smaller than its difference, as sections.
+    /// The documents that are smaller than their diffs, as sections.
     whole: String,
-    /// What is not repeated, as a line.
+    /// One line that names what is not repeated.
     unchanged: String,
 }
 
-/// A patch of one file without its header; empty where nothing changed.
+/// A patch of one file without its header; empty if nothing changed.
 fn hunks(patch: &str) -> &str {
     let at = if patch.starts_with("@@ ") { Some(0) } else { patch.find("\n@@ ").map(|at| at + 1) };
     match at {
         Some(at) => &patch[at..],
-        // A file that git calls binary has changed, too.
+        // A file that git calls binary has changed as well.
         None => patch,
     }
 }
@@ -182,14 +183,14 @@ fn named(what: &str, paths: &[String]) -> String {
     if paths.is_empty() { String::new() } else { format!("{what}: {}.\n", paths.join(", ")) }
 }
 
-/// A judge's tools that read.
+/// Names the judge's reading tools.
 fn how_to_read(judge: &RoleSpec) -> String {
     let reads = |name: &&str| {
         let verb = name.split_once('_').map_or("", |(verb, _)| verb);
         ["load", "get", "read", "search"].contains(&verb)
     };
     let tools: Vec<&str> = judge.tools().into_iter().filter(reads).collect();
-    format!("Where the changes do not tell enough, read with {}.", tools.join(", "))
+    format!("If you need more context, read with {}.", tools.join(", "))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Tasks whose code was there before the session began.
+//! Tasks whose code existed before the session began.
 
 use crate::artifact::{Artifact, Store, TaskStatus};
 use crate::pipeline::run::Run;
 use crate::stages::StageSpec;
 
-/// Notes tasks as completed that stand for adopted commits: nobody has to be asked for their code.
+/// Marks tasks of adopted commits as completed: their code exists already.
 pub(crate) fn complete_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     if !spec.writes_code() || !run.session.file.is_adopted() {
         return Ok(());

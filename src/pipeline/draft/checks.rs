@@ -21,7 +21,7 @@ pub(crate) fn check_report(
     report_on(run, spec, progress, &run.files())
 }
 
-/// The same of files that lie elsewhere.
+/// Like [`check_report`], with these files instead of those in the working tree.
 pub(crate) fn report_on(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -1,6 +1,6 @@
-//! Where an actor's conversation stands once its closing act was made: over, when the mechanical
-//! checks find nothing in the draft and it is not a rejected one; else the actor is told what
-//! is missing, and no draft is used up for it.
+//! Decides whether an actor's conversation ends after its closing call: it does if the mechanical
+//! checks find nothing in the draft and the draft is not the rejected one again. If not, the actor
+//! is told what is missing, and this does not count as another draft.
 
 use crate::agent::{AfterWords, Ending, Standing};
 use crate::artifact::check::{Report, save_tool};
@@ -18,11 +18,11 @@ use crate::session::artifact_path;
 use crate::stages::{StageSpec, Work};
 use crate::tool::{self, Outcome};
 
-/// Changes a passage of a document, too.
+/// Also changes parts of a document.
 const EDIT: &str = "edit_file";
 
-/// The tools that end the actor's conversation. In a draft that `corrects` one, each that changes
-/// what its gate shows.
+/// The tools that end the actor's conversation. In a draft that `corrects` another one, also every
+/// tool that changes a document its gate shows.
 pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool) -> Vec<&'static str> {
     let mut acts = spec.closing.to_vec();
     if corrects && spec.work == Work::Whole {
@@ -41,7 +41,7 @@ pub(crate) struct Closing<'a, 'r> {
     pub progress: &'a mut Progress,
     pub task: Option<&'a Task>,
     works: Works,
-    /// The tree about which the actor was told what is missing.
+    /// The tree for which the actor was last told what is missing.
     told: Option<Oid>,
 }
 
@@ -66,7 +66,7 @@ impl<'a, 'r> Closing<'a, 'r> {
             Tasks::Blocked => return Ok(Standing::Ends),
             Tasks::Done => {}
         }
-        // Files of another branch are no draft.
+        // After a branch switch the files are not the draft.
         run.recorder().expect_tip(&run.session.tip)?;
         self.progress.note_checked(&outcome.checked);
         finish_draft::finish(run, spec, self.progress, self.task)?;
@@ -76,7 +76,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
         let report = self.report().await?;
         if self.progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
-            // No model can fetch them.
+            // No model can install them.
             return Ok(Standing::Ends);
         }
         let lacks = match report.is_ok() {
@@ -90,7 +90,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         Ok(Standing::Lacks(lacks))
     }
 
-    /// How far the tasks are that the conversation is about.
+    /// The state of the tasks that the conversation is about.
     fn tasks(&self) -> anyhow::Result<Tasks> {
         if self.spec.work == Work::Whole {
             return Ok(Tasks::Done);
@@ -113,11 +113,11 @@ impl<'a, 'r> Closing<'a, 'r> {
         })
     }
 
-    /// What the checks find in the draft, or in what the task has left.
+    /// The findings of the checks in the draft, or in the task's changes.
     async fn report(&mut self) -> anyhow::Result<Report> {
         let (run, spec) = (self.run, self.spec);
         let runs = match self.task {
-            // What runs in the working tree says nothing of a commit without these files.
+            // A run in the working tree proves nothing about a commit without these files.
             Some(task) => task_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
@@ -132,7 +132,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
     }
 
-    /// True where the draft before this one was rejected, and this is the same.
+    /// True if the previous draft was rejected and this one is the same.
     fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
         let (Some(rejected), None) = (&self.progress.draft, self.task) else { return Ok(false) };
         let mut changed = git::paths::changed(self.run.env.git, rejected, tree)?;
@@ -175,7 +175,7 @@ impl Ending for Closing<'_, '_> {
     }
 }
 
-/// How far tasks are.
+/// The combined state of tasks.
 enum Tasks {
     Open,
     Done,
@@ -184,7 +184,7 @@ enum Tasks {
 
 fn count(report: &Report) -> String {
     match report.findings.len() {
-        1 => "the checks find 1 thing".to_owned(),
-        several => format!("the checks find {several} things"),
+        1 => "the checks report 1 problem".to_owned(),
+        several => format!("the checks report {several} problems"),
     }
 }

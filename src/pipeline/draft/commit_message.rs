@@ -24,7 +24,7 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
     facts(run, spec, progress, |facts| {
-        // Of tasks the actor has spoken in their commits.
+        // If there are tasks, the actor's words are in the tasks' commits.
         let whole = spec.writes_code() && facts.own_tasks.is_empty();
         let actor = if whole { take_proposals(&progress.said()).0 } else { String::new() };
         summary::body(spec, facts, &said, &actor)
@@ -38,7 +38,7 @@ fn facts<T>(
     with: impl FnOnce(&Facts<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let files = run.files();
-    // Counting files costs a look at the whole tree, and only coding says their number.
+    // Counting files reads the whole tree, and only coding uses the number.
     let files_changed = match spec.approves {
         Approves::Tree => {
             let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);

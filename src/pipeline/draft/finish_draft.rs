@@ -1,5 +1,5 @@
-//! What follows from a draft without asking anybody: feature statuses, and the program's own
-//! sections of the reports.
+//! Completes a draft without a model: feature statuses, and the report sections that git-cowork
+//! writes itself.
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,14 @@ use crate::pipeline::test_changes::{self, asked};
 use crate::session::artifact_path;
 use crate::stages::{self, CheckInput, Known, StageSpec, WrittenHere};
 
-/// Characters of a line that tells what was run or found.
+/// Maximum characters of a line about a run or finding.
 const LINE: usize = 1_000;
 
-/// The heading of the part of `check_report.md` the program writes itself.
+/// The heading of the section of `check_report.md` that git-cowork writes itself.
 const MECHANICAL: &str = "## What the program checked itself";
 
-/// What follows from a draft by itself: feature statuses, and the check report's own section.
-/// `task` is the one whose commit comes next.
+/// Completes a draft: feature statuses, and the check report's own section. `task` is set before
+/// the commit of that task.
 pub(crate) fn finish(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -45,8 +45,8 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// Writes the stage's document without asking a model, where the depth has it so. False where a model
-/// has to be asked.
+/// Writes the stage's document without asking a model, if the depth says so. Returns false if a
+/// model must be asked.
 pub(crate) fn write_here(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -67,8 +67,8 @@ pub(crate) fn write_here(
     Ok(true)
 }
 
-/// Sets how far features are, from their tasks, the code behind them and what was run. True when
-/// that changed the file.
+/// Sets feature statuses from the tasks, their code and the check results. Returns true if that
+/// changed the file.
 pub(crate) fn finish_features(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -85,11 +85,11 @@ pub(crate) fn finish_features(
     let (plan, code) = (store.plan()?, project_files::code_changes(run, task)?);
     let baseline = project_files::baseline_of_change(run)?;
     let has_code = has_code(&plan, &code, baseline.as_ref());
-    // What verifies them is done by the coding stage where the depth has no stage for it.
+    // If the depth has no verifying stage, the coding stage does its part.
     let verifying = stages::row(stages::verifying());
     let verifies_here = spec.writes_code() && !run.depth().has(verifying.stage);
     for feature in features.features.iter_mut().filter(|_| verifies_here) {
-        // Of the draft before; this one has yet to be looked at.
+        // That was the previous draft; this one has not been checked yet.
         if feature.status == FeatureStatus::Verified {
             feature.status = FeatureStatus::Implemented;
         }
@@ -102,15 +102,16 @@ pub(crate) fn finish_features(
             feature.status = (verifying.feature_status)(feature.status, verified);
         }
     }
-    // A file that says so already keeps its bytes, whoever laid it out.
+    // An unchanged file keeps its bytes, whoever formatted it.
     if features != before {
         store.save(Artifact::Features, &features)?;
     }
     Ok(features != before)
 }
 
-/// Puts documents of other stages back that changed while a command of the actor ran: its tools
-/// cannot write them. What they were is kept, for it may have been a person just then.
+/// Restores documents of other stages that changed while one of the actor's commands ran: its tools
+/// cannot write them. The changed version is saved as a blob, because a person may have written it
+/// at that moment.
 fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let mut may_change = vec![Artifact::Feedback];
     may_change.extend(spec.artifacts);
@@ -131,9 +132,9 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let copies = git::blobs::hash_files(git, &changed, crate::git::Store::Write)?;
     git::put_back::restore_paths(git, &run.session.tip, &changed)?;
     for (path, copy) in changed.iter().zip(copies) {
-        let copy = copy.map(|blob| format!("; what it was: git cat-file -p {blob}"));
+        let copy = copy.map(|blob| format!("; the changed version: git cat-file -p {blob}"));
         run.warn(format!(
-            "{path} changed while a command ran, and is not {}'s to change: put back{}",
+            "{path} changed while a command ran, but {} must not change it: restored{}",
             spec.stage,
             copy.unwrap_or_default()
         ));
@@ -141,7 +142,7 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the program checked, as a section of the check report.
+/// The results of git-cowork's own checks, as a section of the check report.
 pub(crate) fn mechanical_section(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -180,7 +181,7 @@ pub(crate) fn mechanical_section(
     Ok(out)
 }
 
-/// What the checks of all stages say now.
+/// The checks of all stages, run again.
 fn checked_again(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -199,7 +200,7 @@ fn checked_again(
     Ok(whole_session(&run.session.order(), &input))
 }
 
-/// The items of the check report about criteria: the test that shows each, or whose review.
+/// The check report's lines about criteria: the test that shows each, or the review that does.
 fn criteria_items(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -222,8 +223,8 @@ fn criteria_items(
     Ok(out)
 }
 
-/// The items of the check report about tests: those that were deleted, skipped or weakened, and
-/// new ones that nobody asked for.
+/// The check report's lines about tests: deleted, skipped or weakened ones, and new ones that
+/// nobody asked for.
 fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
     let changes = test_changes::changes_of_tests(run, &run.session.tip)?;
     let mut out = String::new();
@@ -241,7 +242,7 @@ fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// What the row of a stage may add to its document.
+/// Supplies what a stage's row may add to its document.
 struct KnownNow<'a> {
     run: &'a Run<'a>,
     store: &'a Store<'a>,
@@ -282,7 +283,7 @@ impl Known for KnownNow<'_> {
     }
 }
 
-/// `report` with our own section at its end; an earlier one under that heading goes.
+/// `report` with git-cowork's section at its end; an earlier section with that heading is removed.
 fn with_section(report: &str, heading: &str, section: &str) -> String {
     let mut ours = false;
     let mut kept = String::new();

@@ -1,4 +1,4 @@
-//! What is noted of a draft: its ref, what a stop has to keep, why its commit was refused.
+//! Saves a draft: its ref, the notes a stop needs, the reason its commit was refused.
 
 use crate::artifact::{FeedbackType, Origin, Severity, Store, TaskStatus};
 use crate::event::Event;
@@ -9,7 +9,7 @@ use crate::pipeline::run::{CurrentDraft, Run, now};
 use crate::record::{self, DraftEnding, Refused};
 use crate::stages::StageSpec;
 
-/// Keeps the draft in the working tree in its ref.
+/// Saves the draft in the working tree in its ref.
 pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
     let (tip, number) = (&run.session.tip, progress.iteration);
     run.recorder().expect_tip(tip)?;
@@ -18,11 +18,11 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     let whole = DraftEnding::Whole;
     progress.draft =
         Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
-    // Whoever wrote what lies there now: it is kept, and may be written over.
+    // Whoever wrote the present files, they are saved now and may be overwritten.
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
-/// The same, with what a person has asked about the draft and what the actor has answered.
+/// Like [`keep`], with a person's question about the draft and the actor's answer.
 pub(crate) fn keep_answer(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -39,7 +39,7 @@ pub(crate) fn keep_answer(
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
-/// Notes what a stop has to keep.
+/// Records what a stop must save.
 pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
     let notes = progress.notes();
     run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes, stuck: None }));
@@ -64,7 +64,7 @@ pub(crate) fn announce(
     Ok(())
 }
 
-/// Tasks of the plan that are done, and all of them.
+/// The number of completed tasks of the plan, and of all tasks.
 fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;
@@ -73,7 +73,7 @@ fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
     Ok((done, tasks.count()))
 }
 
-/// Why a commit was refused goes to the actor.
+/// Gives the actor the reason why a commit was refused.
 pub(crate) fn refusal_feedback(
     run: &Run<'_>,
     spec: &StageSpec,

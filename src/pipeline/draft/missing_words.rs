@@ -1,29 +1,29 @@
-//! What an actor is told that has ended while something is missing: with our tools, or as an agent
-//! program that works on files.
+//! Messages to an actor that has ended while something is missing, for actors with tools and for
+//! agent programs that edit files.
 
 use std::fmt::Write as _;
 
 use crate::artifact::Artifact;
 use crate::artifact::check::{Report, save_tool};
 
-/// Characters of a finding that the actor is told.
+/// Maximum characters of a finding.
 const TOLD: usize = 6_000;
 
-/// What the actor is told whose draft is the rejected one.
+/// For an actor whose draft is the rejected one again.
 const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
                          feedback with a change; if a point is wrong, say so in text, without";
 
 /// How an actor works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Works {
-    /// It calls our tools.
+    /// It calls git-cowork's tools.
     WithTools,
-    /// It is a program that changes files.
+    /// It is a program that edits files.
     OnFiles,
 }
 
 impl Works {
-    /// What is told of the findings.
+    /// The message with the findings.
     pub(crate) fn missing(self, report: &Report) -> String {
         let mut out =
             "The program has checked what you left, and this is missing or wrong:\n".to_owned();
@@ -46,7 +46,7 @@ impl Works {
         }
     }
 
-    /// What is told whose draft is the rejected one.
+    /// The message if the draft is the rejected one again.
     pub(crate) fn unchanged(self) -> String {
         match self {
             Self::WithTools => format!("{UNCHANGED} a tool call."),
@@ -54,7 +54,7 @@ impl Works {
         }
     }
 
-    /// What is told that ends with words while its task is open.
+    /// The message if the actor ends with text while its task is open.
     pub(crate) fn open_task(self, id: &str) -> String {
         match self {
             Self::WithTools => format!(
@@ -68,8 +68,8 @@ impl Works {
         }
     }
 
-    /// What is told that ends with words and has saved nothing: to save it the usual way, or, where that
-    /// was said before, to write the document as text. `path` is that of the document.
+    /// The message if the actor ends with text and has saved nothing: save it the usual way or, if
+    /// it was told so before, write the document as text. `path` is the document's path.
     pub(crate) fn unsaved(self, artifact: Artifact, path: &str, told: u32) -> String {
         let (name, tool) = (artifact.file_name(), save_tool(artifact));
         match (self, told) {

@@ -1,4 +1,4 @@
-//! One draft: the actor's conversations, and the commit that keeps it.
+//! One draft: the actor's conversations, and the commit that saves it.
 
 mod adopted;
 pub(crate) mod agent_program;
@@ -31,7 +31,7 @@ use crate::stage::Role;
 use crate::stages::Prompt;
 use crate::stages::{StageSpec, Work};
 
-/// Makes the next draft and keeps it in its ref.
+/// Makes the next draft and saves it in its ref.
 pub(crate) async fn make_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -59,11 +59,11 @@ pub(crate) async fn make_draft(
         Work::Tasks { .. } if !pending.is_empty() => {
             tasks::work_on_tasks(run, spec, progress, pending).await?
         }
-        // A change without a plan is one conversation.
+        // A change request without a plan is one conversation.
         Work::Tasks { change, .. } if first && scope::own_tasks(run)?.is_empty() => {
             whole(run, spec, progress, change).await?
         }
-        // The run was killed after its last task: the draft is whole.
+        // The run was killed after its last task: the draft is complete.
         Work::Tasks { .. }
             if first && !progress::asked_for_more(run, spec.stage, progress.offset)? =>
         {
@@ -75,7 +75,7 @@ pub(crate) async fn make_draft(
     if let StepOutcome::Asks(_) | StepOutcome::Blocked(_) = turned {
         return Ok(turned);
     }
-    // Files of another branch are no draft.
+    // After a branch switch the files are not the draft.
     run.recorder().expect_tip(&run.session.tip)?;
     finish_draft::finish(run, spec, progress, None)?;
     keep::keep(run, spec, progress)?;
@@ -124,15 +124,16 @@ async fn whole(
     Ok(if tries_again { StepOutcome::Again } else { turned })
 }
 
-/// The brief of a draft in a conversation that goes on: of a later one, what was said about the one
-/// before.
+/// The brief of a draft in a continued conversation: for a correction, the feedback on the draft
+/// before it.
 fn again(spec: &StageSpec, progress: &Progress, prompt: Prompt) -> Prompt {
     let corrects = progress.used() > 1 && spec.work == Work::Whole;
     if corrects { DRAFT_AGAIN } else { prompt }
 }
 
-/// From the second draft on the actor gets what it left last time, also in an earlier run of the
-/// stage; where a commit has its document, such as its parent's, from the first one on.
+/// The documents the actor gets: from the second draft on the previous draft's, even from an
+/// earlier run of the stage; if a commit, such as the parent session's, has the document, from the
+/// first draft on.
 fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);

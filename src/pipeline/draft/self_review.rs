@@ -1,6 +1,7 @@
-//! The actor reads its own draft once, before anybody else does, and fixes what it finds (`[project]
-//! self_review`, rows O1 to O3). What it did is what the files show; what it says it could not fix is
-//! feedback that refuses nothing, and is told to the critic, the person and history.
+//! The actor reads its own draft once, before anybody else does, and fixes what it finds
+//! (`[project] self_review`, rows O1 to O3). Its fixes are read from the files; problems it says it
+//! could not fix become feedback that refuses nothing and is shown to the critic, the person and in
+//! the history.
 
 use std::fmt::Write as _;
 
@@ -24,12 +25,12 @@ use crate::pipeline::usage;
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
-/// Characters of a self-review's prose that are kept as feedback.
+/// Maximum characters of a self-review's text that are recorded as feedback.
 const MOST_SAID: usize = 4_000;
-/// Bytes of what it could not fix, for the critic.
+/// Maximum bytes of the unfixed problems in the critic's input.
 const UNFIXED: usize = 6_000;
 
-/// True when a self-review was stopped and goes on.
+/// True if an interrupted self-review is to be continued.
 pub(crate) fn is_self_reviewing(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -38,8 +39,8 @@ pub(crate) fn is_self_reviewing(
     Ok(progress.self_review.reads().is_some() && is_for_self_review(run, spec, progress)?)
 }
 
-/// True until it is done, or somebody else has had a say in the draft: from then on the actor
-/// answers to them.
+/// True until the self-review is done, or somebody else has judged the draft: from then on the
+/// actor answers their feedback.
 fn is_for_self_review(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -58,7 +59,7 @@ fn is_for_self_review(
     Ok(open && !run.feedback_so_far()?.iter().any(has_spoken))
 }
 
-/// The actor reads the draft that passed the checks, once. After its edits the checks run again.
+/// Lets the actor read a draft that passed the checks, once. After its edits the checks run again.
 pub(crate) async fn self_review(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -74,7 +75,7 @@ pub(crate) async fn self_review(
         None => run.session.tip.clone(),
     };
     if !unchecked {
-        // A run that is killed in the middle goes on here, and knows what it began with.
+        // If the run is killed during the self-review, the next one knows which draft it read.
         progress.self_review = SelfReview::Begun(before.clone());
         keep::keep(run, spec, progress)?;
         run.continues_transcript.set(false);
@@ -101,11 +102,11 @@ pub(crate) async fn self_review(
     progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));
     let unfixed = take_unfixed(run, spec, progress, &mut conversation);
-    // Files of another branch are no draft.
+    // After a branch switch the files are not the draft.
     run.recorder().expect_tip(&run.session.tip)?;
     let mut files = changed_since(run, &before)?;
     finish_draft::finish(run, spec, progress, None)?;
-    // What the program writes into a document itself is nobody's revision.
+    // Sections that git-cowork writes itself are not part of the revision.
     let settled = changed_since(run, &before)?;
     files.retain(|path| settled.contains(path));
     let outcome = match (files.is_empty(), unfixed.is_empty()) {
@@ -129,7 +130,7 @@ pub(crate) async fn self_review(
     })
 }
 
-/// What the self-review says it could not fix.
+/// Returns the problems the self-review could not fix.
 fn take_unfixed(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -139,20 +140,23 @@ fn take_unfixed(
     let named = std::mem::take(&mut conversation.outcome.feedback);
     let marker = verdict_marker(&conversation.text);
     if marker.is_none() {
-        run.warn(format!("{}: the self-review gave no <review> marker; taken as PASS", spec.stage));
+        run.warn(format!(
+            "{}: the self-review gave no <review> marker; treated as PASS",
+            spec.stage
+        ));
     }
     if !named.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
         return named;
     }
     let said: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
     let words = match said.is_empty() {
-        true => "the self-review says that the draft needs a revision, and not of what".to_owned(),
+        true => "the self-review says that the draft needs a revision, without details".to_owned(),
         false => said,
     };
     vec![run.feedback(spec.stage, progress.iteration, Origin::SelfReview, &words)]
 }
 
-/// The draft's files that differ from a commit's, feedback aside.
+/// The draft's files that differ from a commit, except the feedback.
 fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
     let tree = run.recorder().tree(&run.session.tip)?;
     let mut paths = git::paths::changed(run.env.git, before, &tree)?;
@@ -160,7 +164,7 @@ fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
     Ok(paths)
 }
 
-/// What the actor's self-review could not fix in this run of the stage.
+/// The problems the actor's self-reviews could not fix in this run of the stage.
 fn unfixed_so_far(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -175,7 +179,7 @@ fn unfixed_so_far(
     Ok(said)
 }
 
-/// The same for the critic.
+/// Like [`unfixed_so_far`], as a section for the critic.
 pub(crate) fn unfixed_section(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -191,7 +195,7 @@ pub(crate) fn unfixed_section(
     Ok(out)
 }
 
-/// The same for the person who looks at the draft it was said about.
+/// The unfixed problems of the current draft, for its reviewer.
 pub(crate) fn unfixed_about(
     run: &Run<'_>,
     spec: &StageSpec,

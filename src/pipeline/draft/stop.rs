@@ -1,4 +1,4 @@
-//! A run that stops keeps the draft in progress and puts the session's paths back to the tip.
+//! When a run stops: saves the draft in progress and resets the session's paths to the tip.
 
 use crate::error::{self, About};
 use crate::pipeline::run::{CurrentDraft, Run};
@@ -6,8 +6,8 @@ use crate::pipeline::usage;
 use crate::record;
 use crate::session::RefNames;
 
-/// Keeps the draft in progress in its ref and puts the session's paths back to the tip. `reason` is
-/// the error that ended the run, which the person hears anyway.
+/// Saves the draft in progress in its ref and resets the session's paths to the tip. `reason` is
+/// the error that ended the run, which is reported anyway.
 pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> anyhow::Result<()> {
     let Some(CurrentDraft { iteration, ending, mut notes, stuck }) = run.current_draft.take()
     else {
@@ -17,12 +17,12 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     let recorder = run.recorder();
     let tip = &run.session.tip;
     if let Err(error) = recorder.expect_tip(tip) {
-        // HEAD or the branch moved: where that ended the run, it is what the error is about.
+        // HEAD or the branch moved: if that ended the run, its error says so already.
         run.warn(match reason.map(error::about) {
             Some(About::Moved) => "files left unchanged".to_owned(),
             Some(About::Other) | None => format!("files left unchanged: {error}"),
         });
-        run.kept.replace(Some("the files lie where they were".to_owned()));
+        run.kept.replace(Some("the files were left unchanged".to_owned()));
         return Ok(());
     }
     let stage = run.stage.get();
@@ -30,7 +30,7 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     if stuck.is_some() || recorder.differs_from(tip)? {
         notes.stuck = stuck;
         record::draft_refs::keep(&recorder, tip, stage, iteration, ending, &notes)?;
-        run.kept.replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));
+        run.kept.replace(Some(format!("draft {iteration} of {stage} is saved: git show {name}")));
     }
     record::draft_refs::reset_files(&recorder, tip)
 }

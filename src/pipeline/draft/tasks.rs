@@ -1,5 +1,5 @@
-//! The tasks of the coding stage: one commit each, and one conversation each unless the depth has one
-//! for all.
+//! The tasks of the coding stage: one commit each, and one conversation each unless the depth uses
+//! one for all.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use crate::stages::StageSpec;
 
 /// How a task's conversation ended.
 enum TaskEnd {
-    /// It has its commit.
+    /// It was committed.
     Committed,
     /// It is not completed.
     Open,
@@ -34,7 +34,7 @@ enum TaskEnd {
     Refused,
 }
 
-/// One conversation and one commit for each task that has none.
+/// Runs one conversation and makes one commit for each task that has none.
 pub(crate) async fn work_on_tasks(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -86,7 +86,7 @@ pub(crate) async fn work_on_tasks(
                 run.continues_transcript.set(false);
                 keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
             }
-            // What comes after may build on it: the draft ends here.
+            // The tasks after it may build on it: the draft ends here.
             TaskEnd::Open => {
                 tell_of_open_task(run, &task, last.as_ref() != Some(&task.id))?;
                 break;
@@ -97,7 +97,7 @@ pub(crate) async fn work_on_tasks(
     Ok(StepOutcome::Next)
 }
 
-/// Commits a task that is completed.
+/// Commits a task if it is completed.
 async fn finish_task(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -161,7 +161,8 @@ async fn finish_task(
                 tests,
                 millis: record.credit.spent.millis,
             });
-            // What this task has added and nobody may fetch is missing for all after it.
+            // Dependencies that this task added and that may not be fetched are missing for all
+            // later tasks.
             gather::require_dependencies(run).await?;
             Ok(TaskEnd::Committed)
         }
@@ -179,11 +180,11 @@ fn features_of(run: &Run<'_>, task: &Task) -> anyhow::Result<Vec<String>> {
     Ok(plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
 }
 
-/// What is said of checks where files of other tasks lie beside those of the commit: what runs in
-/// the working tree says nothing of the commit's own tree.
+/// The value of the checks trailer if uncommitted files belong to other tasks: a run in the working
+/// tree proves nothing about the commit's own tree.
 fn not_run_on_a_part(run: &Run<'_>, left: &Left) -> String {
     for (path, task) in left {
-        run.note(format!("{path} is left to the commit of {task}, which names it"));
+        run.note(format!("{path} is left for the commit of {task}, which lists it"));
     }
     let tasks: BTreeSet<&str> = left.values().map(String::as_str).collect();
     let tasks = tasks.into_iter().collect::<Vec<_>>().join(", ");
@@ -203,8 +204,8 @@ fn task_status(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<TaskStatus>>
     Ok(plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status))
 }
 
-/// A conversation that ends without its task completed ends the draft: why nothing is done
-/// about the tasks after it must be seen.
+/// Warns about a task whose conversation ended before it was completed, because that ends the
+/// draft: it explains why the tasks after it are not worked on.
 fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::Result<()> {
     let how = match task_status(run, task)? {
         Some(TaskStatus::Blocked) => "the actor says that it is blocked",

@@ -1,5 +1,5 @@
-//! A person's edit is law. What a person changed in a draft stays byte for byte. Later drafts are told
-//! what the person wrote, and the gate compares with it.
+//! A person's edits are preserved. A draft's text that a person changed stays byte for byte: later
+//! drafts are told about the edit, and the gate compares with it.
 
 pub(crate) mod overwritten_edits;
 pub(crate) mod records;
@@ -15,10 +15,10 @@ use crate::pipeline::run::Run;
 use crate::session::{CommittedFiles, Entry};
 use crate::stages::{Approves, StageSpec};
 
-/// Bytes of a person's edit that later drafts are told.
+/// Maximum bytes of a person's edit in the feedback to later drafts.
 const TOLD: usize = 4_000;
 
-/// Whether two texts differ by white space at most.
+/// True if two texts differ in white space at most.
 fn alike(a: Option<String>, b: Option<String>) -> bool {
     let squeezed = |text: Option<String>| -> Option<String> {
         text.map(|text| text.chars().filter(|c| !c.is_whitespace()).collect())
@@ -26,7 +26,7 @@ fn alike(a: Option<String>, b: Option<String>) -> bool {
     squeezed(a) == squeezed(b)
 }
 
-/// What a person changed in the stage's files since they were shown `shown`.
+/// A person's changes in the stage's files since they were shown `shown`.
 pub(crate) fn edit_since(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -43,7 +43,7 @@ pub(crate) fn edit_since(
             files.push(*artifact);
         }
     }
-    // Records follow their document: it is the one that was edited.
+    // Records follow their document: the document is what was edited.
     let changed = files.clone();
     let held_in = |file: &Artifact| {
         let own = file.document()?;
@@ -54,7 +54,7 @@ pub(crate) fn edit_since(
     Ok((!edit.files.is_empty()).then_some(edit))
 }
 
-/// Notes what a person edited since `shown`, beside what they had edited before in this draft.
+/// Records a person's edits since `shown`, added to their earlier edits of this draft.
 pub(crate) fn note_edit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -64,7 +64,7 @@ pub(crate) fn note_edit(
     let Some(new) = edit_since(run, spec, shown)? else { return Ok(()) };
     progress.edit = match progress.edit.take() {
         None => Some(new),
-        // What was put back to what it was at first is no edit.
+        // A file restored to its first version is not edited.
         Some(earlier) => edit_since(run, spec, &earlier.since)?.and_then(|mut all| {
             let theirs = |file: &Artifact| new.files.contains(file) || earlier.files.contains(file);
             all.files.retain(theirs);
@@ -74,8 +74,8 @@ pub(crate) fn note_edit(
     Ok(())
 }
 
-/// Notes what a person edited in a draft that was kept or waits, while no run was there to
-/// see it: what is not as it was and not as a tool left it. True when there was something.
+/// Records a person's edits of a saved or waiting draft while no run was there to see them: files
+/// that are neither as in the draft nor as a tool left them. Returns true if there were any.
 pub(crate) fn note_edit_by_hand(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -99,7 +99,7 @@ pub(crate) fn note_edit_by_hand(
     Ok(true)
 }
 
-/// The same of the code: what a person edited in the files of the session, or committed.
+/// Like [`note_edit_by_hand`], for code: files of the session that a person edited or committed.
 pub(crate) fn note_code_by_hand(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -118,8 +118,8 @@ pub(crate) fn note_code_by_hand(
     Ok(true)
 }
 
-/// Whether a person has committed code of their own on the branch since this tip. What a merge
-/// brought is not theirs.
+/// True if a person has committed code on the branch since this tip. Changes from a merge do not
+/// count.
 fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool> {
     let Some(since) = since.filter(|since| **since != run.session.tip) else {
         return Ok(false);
@@ -137,7 +137,7 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
     Ok(false)
 }
 
-/// Tells the next draft what the person wrote in this one: it stays.
+/// Tells the next draft which edits a person made in this one and that they stay.
 pub(crate) fn tell_edit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -158,7 +158,7 @@ pub(crate) fn tell_edit(
     run.give_feedback(vec![entry])
 }
 
-/// What the person changed, as a diff of the files they edited.
+/// A person's changes, as a diff of the files they edited.
 fn diff_of(run: &Run<'_>, spec: &StageSpec, edit: &Edit) -> anyhow::Result<String> {
     let tree = run.recorder().tree(&run.session.tip)?;
     if edit.files.is_empty() {

@@ -1,9 +1,9 @@
-//! What a later draft did to the lines a person wrote. The actor is told that they stay; where it
-//! changed them all the same, or brought back what the person took out, the person hears which and
+//! Finds lines a person wrote that a later draft changed. The actor is told that they stay; if it
+//! changed them anyway, or restored lines the person deleted, the person is told which lines and
 //! where their version is.
 //!
-//! Nothing is kept for it but two blob ids in the entry of `feedback_history.json` that tells the
-//! edit: what the person was shown, and what they left.
+//! This needs only two blob ids in the entry of `feedback_history.json` about the edit: what the
+//! person was shown, and the version they left.
 
 use std::collections::BTreeSet;
 
@@ -23,24 +23,24 @@ use crate::stages::{Approves, StageSpec};
 const SHOWN: &str = "shown";
 const THEIRS: &str = "theirs";
 
-/// Lines that are quoted.
+/// Maximum number of lines that are quoted.
 const QUOTED: usize = 3;
-/// Characters of each.
+/// Maximum characters of each quoted line.
 const WIDTH: usize = 90;
 
-/// What a draft did to one file a person had edited.
+/// A draft's changes to one file that a person had edited.
 struct Broken {
     file: Artifact,
-    /// Lines of the person that do not stand there any more.
+    /// Lines the person wrote that are missing now.
     gone: Vec<String>,
-    /// Lines the person took out that are there again.
+    /// Lines the person deleted that are there again.
     back: Vec<String>,
     /// The person's version.
     theirs: Oid,
 }
 
-/// Notes in the entry that tells an edit what its lines are, and sees to it that a commit holds
-/// them before the actor goes on.
+/// Adds the versions before and after the edit to its feedback entry, and makes sure that a commit
+/// contains the person's version before the actor continues.
 pub(crate) fn note_version(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -83,8 +83,8 @@ pub(crate) fn note_version(
     Ok(())
 }
 
-/// Tells the person, at the gate or where nobody is at one, which of their lines the newest
-/// draft changed.
+/// Reports which of their lines the newest draft changed, at the gate or, if nobody is at one, as a
+/// warning.
 pub(crate) fn tell_of_overwritten(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -104,7 +104,7 @@ pub(crate) fn tell_of_overwritten(
         if gated {
             let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
             progress.note = Some(match progress.note.take() {
-                // A draft that waited said so already.
+                // A waiting draft's note said so already.
                 Some(note) if note.contains(&short) => note.replace(&short, &words),
                 Some(note) => format!("{note}; {words}"),
                 None => words,
@@ -114,7 +114,7 @@ pub(crate) fn tell_of_overwritten(
     Ok(())
 }
 
-/// How to take the person's version back.
+/// Returns the command that restores the person's version.
 fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
     let path = artifact_path(&run.session.name, broken.file);
     let git = run.env.git;
@@ -128,14 +128,14 @@ fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
     for commit in commits {
         if git::snapshot::blob_id(git, &commit, &path)?.as_ref() == Some(&broken.theirs) {
             let commit = commit.abbreviated();
-            return Ok(format!("take yours back: git restore --source={commit} -- {path}"));
+            return Ok(format!("restore yours: git restore --source={commit} -- {path}"));
         }
     }
-    Ok(format!("yours: git show {}", broken.theirs.abbreviated()))
+    Ok(format!("your version: git show {}", broken.theirs.abbreviated()))
 }
 
-/// The lines of the person's edits of earlier drafts that this one does not hold, and that
-/// stood there when the person looked last.
+/// Lines of the person's edits of earlier drafts that are missing in this draft, and were there
+/// when the person last looked.
 fn overwritten(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -150,7 +150,7 @@ fn overwritten(
         let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
             return Ok(None);
         };
-        // A draft of another machine may not be here.
+        // A draft made in another clone may not be here.
         let bytes = reader.blob(Object::Id(&id)).ok().flatten();
         Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
     };
@@ -172,13 +172,13 @@ fn overwritten(
             let shown = id(SHOWN).map(text).transpose()?.flatten();
             let shown = shown.map(|(_, text)| text).unwrap_or_default();
             let mut law = Law::of(&shown, &left);
-            // What the person has seen changed since is nothing new.
+            // Changes that the person has already seen are not reported again.
             if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
                 law.only_as_in(&text_at(run, &looked.commit, *file)?);
             }
             let now = run.files().read(*file)?.unwrap_or_default();
             let mut broken = law.broken(&now);
-            // What the person changed themselves in this draft is no draft's doing.
+            // The person's own changes in this draft are not the draft's doing.
             if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
                 let drafted = law.broken(&text_at(run, &edit.since, *file)?);
                 broken.0.retain(|line| drafted.0.contains(line));
@@ -222,25 +222,25 @@ impl Broken {
         let gone = quoted(&self.gone, "is gone", "are gone");
         let back = quoted(
             &self.back,
-            "is there again, which you took out",
-            "are there again, which you took out",
+            "is back although you deleted it",
+            "are back although you deleted them",
         );
         gone.into_iter().chain(back).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// What an edit lays down about one file.
+/// The lines of one file that an edit determines.
 struct Law {
-    /// Lines that came.
+    /// Added lines.
     came: Vec<Came>,
-    /// Lines that went, and are nowhere in what the person left.
+    /// Deleted lines that occur nowhere in the person's version.
     went: Vec<String>,
 }
 
-/// A line that came.
+/// An added line.
 struct Came {
     line: String,
-    /// Where the same line stood elsewhere before, it was moved: what stands around it counts.
+    /// If the same line occurred elsewhere before, it was moved: its neighbours count.
     between: Option<(Option<String>, Option<String>)>,
 }
 
@@ -279,14 +279,14 @@ impl Law {
         Self { came: unmatched.map(came).collect(), went: went.map(|(_, l)| owned(l)).collect() }
     }
 
-    /// Leaves out what a text the person saw later did not hold either.
+    /// Drops lines that are already missing in a text the person saw later.
     fn only_as_in(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
         self.came.retain(|came| came.holds(&lines));
         self.went.retain(|line| !stands(line, &lines));
     }
 
-    /// The lines that are gone from `now`, and those that are back.
+    /// The added lines missing in `now`, and the deleted lines that are back.
     fn broken(&self, now: &str) -> (Vec<String>, Vec<String>) {
         let now: Vec<&str> = now.lines().collect();
         let gone = self.came.iter().filter(|came| !came.holds(&now));
@@ -312,21 +312,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_a_person_wrote_are_missed_wherever_the_rest_went() {
+    fn a_persons_missing_lines_are_found_even_if_the_rest_moved() {
         let (shown, left) = ("a\nb\nc\n", "a\nB\nc\n");
         assert_eq!(broken(shown, left, "a\nB  \nc\nd\n"), (vec![], vec![]));
         assert_eq!(broken(shown, left, "c\nB\n"), (vec![], vec![]), "the rest is the actor's");
         assert_eq!(broken(shown, left, "a\nb\nc\n"), (lines(&["B"]), lines(&["b"])));
         assert_eq!(broken(shown, left, "a\nbb\nc\n"), (lines(&["B"]), vec![]));
         assert_eq!(broken(shown, "a\nc\n", "a\nb\nc\n"), (vec![], lines(&["b"])));
-        // A line that was moved counts where it stands.
+        // For a moved line its position counts.
         assert_eq!(broken(shown, "b\na\nc\n", "a\nb\nc\n").1, Vec::<String>::new());
         assert_eq!(broken(shown, "b\na\nc\n", "a\nb\nc\n").0.len(), 1);
         assert_eq!(broken(shown, "b\na\nc\n", "b\na\nc\nd\n"), (vec![], vec![]));
     }
 
     #[test]
-    fn what_the_person_saw_changed_is_not_told_again() {
+    fn changes_the_person_has_seen_are_not_reported_again() {
         let mut law = Law::of("a\nb\n", "A\nB\n");
         law.only_as_in("A\nb\n");
         assert_eq!(law.broken("x\n"), (lines(&["A"]), vec![]));

@@ -1,4 +1,4 @@
-//! Records follow the documents: what a person changed in one is read, without a model.
+//! Updates the records from documents that a person edited, without a model.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::session::{CommittedFiles, KnownRecords, completed_files, recorded_files};
 
-/// What [`Ledger`] finds in the working tree of a session.
+/// Runs `look` on the [`Ledger`] of the session's working tree.
 fn with_ledger<T: Default>(
     run: &Run<'_>,
     files: &dyn Files,
@@ -19,7 +19,7 @@ fn with_ledger<T: Default>(
 ) -> anyhow::Result<T> {
     let completed = completed_files(run.env.git, &run.session)?;
     if is_settled(files, &completed)? {
-        // All of history is only read where something was changed.
+        // The whole history is read only if something was changed.
         return Ok(T::default());
     }
     let known = KnownRecords::of(run.env.git, &run.session)?;
@@ -27,12 +27,12 @@ fn with_ledger<T: Default>(
     look(&Ledger { files, recorded: &recorded, completed: &completed, history: &known })
 }
 
-/// Reads the documents as a person left them, and writes the JSON that follows from them. Says what
-/// the person should know; what cannot be read is for whoever calls.
+/// Reads the documents as a person left them, and writes the JSON derived from them. Reports the
+/// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     protected_files::tell_of_set_aside(run);
     let settled = with_ledger(run, &run.files(), |ledger| ledger.settle(Writer::Person))?;
-    // What was edited in the JSON stands in the document now, or was refused.
+    // Edits of the JSON are in the document now, or were refused.
     run.env.workspace.take_set_aside();
     if settled.refusals.is_empty() {
         settled.notes.iter().for_each(|note| run.note(note.clone()));
@@ -40,7 +40,8 @@ pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     Ok(settled)
 }
 
-/// What a person has written that cannot be read, comments on the draft they were shown aside.
+/// The parts of a person's edits that cannot be parsed, ignoring comments on the draft they were
+/// shown.
 pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<Vec<String>> {
     let shown = shown.unwrap_or(&run.session.tip);
     let files = WithoutComments {
@@ -52,8 +53,8 @@ pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<V
     with_ledger(run, &files, look)
 }
 
-/// Looks at the session's files as they are once the records follow what a person has written, and writes
-/// nothing.
+/// Runs `look` on the session's files as they will be once the records follow the person's edits;
+/// writes nothing.
 pub(crate) fn as_settled<T>(
     run: &Run<'_>,
     look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,
@@ -63,7 +64,7 @@ pub(crate) fn as_settled<T>(
     look(&settled)
 }
 
-/// Files that are read where they lie and written nowhere.
+/// Files read from disk, with writes held in memory.
 struct InMemory<'a> {
     files: &'a dyn Files,
     written: RefCell<BTreeMap<Artifact, String>>,
@@ -83,7 +84,7 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Files without the comments that were written into them since they were shown.
+/// Files without the comments that were added to them since they were shown.
 struct WithoutComments<'a> {
     files: &'a dyn Files,
     shown: &'a dyn Files,

@@ -1,5 +1,5 @@
-//! A person takes their own edit of a draft back: it is kept as an attempt, and the files are what they
-//! were before it.
+//! Reverts a person's own edit of a draft: the edit is saved as an attempt, and the files are reset
+//! to their state before it.
 
 use crate::git::{self, Oid, Store};
 use crate::pipeline::edits;
@@ -10,11 +10,11 @@ use crate::record;
 use crate::session::Verdict;
 use crate::stages::{Approves, StageSpec};
 
-/// A gate holds the session's lock.
+/// Added to the command at a gate, where the run still holds the session's lock.
 pub(crate) const AT_GATE: &str = "; after q";
 
-/// Takes back what the person has edited of the draft they were `shown`, also what nobody has noted yet.
-/// Answers with what is said about it.
+/// Reverts a person's edits of the draft they were `shown`, including unrecorded ones. Returns the
+/// message for the person.
 pub(crate) fn take_back(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -30,8 +30,8 @@ pub(crate) fn take_back(
     Ok(said)
 }
 
-/// Keeps the stage's files as an attempt where they are not as in `since`, and puts them back to that.
-/// Answers with what is said about it; `when` says from when on the command in it can be given.
+/// Saves the stage's files as an attempt if they differ from `since`, and resets them to it.
+/// Returns the message for the person; `when` says from when on the command in it works.
 pub(crate) fn put_back(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -62,7 +62,7 @@ pub(crate) fn put_back(
     run.env.workspace.written().adopt(&changed)?;
     let session = &run.session.name;
     Ok(format!(
-        "your edit of {names} is taken back and kept as attempt {number}{when}: \
+        "your edit of {names} is reverted and kept as attempt {number}{when}: \
          git cowork restore {session} {number}"
     ))
 }
@@ -73,7 +73,7 @@ fn names(paths: &[String]) -> String {
         Some(own) => own.rsplit('/').next().unwrap_or(own).to_owned(),
         None => path.clone(),
     };
-    // Records follow their document.
+    // JSON files follow their documents and need not be named.
     let documents = paths.iter().filter(|path| !path.ends_with(".json"));
     let named: Vec<String> = match documents.clone().next() {
         Some(_) => documents.map(name).collect(),

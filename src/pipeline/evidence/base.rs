@@ -1,6 +1,7 @@
-//! What the project's commands say of the code as the session found it. They are run in place, because
-//! what is installed, built or ignored may be in this working tree only. Where the code was changed already (dependencies were fetched later), the files
-//! the session has changed become what they were, for as long as that takes.
+//! The results of the project's commands on the code as the session found it. They run in place,
+//! because installed, built or ignored files may exist in this working tree only. If the code has
+//! changed already (dependencies were fetched later), the session's files are reset to the base
+//! while the commands run.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,20 +18,20 @@ use crate::stages::code_stage;
 use crate::stages::{Approves, StageSpec};
 use crate::workspace::Dependencies;
 
-/// Name of the note in J about files that are as they were before it just now.
+/// The name of the note in the state directory while files are reset to the base.
 const ON_BASE: &str = "on-base.json";
 
-/// Files that are as they were on the base.
+/// Files that are reset to the base.
 #[derive(Debug, Serialize, Deserialize)]
 struct OnBase {
-    /// What they are meanwhile.
+    /// The tree they have for now.
     base: Oid,
-    /// What they are otherwise.
+    /// The tree they are restored to.
     tip: Oid,
     paths: Vec<String>,
 }
 
-/// Puts the session's files back when it is dropped, also by a signal.
+/// Restores the session's files when it is dropped, even by a signal.
 struct BackToTip<'a> {
     git: &'a Git,
     state: &'a StateDir,
@@ -44,15 +45,15 @@ impl Drop for BackToTip<'_> {
         let kept = keep_edits(self.git, self.sink, base, tip, paths);
         let back = kept.and_then(|()| git::paths::restore_worktree(self.git, tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
-            // The note stays, and the next run tries again.
-            let text = format!("files were not put back after a look at the base: {error:#}");
+            // The note remains, and the next run tries again.
+            let text = format!("could not restore the files after checking the base: {error:#}");
             self.sink.emit(Event::Warning { text });
         }
     }
 }
 
-/// Keeps the content of files that somebody, or a check, has given neither the base nor the session:
-/// it is about to be replaced.
+/// Saves files whose content is neither the base's nor the session's, because a person or a check
+/// wrote it: it is about to be replaced.
 fn keep_edits(
     git: &Git,
     sink: &dyn Sink,
@@ -70,15 +71,16 @@ fn keep_edits(
     let edited: Vec<&String> = (0..paths.len()).filter(is_edited).map(|at| &paths[at]).collect();
     for (path, blob) in edited.iter().zip(git::blobs::hash_files(git, &edited, Store::Write)?) {
         let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
-        let text =
-            format!("{path} changed while the base was looked at; it is kept: git show {blob}");
+        let text = format!(
+            "{path} changed while the base was checked; the change is saved: git show {blob}"
+        );
         sink.emit(Event::Warning { text });
     }
     Ok(())
 }
 
-/// Puts files back and removes what a run which was killed while it looked at the base has left. What somebody
-/// has edited since stays.
+/// Restores files and removes the working tree of a run that was killed while it checked the base.
+/// Files edited since are left alone.
 ///
 /// # Errors
 /// Git fails, or the note cannot be read.
@@ -95,15 +97,15 @@ pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     state.set_note::<OnBase>(ON_BASE, None)
 }
 
-/// Looks at what fails already, before the session's first change of code: only what fails
-/// newly after that is the actor's fault. Done once, and again when dependencies that were
-/// missing then are there; the note about it is in J.
+/// Finds out what fails already, before the session's first change of code: only failures that are
+/// new after it are the actor's fault. Runs once, and again when dependencies that were missing
+/// then are installed; the result is a note in the state directory.
 pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     if spec.approves != Approves::Tree || gather::commands_to_run(run).is_empty() {
         return Ok(());
     }
     let begun = run.earlier_drafts(code_stage()) > 0 || !run.session.completed_tasks().is_empty();
-    // Code that is there uncommitted is a first draft that was begun.
+    // Uncommitted code means that a first draft was begun.
     if begun || run.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
         return look_at_base_again(run).await;
     }
@@ -119,8 +121,8 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
     look_at(run, tree).await
 }
 
-/// When dependencies were missing at the look before the first change, and are there now: looks
-/// at that code again. Without it every failure is new.
+/// If dependencies were missing before the first change and are installed now, checks that code
+/// again. Without that, every failure counts as new.
 pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(before) = before::before_note(run) else { return Ok(()) };
     let mut there = false;
@@ -134,23 +136,25 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     let (git, tree) = (run.env.git, run.recorder().tree(&run.session.tip)?);
     let mut paths = git::paths::changed(git, &before.tree, &tree)?;
     paths.retain(|path| !path.starts_with(".cowork/"));
-    // Nothing but bytes that a commit has is replaced.
+    // Only content that a commit has may be replaced.
     let here = git::blobs::hash_files(git, &paths, Store::No)?;
     if here != git::snapshot::blob_ids(git, &run.session.tip, &paths)? {
         run.warn_once(
-            "dependencies were missing before the first change, and the code cannot be put back \
-             to look again while there are uncommitted changes: every failure counts as new",
+            "dependencies were missing before the first change, and the code cannot be reset to \
+             check it again while there are uncommitted changes: every failure counts as new",
         );
         return Ok(());
     }
-    run.note("looking again at what failed before anything was changed: dependencies are there");
+    run.note(
+        "looking again at what failed before anything was changed: dependencies are installed",
+    );
     let back = to_base(run, OnBase { base: before.tree.clone(), tip: tree, paths })?;
     let looked = look_at(run, before.tree).await;
     drop(back);
     looked
 }
 
-/// Gives files the content of the base until what is returned is dropped.
+/// Resets files to the base until the returned guard is dropped.
 fn to_base<'a>(run: &Run<'a>, on_base: OnBase) -> anyhow::Result<BackToTip<'a>> {
     let git = run.env.git;
     run.env.state.set_note(ON_BASE, Some(&on_base))?;
@@ -160,9 +164,8 @@ fn to_base<'a>(run: &Run<'a>, on_base: OnBase) -> anyhow::Result<BackToTip<'a>> 
     Ok(back)
 }
 
-/// Runs these commands where these files are what they are in `base`, a tree, and all others as in
-/// `tree`, which is what lies in the working tree; none where somebody has just changed one of the
-/// files.
+/// Runs commands with these files as in the tree `base` and all others as in `tree`, the tree of
+/// the working tree. Returns `None` if somebody has just changed one of the files.
 pub(crate) async fn run_in_place(
     run: &Run<'_>,
     (base, tree): (&Oid, &Oid),
@@ -185,7 +188,7 @@ async fn look_at(run: &Run<'_>, tree: Oid) -> anyhow::Result<()> {
     let failing = failing_before(&runs);
     if !failing.is_empty() {
         run.warn(format!(
-            "before anything is changed this fails, and only new failures count:\n{failing}"
+            "these fail before anything is changed, so only new failures count:\n{failing}"
         ));
     }
     let (session, commands) = (run.session.file.id.clone(), commands_asked(run));

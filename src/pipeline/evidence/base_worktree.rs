@@ -1,4 +1,4 @@
-//! The base in a linked working tree of its own, in J: nobody's files change meanwhile.
+//! A linked working tree for the base, in the state directory: no other files change.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::record::point;
 use crate::session::StateDir;
 use crate::workspace::Workspace;
 
-/// The folder in J with the working tree and the notes of what runs in it.
+/// The folder in the state directory with the working tree and the notes of its processes.
 const FOLDER: &str = "base";
 
-/// A linked working tree, which goes when it is dropped, also by a signal.
+/// A linked working tree that is removed when it is dropped, even by a signal.
 pub(crate) struct BaseWorktree<'a> {
     git: &'a Git,
     state: &'a StateDir,
@@ -26,7 +26,7 @@ pub(crate) struct BaseWorktree<'a> {
 }
 
 impl<'a> BaseWorktree<'a> {
-    /// Makes one that holds no files yet.
+    /// Creates one without files.
     pub(crate) fn make(run: &Run<'a>, at: &Oid) -> anyhow::Result<Self> {
         let (git, state, sink) = (run.env.git, run.env.state, run.env.sink);
         let (tree, notes) = places(state);
@@ -39,7 +39,7 @@ impl<'a> BaseWorktree<'a> {
         Ok(Self { git, state, sink, linked, workspace })
     }
 
-    /// Runs these commands where all tracked files are as in this tree.
+    /// Runs commands with all tracked files as in `tree`.
     pub(crate) async fn run(
         &self,
         run: &Run<'_>,
@@ -55,13 +55,13 @@ impl Drop for BaseWorktree<'_> {
     fn drop(&mut self) {
         if let Err(error) = discard(self.git, self.state) {
             // The next run tries again.
-            let text = format!("the working tree for a look at the base stays: {error:#}");
+            let text = format!("could not remove the working tree for the base: {error:#}");
             self.sink.emit(Event::Warning { text });
         }
     }
 }
 
-/// Removes it, also that of a run which was killed.
+/// Removes the working tree, even that of a killed run.
 pub(super) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let folder = state.path().join(FOLDER);
     if !folder.exists() {

@@ -1,5 +1,5 @@
-//! One command that was run or could not be, and how that compares with the same before the
-//! session's first change.
+//! One command that was run or could not be, compared with its run before the session's first
+//! change.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::excerpt;
 use crate::git::Oid;
 use crate::workspace::{CommandResult, Dependencies, Level};
 
-/// Bytes of output that are shown of what failed.
+/// Maximum bytes of a failure's output that are shown.
 pub(crate) const EXCERPT: usize = 3_000;
 
-/// Why a check was not run where what it needs from outside is not there.
+/// The reason if dependencies that the check needs are missing.
 pub(crate) const DEPENDENCIES: &str = "dependencies missing";
-/// Why it was not run where its program is not there.
+/// The reason if the check's program is missing.
 pub(crate) const NOT_INSTALLED: &str = "not installed";
-/// Why it was not run where nobody allowed that.
+/// The reason if the user did not allow the command.
 pub(crate) const NOT_ALLOWED: &str = "not allowed";
 
 /// Which of the project's commands.
@@ -40,50 +40,50 @@ pub struct CheckRun {
     pub which: Which,
     /// The command.
     pub command: String,
-    /// Why it was not run; then all that follows is empty.
+    /// The reason why it was not run; all following fields are empty then.
     #[serde(default)]
     not_run: Option<String>,
-    /// Its exit code; none when it was killed or could not run.
+    /// Its exit code; `None` if it was killed or could not run.
     pub exit: Option<i32>,
-    /// It did not end in time.
+    /// Whether it exceeded its time limit.
     pub timed_out: bool,
-    /// Id of the blob that holds the command, its output and its end: its digest.
+    /// The id of the blob with the command, its output and its exit status.
     pub log: Option<Oid>,
-    /// Of its output what failed, and its end.
+    /// The failures in its output, and the end of it.
     #[serde(alias = "tail")]
     pub excerpt: String,
-    /// What it printed without the times in it; empty when it printed nothing, or too much to be
-    /// kept.
+    /// Its output without times; empty if it printed nothing, or too much to be saved.
     words: String,
-    /// Names of the tests that failed, as far as its output tells them.
+    /// Names of the failed tests, if its output lists them.
     pub(crate) failing: BTreeSet<String>,
-    /// Something of the output is missing, so there may be more names.
+    /// Whether part of the output is missing, so that there may be more names.
     cut: bool,
-    /// Something was missing that it may have needed.
+    /// Whether something it may need was missing.
     #[serde(default)]
     lacking: bool,
-    /// What the sandbox refused it.
+    /// What the sandbox denied it.
     #[serde(default)]
     refused: Option<Refused>,
 }
 
-/// How a run compares with one before the session's first change. Only [`Outcome::Passed`] is a pass.
+/// The result of a run, compared with the one before the session's first change. Only
+/// [`Outcome::Passed`] is a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It ran, and passed.
     Passed,
-    /// It failed in a way it did not before: with the names of the tests that are new among those
-    /// that fail, where its output tells them.
+    /// It failed in a way it did not before. Contains the names of newly failing tests, if its
+    /// output lists them.
     Failed(Vec<String>),
-    /// It failed as it did before, with the names of the tests.
+    /// It failed as it did before. Contains the names of the tests.
     AsBefore(Vec<String>),
-    /// It could not be run, and why: `dependencies missing`. It says nothing about the code, for it
-    /// or against it.
+    /// It could not be run, with the reason: `dependencies missing`. This is no evidence for or
+    /// against the code.
     NotRun(String),
 }
 
 impl CheckRun {
-    /// What a command made of the code, with these dependencies, at this level of the sandbox.
+    /// The result of a command with these dependencies, at this level of the sandbox.
     pub(crate) fn of(
         which: Which,
         command: &str,
@@ -133,19 +133,19 @@ impl CheckRun {
         }
     }
 
-    /// True when it was run and ended well.
+    /// True if it ran and succeeded.
     pub fn passed(&self) -> bool {
         self.not_run.is_none() && self.exit == Some(0) && !self.timed_out
     }
 
-    /// It, or some of what it needs, was not to be had: with dependencies it may say something else.
+    /// True if the command or a dependency was missing: with dependencies the result may differ.
     pub(crate) fn lacked_dependencies(&self) -> bool {
         self.lacking || self.not_run.as_deref() == Some(DEPENDENCIES)
     }
 
-    /// What is new about it. Where names cannot tell, only the very same words as before excuse a
-    /// failure: a build that breaks must never pass for tests that failed before. What did not run
-    /// before excuses nothing.
+    /// Compares it with the run before the session. Without names of tests, only identical output
+    /// excuses a failure: a broken build must never count as tests that failed before. A command
+    /// that did not run before excuses nothing.
     pub(crate) fn outcome(&self, before: Option<&Self>) -> Outcome {
         if let Some(why) = &self.not_run {
             return Outcome::NotRun(why.clone());
@@ -153,7 +153,7 @@ impl CheckRun {
         if self.passed() {
             return Outcome::Passed;
         }
-        // It passed with the same things missing: they are not why it fails now.
+        // It passed with the same dependencies missing: they are not the reason why it fails now.
         let passed_lacking = before.is_some_and(|before| before.passed() && before.lacking);
         let before = before.filter(|before| before.not_run.is_none() && !before.passed());
         if let Some(what) = self.sandboxed(before) {
@@ -166,7 +166,7 @@ impl CheckRun {
         }
     }
 
-    /// How it ended before anything was changed: nothing to compare it with.
+    /// Its result before anything was changed, when there is nothing to compare it with.
     pub(crate) fn outcome_before(&self) -> Outcome {
         self.outcome(Some(self))
     }
@@ -186,8 +186,8 @@ impl CheckRun {
         if as_before { Outcome::AsBefore(all()) } else { Outcome::Failed(new) }
     }
 
-    /// What the sandbox refused, where that is all that went wrong, or all beside what failed before.
-    /// See `refused` for what proves it.
+    /// What the sandbox denied, if that explains all failures or all except those from before. The
+    /// module `refused` explains what counts as proof.
     fn sandboxed(&self, before: Option<&Self>) -> Option<&str> {
         let refused = self.refused.as_ref()?;
         let excused = before.map(Self::excuses).unwrap_or_default();
@@ -204,8 +204,8 @@ impl CheckRun {
         (shown || met.is_some()).then_some(refused.what.as_str())
     }
 
-    /// The tests that failed by themselves, for the comparison with later runs. Which of them only
-    /// met the sandbox must be known.
+    /// The tests that failed for other reasons than the sandbox, for the comparison with later
+    /// runs. Empty if it is unknown which tests failed because of the sandbox.
     fn excuses(&self) -> BTreeSet<String> {
         match &self.refused {
             None => self.failing.clone(),
@@ -214,7 +214,7 @@ impl CheckRun {
         }
     }
 
-    /// The output tells the names of all tests that failed.
+    /// True if the output lists the names of all failed tests.
     fn names_all(&self) -> bool {
         !self.failing.is_empty() && !self.cut && self.exit.is_some()
     }
@@ -229,9 +229,9 @@ impl CheckRun {
     }
 }
 
-/// What a command printed and complained, one after the other.
+/// The standard output of a command, followed by its standard error.
 pub(crate) fn output_of(result: &CommandResult) -> String {
-    // Where it worked all the same, nobody needs to know.
+    // If the command succeeded, a missing dependency does not matter.
     let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
     let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
     both.trim().to_owned()
@@ -267,7 +267,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_the_actors_fault() {
+    fn only_new_failures_are_the_actors_fault() {
         let failed = |names: &[&str]| run(Which::Test, 101, &cargo(names));
         let words = |words: &str| run(Which::Test, 2, words);
         for (now, before, outcome) in [
@@ -276,13 +276,13 @@ pub(crate) mod tests {
             (failed(&["a"]), Some(run(Which::Test, 0, "")), Outcome::Failed(names(&["a"]))),
             (failed(&["a"]), Some(failed(&["a", "b"])), Outcome::AsBefore(names(&["a"]))),
             (failed(&["a", "c"]), Some(failed(&["a", "b"])), Outcome::Failed(names(&["c"]))),
-            // The build breaks where tests failed before.
+            // The build breaks now, while tests failed before.
             (
                 run(Which::Test, 101, "error: cannot find x"),
                 Some(failed(&["a"])),
                 Outcome::Failed(vec![]),
             ),
-            // A number is not a name.
+            // Only the number of failures is known, not their names.
             (
                 words("1 failed in 2.1s"),
                 Some(words("1 failed in 3.77s")),
@@ -290,7 +290,7 @@ pub(crate) mod tests {
             ),
             (words("2 failed in 2.1s"), Some(words("1 failed in 2.1s")), Outcome::Failed(vec![])),
             (words("no"), Some(run(Which::Test, 3, "no")), Outcome::Failed(vec![])),
-            // Silence says nothing.
+            // Empty output proves nothing.
             (words(""), Some(words("")), Outcome::Failed(vec![])),
             (
                 run(Which::Lint, 1, "a new line"),
@@ -319,7 +319,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_did_not_run_before_excuses_nothing() {
+    fn a_command_that_did_not_run_before_excuses_nothing() {
         let before = CheckRun::not_run(Which::Test, "make test", DEPENDENCIES);
         assert_eq!(before.outcome_before(), Outcome::NotRun(DEPENDENCIES.to_owned()));
         let now = run(Which::Test, 1, &cargo(&["a"]));
@@ -330,7 +330,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn where_something_may_be_missing_only_named_tests_fail_newly() {
+    fn with_dependencies_missing_only_named_tests_fail_newly() {
         let partly =
             |output: &str| run_with(Which::Test, 1, output, (Dependencies::PartlyMissing, None));
         let missing = || Outcome::NotRun(DEPENDENCIES.to_owned());
@@ -344,7 +344,7 @@ pub(crate) mod tests {
         assert_eq!(passed.outcome(Some(&before)), Outcome::Passed);
     }
 
-    /// Tests that fail, each with its report.
+    /// Failing tests, each with its report.
     fn reports(tests: &[(&str, &str)]) -> String {
         let listed = cargo(&tests.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         let report = |(name, text): &(&str, &str)| format!("---- {name} stdout ----\n{text}\n\n");
@@ -353,7 +353,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_sandbox_refused_is_not_run_and_hides_no_failure() {
+    fn sandbox_refusals_count_as_not_run_and_hide_no_failure() {
         let (denied, wrong) = ("bind: Permission denied (os error 13)", "assertion failed");
         let at = |tests: &[(&str, &str)]| {
             let setting = (Dependencies::Present, Some(Level::Landlock));
@@ -365,7 +365,7 @@ pub(crate) mod tests {
         assert_eq!(met.outcome_before(), not_run());
         assert_eq!(met.outcome(Some(&met)), not_run(), "never as before");
         assert_eq!(met.outcome(Some(&passes)), not_run(), "a new test that serves");
-        // A failure beside it is one, and so is one where the refusal was.
+        // Another failure beside it counts, and so does another failure of the same test.
         let both = at(&[("a", denied), ("b", wrong)]);
         assert_eq!(both.outcome(Some(&met)), Outcome::Failed(names(&["b"])));
         let now = at(&[("a", wrong)]);
@@ -376,7 +376,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn words_alone_are_no_refusal_unless_the_base_had_them_too() {
+    fn output_alone_proves_no_refusal_unless_the_base_printed_it_too() {
         let printed = format!("connect EACCES 127.0.0.1:80\n{}", cargo(&["a"]));
         let run = |output: &str| run(Which::Test, 1, output);
         assert_eq!(run(&printed).outcome(None), Outcome::Failed(names(&["a"])));
@@ -390,7 +390,7 @@ pub(crate) mod tests {
         let more = format!("{refused}\n{}", cargo(&["a", "b"]));
         let Outcome::Failed(new) = run(&more).outcome(Some(&run(&printed))) else { panic!() };
         assert!(new.contains(&"b".to_owned()));
-        // Without names, only the very same words are the same refusal.
+        // Without names, only identical output is the same refusal.
         let without = |more: &str| run(&format!("{refused}{more}"));
         assert!(matches!(without("").outcome(Some(&without(""))), Outcome::NotRun(_)));
         let more = without("\nassertion failed").outcome(Some(&without("")));

@@ -1,26 +1,26 @@
-//! How many tests passed and how many failed, as the last lines of common runners tell.
+//! The numbers of passed and failed tests, read from the summary lines of common test runners.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// `31 passed`, `31 passing`, `2 failed`, `2 failing`; with the word before the number in TAP and Go's
-/// `ok` left out, for they count no tests.
+/// `31 passed`, `31 passing`, `2 failed`, `2 failing`. TAP and Go's `ok` are left out because they
+/// print no counts.
 static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?P<count>\d{1,9}) (?:tests? )?(?P<what>passed|passing|failed|failing)\b").ok()
 });
 
-/// What counts files or groups of tests, in the runners of JavaScript.
+/// Lines of JavaScript runners that count files or groups of tests.
 const NOT_TESTS: [&str; 3] = ["Test Suites:", "Test Files", "Snapshots:"];
 
-/// Tests that passed, and tests that failed.
+/// The number of tests that passed, and of tests that failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
 }
 
-/// What an output counts, all runs in it together; `None` where it counts nothing.
+/// The counts in an output, summed over all runs in it; `None` if there are none.
 pub(crate) fn counts(output: &str) -> Option<Counts> {
     let form = COUNTS.as_ref()?;
     let mut counts = Counts::default();

@@ -1,7 +1,7 @@
-//! Which tests failed, read from what common test runners print.
+//! The names of failed tests, read from the output of common test runners.
 //!
-//! All forms are tried on every line, because a command such as `make test` does not tell which
-//! runner it starts. A name has to be the same in two runs and needs no other meaning.
+//! All patterns are tried on every line, because a command such as `make test` does not tell which
+//! runner it starts. A name only has to be the same in two runs.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use crate::languages::{self, RunnerOutput};
 
-/// Characters of a name; what is longer is still told apart by its beginning.
+/// Maximum characters of a name; longer names are cut.
 const LONGEST: usize = 200;
 
 static KNOWN: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.failed));
@@ -22,7 +22,7 @@ pub(super) fn ready(of: fn(&RunnerOutput) -> &'static [&'static str]) -> Vec<Reg
     forms.filter_map(|form| Regex::new(form).ok()).collect()
 }
 
-/// A time something took, a time of day, a line of a doc test: none of them is part of a name.
+/// A duration, a time of day, the line of a doc test: not a part of a name.
 static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?x)
         \s?\(?\b\d+(?:[.,:]\d+)*\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?)\b\)?
@@ -32,7 +32,7 @@ static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(FORM).ok()
 });
 
-/// The output without any times, to be compared with another run's.
+/// The output without times, for the comparison with another run.
 pub(crate) fn without_times(output: &str) -> String {
     let output = match TIMES.as_ref() {
         Some(times) => times.replace_all(output, ""),
@@ -56,7 +56,7 @@ pub(crate) fn names(output: &str) -> BTreeSet<String> {
     names
 }
 
-/// Whether such a name is that of no test.
+/// True if a matched name is not the name of a test.
 fn is_none(name: &str) -> bool {
     languages::ALL.iter().any(|language| language.runners.not_tests.contains(&name))
 }
@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_understood() {
+    fn the_pattern_of_times_compiles() {
         assert!(TIMES.is_some());
     }
 
     #[test]
-    fn each_runner_names_what_failed() {
+    fn failed_tests_of_each_runner_are_named() {
         for (runner, output, expected) in [
             (
                 "cargo",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_no_words() {
+    fn times_are_removed() {
         let said = |text: &str| without_times(text);
         assert_eq!(said("3 failed  in 0.12s (2 ms) at 12:01:59\n"), "3 failed in at");
         assert_eq!(said("a.py:12: no"), "a.py:12: no");

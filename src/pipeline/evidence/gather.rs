@@ -1,4 +1,4 @@
-//! Running the project's commands: on the draft, on each task's tree, and on the code as it was before
+//! Runs the project's commands: on the draft, on each task's tree, and on the code as it was before
 //! the session (`base`).
 
 use super::check_run::{
@@ -14,12 +14,12 @@ use crate::pipeline::run::Run;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
 
-/// What a shell answers for a program that is not there (POSIX, 2.8.2).
+/// The exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
-/// Runs the project's build, tests and lint on the tree as it is, unless `known` or one of the
-/// runs a tool has `seen` is about the same code. A build that fails ends it: what comes after
-/// would only say so again.
+/// Runs the project's build, tests and lint on the present tree, unless `known` or one of the runs
+/// that a tool has `seen` is about the same code. Stops after a failed build: later commands would
+/// only fail for the same reason.
 pub(crate) async fn gather_evidence(
     run: &Run<'_>,
     known: Option<Evidence>,
@@ -34,7 +34,7 @@ pub(crate) async fn gather_evidence(
     if let Some(known) = known
         && same_code(run, &known.tree, &tree)?
     {
-        // The code before the session may have been looked at again since.
+        // The code before the session may have been checked again since.
         return Ok(Some(Evidence { before, ..known }));
     }
     let runs = run_all(run, &commands, &tree, seen).await?;
@@ -42,8 +42,8 @@ pub(crate) async fn gather_evidence(
 }
 
 /// # Errors
-/// Exit 5 where dependencies are missing, and a person could allow that they are fetched but none
-/// is there.
+/// Exit 5 if dependencies are missing that a person could allow to be fetched, but nobody is there
+/// to ask.
 pub(crate) async fn require_dependencies(run: &Run<'_>) -> anyhow::Result<()> {
     match undecided(&run.env.workspace.missing_dependencies().await?) {
         Some(error) => {
@@ -53,18 +53,18 @@ pub(crate) async fn require_dependencies(run: &Run<'_>) -> anyhow::Result<()> {
     }
 }
 
-/// Whether any of the project's commands is known.
+/// True if any of the project's commands is known.
 pub(crate) fn has_commands(run: &Run<'_>) -> bool {
     !commands_to_run(run).is_empty()
 }
 
-/// Whether a test command is known.
+/// True if a test command is known.
 pub(crate) fn has_tests(run: &Run<'_>) -> bool {
     commands_to_run(run).iter().any(|(which, _)| *which == Which::Test)
 }
 
-/// Whether what was run shows that features work: the tests passed or, where there are none to
-/// run, the build did. What was not run shows nothing.
+/// True if the results show that features work: the tests passed or, if there is no test command,
+/// the build did. A command that was not run shows nothing.
 pub(crate) fn verifies(run: &Run<'_>, evidence: Option<&Evidence>) -> bool {
     let commands = commands_to_run(run);
     let known = |which| commands.iter().any(|(other, _)| *other == which);
@@ -87,7 +87,7 @@ pub(crate) async fn run_all(
     run_all_in(run, run.env.workspace, commands, tree, seen).await
 }
 
-/// The same in another working tree, which holds the files of `tree`.
+/// Like [`run_all`], in another working tree, which contains the files of `tree`.
 pub(crate) async fn run_all_in(
     run: &Run<'_>,
     workspace: &Workspace,
@@ -137,13 +137,13 @@ pub(crate) async fn run_all_in(
     Ok(runs)
 }
 
-/// A command that is not run, which a person hears of once.
+/// A command that is not run; the reason is reported once.
 fn not_run(run: &Run<'_>, which: Which, command: &str, why: &str) -> CheckRun {
     run.warn_once(format!("{command} is not run: {why}"));
     CheckRun::not_run(which, command, why)
 }
 
-/// A tool's run of the command on this very code: the program ran it then.
+/// The result of a tool's run of the command on this very code.
 fn run_of_tool(
     run: &Run<'_>,
     command: &str,
@@ -157,8 +157,8 @@ fn run_of_tool(
     Ok(same_code(run, &code, tree)?.then(|| newest.result.clone()))
 }
 
-/// The command, its tree, its output and its end as a blob: who has the id can tell that a log
-/// is the one of this run, and while git keeps it `git cat-file -p` prints it.
+/// Stores the command, its tree, its output and its exit status as a blob. The id proves that a log
+/// belongs to this run, and while git has the blob, `git cat-file -p` prints it.
 fn keep_log(
     run: &Run<'_>,
     command: &str,
@@ -166,7 +166,7 @@ fn keep_log(
     result: &CommandResult,
 ) -> anyhow::Result<Oid> {
     let (output, ending) = (output_of(result), result.ending());
-    // It is published with the session: no key that a test prints may be in it.
+    // The log is published with the session: a key that a test prints must not be in it.
     let output = run.env.workspace.secrets().blanked(&output);
     git::made::store_blob(
         run.env.git,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_installed_is_no_failure() {
+    fn a_missing_program_is_not_a_failure() {
         for (exit, stdout, stderr, missing) in [
             (127, "", "sh: 1: ruff: not found", true),
             (101, "", "error: no such command: `clippy`\n\n\tView all: `cargo --list`", true),

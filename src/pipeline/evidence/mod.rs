@@ -1,6 +1,6 @@
-//! Evidence: the project's own build, tests and lint, run by the program at a known tree, not told
-//! by a model. And what of it is new: what failed before the session touched anything is nobody's
-//! fault here.
+//! Evidence: the results of the project's own build, tests and lint, which git-cowork runs on a
+//! known tree instead of believing a model. Failures from before the session's first change do not
+//! count.
 
 pub(crate) mod base;
 pub(crate) mod base_worktree;

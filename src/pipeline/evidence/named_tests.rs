@@ -1,26 +1,26 @@
-//! Tests that criteria name: what became of each on the session's tree and, where it must fail
-//! there, on the base.
+//! Tests that criteria name: their results on the session's tree and, if they must fail on the
+//! base, on the base.
 
 use super::check_run::{CheckRun, Outcome};
 use crate::artifact::check::{Finding, Report};
 use crate::git::Oid;
 
-/// What became of a test on one tree.
+/// The result of a test on one tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Became {
     /// It ran, and passed.
     Passed,
-    /// It ran and did not pass; with what was printed.
+    /// It ran and failed. Contains the output.
     Failed(String),
-    /// What runs it failed before it ran: it could not be built or loaded; with what was printed.
+    /// The run failed before the test ran: it could not be built or loaded. Contains the output.
     NotBuilt(String),
-    /// There is no such test, or its runner did not run it; in words.
+    /// There is no such test, or its runner did not run it. Contains the reason.
     Missing(String),
-    /// Nothing could be found out, and why.
+    /// The result is unknown. Contains the reason.
     Unknown(String),
 }
 
-/// How an output names a test.
+/// Whether an output lists a test as passed, as failed or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Passed,
@@ -28,25 +28,25 @@ pub(crate) enum Named {
     Not,
 }
 
-/// A test, and what became of it.
+/// A test, and its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedTest {
-    /// As criteria name it: `file::name`.
+    /// Its name in the criteria: `file::name`.
     pub test: String,
-    /// The requirements they belong to.
+    /// The ids of the requirements whose criteria name it.
     pub of: Vec<String>,
-    /// On the session's tree.
+    /// Its result on the session's tree.
     pub now: Became,
-    /// On the base, where it must fail there.
+    /// Its result on the base, if it must fail there.
     pub base: Option<Became>,
-    /// What was run for it alone, each with its tree.
+    /// The runs of this test alone, each with its tree.
     pub runs: Vec<(Oid, CheckRun)>,
 }
 
 impl Became {
-    /// What a run of this test alone says of it; how its output names the test counts before how it
-    /// ended: a runner that found nothing to run ends well, and one that ran a whole program's tests
-    /// ends badly where another one failed.
+    /// The result from a run of this test alone. The line about the test counts more than the exit
+    /// code: a runner that found nothing to run succeeds, and one that ran more tests fails if
+    /// another one failed.
     pub(crate) fn of(ran: &CheckRun, named: Named) -> Self {
         match ran.outcome_before() {
             Outcome::Passed | Outcome::Failed(_) | Outcome::AsBefore(_)
@@ -55,7 +55,7 @@ impl Became {
                 Self::Passed
             }
             Outcome::Passed => Self::Missing(format!(
-                "{} did not run it: it is skipped, or not a part of what is tested",
+                "{} did not run it: it is skipped, or the command does not include it",
                 ran.command
             )),
             Outcome::NotRun(why) => Self::Unknown(why),
@@ -66,7 +66,7 @@ impl Became {
         }
     }
 
-    /// Whether it does not pass, for whatever reason.
+    /// True if the test does not pass, for any reason.
     pub(crate) fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::NotBuilt(_) | Self::Missing(_))
     }
@@ -98,7 +98,7 @@ impl NamedTest {
         words
     }
 
-    /// Whether it shows what its criterion says: it passed and, where it must, failed on the base.
+    /// True if the test shows its criterion: it passed and, if it must, failed on the base.
     pub fn is_shown(&self) -> bool {
         self.now == Became::Passed && self.base.as_ref().is_none_or(Became::is_failure)
     }
@@ -113,7 +113,8 @@ impl NamedTest {
             }
             Became::Missing(why) => {
                 let details = format!("{of} names the test {test}, which was not found: {why}");
-                let fix = "write it where the criterion says, or let a person change the criterion";
+                let fix =
+                    "write it where the criterion says, or ask a person to change the criterion";
                 return report.find(Finding::missing("named-test", details).fix(fix));
             }
             Became::Unknown(why) => {
@@ -124,14 +125,15 @@ impl NamedTest {
         match &self.base {
             Some(Became::Passed) => {
                 let details = format!(
-                    "{of} says that {test} fails without this session's code, and it passes there, too: it shows nothing of it"
+                    "{of} says that {test} fails without this session's code, and it passes there, too: it does not test the new code"
                 );
-                let fix = "test what is new; or let a person take the ! away from the criterion";
+                let fix =
+                    "test the new behaviour, or ask a person to remove the ! from the criterion";
                 report.find(Finding::wrong("named-test", details).fix(fix));
             }
             Some(Became::Unknown(why)) => {
                 let words = format!(
-                    "{of}: the test {test} was not run on the base ({why}): a review has to tell whether it fails without this session's code"
+                    "{of}: the test {test} was not run on the base ({why}): a review must show whether it fails without this session's code"
                 );
                 report.warnings.push(words);
             }
@@ -142,10 +144,10 @@ impl NamedTest {
     }
 }
 
-/// What is in [`NamedTest::words`] where a test failed on the base as it must.
+/// Contained in [`NamedTest::words`] if a test failed on the base as it must.
 pub(crate) const FAILED_ON_BASE: &str = ", failed on the base";
 
-/// What is found of all of them, for checks.
+/// The report on all named tests.
 pub(super) fn report(tests: &[NamedTest]) -> Report {
     let mut report = Report::default();
     tests.iter().for_each(|test| test.report(&mut report));
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_named_pass_is_one() {
+    fn only_a_named_pass_counts() {
         let of = |exit, named| Became::of(&run(Which::Test, exit, "no"), named);
         assert_eq!(of(0, Named::Passed), Became::Passed);
         let Became::Missing(why) = of(0, Named::Not) else { panic!() };
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ending_has_its_words_and_is_refused_told_or_passed() {
+    fn each_result_has_its_words_and_its_place_in_the_report() {
         let (failed, unknown) =
             (|| Became::Failed("x".to_owned()), || Became::Unknown("not installed".to_owned()));
         for (now, base, words, counts) in [

@@ -1,5 +1,5 @@
-//! What the program ran earlier in the session, as its commits tell it: a run that was killed, and a
-//! clone, know the same.
+//! Earlier check results, read from the session's commits: they survive a killed run, and a clone
+//! has them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,24 +15,24 @@ use crate::pipeline::evidence::{before, gather};
 use crate::pipeline::run::Run;
 use crate::session::{Entry, Kind, key};
 
-/// Bytes of output that are told of what an earlier task broke.
+/// Maximum bytes of output of a check that an earlier task broke.
 const TOLD: usize = 1_500;
 
-/// How one command ended on the tree of one commit.
+/// The result of one command on the tree of one commit.
 struct Recorded<'a> {
     entry: &'a Entry,
     /// `exit 1`
     ending: &'a str,
-    /// The blob of its output, abbreviated.
+    /// The abbreviated id of the blob with its output.
     log: Option<&'a str>,
-    /// The tree it was run on, abbreviated.
+    /// The abbreviated id of the tree it ran on.
     tree: &'a str,
-    /// It failed in a way it did not before the session.
+    /// Whether it failed in a way it did not before the session.
     is_new: bool,
 }
 
 impl<'a> Recorded<'a> {
-    /// From the trailers of a commit; `None` where the command was not run on it.
+    /// Reads the result from the trailers of a commit; `None` if the command was not run on it.
     fn of(entry: &'a Entry, command: &str) -> Option<Self> {
         let named = format!("{command}: ");
         let run = entry.trailers.all(key::EVIDENCE).find_map(|run| run.strip_prefix(&named))?;
@@ -53,7 +53,7 @@ impl<'a> Recorded<'a> {
         self.ending == "exit 0"
     }
 
-    /// Whose commit it is: `TASK-002 Add a todo`.
+    /// The name of the commit's task or stage: `TASK-002 Add a todo`.
     fn whose(&self) -> String {
         let Entry { kind, subject, .. } = self.entry;
         match kind {
@@ -65,15 +65,15 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// The runs of a command on the session's commits, the newest first.
+/// The runs of a command on the session's commits, newest first.
 fn recorded_runs<'a>(run: &'a Run<'_>, command: &str) -> impl Iterator<Item = Recorded<'a>> {
-    // As a trailer holds it.
+    // With white space as in a trailer.
     let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = run.session.history.iter().rev();
     entries.filter_map(move |entry| Recorded::of(entry, &command))
 }
 
-/// What a run printed; empty where its log is not here, as in a clone without the notes.
+/// The output of a run; empty if its log is missing, as in a clone without the notes.
 fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
     let Some(log) = ran.log else { return Ok(String::new()) };
     match git::refs::object_id(run.env.git, log)? {
@@ -82,17 +82,17 @@ fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
     }
 }
 
-/// What a command printed, from the blob that holds its log.
+/// The output of a command, read from the blob with its log.
 pub(crate) fn output_in_log(run: &Run<'_>, log: &Oid) -> anyhow::Result<String> {
     let bytes = git::files::contents(run.env.git, std::slice::from_ref(log))?.pop().flatten();
     let bytes = bytes.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    // As `keep_log` writes it: command and tree, what it printed, how it ended.
+    // The format that `keep_log` writes: command and tree, output, exit status.
     let said = text.split_once("\n\n").map_or("", |(_, said)| said);
     Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
 }
 
-/// How each of the project's commands ended when it was run last: `cargo test: 31 passed, 0 failed (tree
+/// The newest result of each of the project's commands: `cargo test: 31 passed, 0 failed (tree
 /// cb18d6e, exit 0)`.
 pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     let mut told = Vec::new();
@@ -113,8 +113,9 @@ pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     Ok(told)
 }
 
-/// The tests of a commit where they passed: `cargo test: 12 passed`, `make test passed` where nobody
-/// counts them. Empty where there are none, or something of it is to be told in full.
+/// The results of a commit's tests if they passed: `cargo test: 12 passed`, or `make test passed`
+/// without counts. Empty if there are no tests or some did not pass: then the details are shown
+/// elsewhere.
 pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
     let tests = evidence.runs.iter().filter(|ran| ran.which == Which::Test);
     let mut told = Vec::new();
@@ -132,22 +133,22 @@ pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
     told.join(", ")
 }
 
-/// What became of a test that a criterion names, as the newest commit tells that looked at such
-/// tests: `passed, failed on the base`.
+/// The result of a test that a criterion names, from the newest commit with results of such tests:
+/// `passed, failed on the base`.
 pub(crate) fn became(run: &Run<'_>, test: &str) -> Option<String> {
     let of = |entry: &Entry| entry.trailers.get(key::TESTS).is_some();
     let entry = run.session.history.iter().rev().find(|entry| of(entry))?;
     became_at(entry, test)
 }
 
-/// The same on one commit.
+/// Like [`became`], on one commit.
 fn became_at(entry: &Entry, test: &str) -> Option<String> {
     let named = format!("{}: ", test.split_whitespace().collect::<Vec<_>>().join(" "));
     let mut all = entry.trailers.all(key::TESTS);
     all.find_map(|found| found.strip_prefix(&named)).map(str::to_owned)
 }
 
-/// Whether this test failed on the base when a commit with the code of this tree was made.
+/// True if this test failed on the base when a commit with the code of this tree was made.
 pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
     let told =
         |entry: &&Entry| became_at(entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE));
@@ -157,8 +158,8 @@ pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::R
     }
 }
 
-/// What earlier tasks of the session have broken and no later run has seen pass, for whoever
-/// writes the next one: which command, whose commit it fails since, which tests, its last lines.
+/// Failures that earlier tasks of the session caused and that no later run fixed, for the actor of
+/// the next task: the command, the commit since which it fails, the tests, the end of the output.
 pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
     let before = before::before_note(run).map(|before| before.runs).unwrap_or_default();
@@ -181,7 +182,7 @@ pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
         if !gather::same_code(run, &newest.entry.commit, &run.session.tip)? {
             out += ". The code has changed since";
         }
-        // Logs of earlier versions hold what a terminal obeys.
+        // Logs of earlier versions contain terminal escape sequences.
         match excerpt::failures(&excerpt::plain(&said), TOLD).trim() {
             "" => out += "\n",
             said => out += &format!("\n\n```text\n{said}\n```\n"),
@@ -190,9 +191,9 @@ pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(out.trim_end().to_owned())
 }
 
-/// What failed before the session's first change and may still do so, in words; empty when
-/// nothing does. A command that is no longer the project's, and what passed on a commit of the
-/// session since, is not told.
+/// The failures from before the session's first change that may remain; empty if there are none.
+/// Left out are commands that the project no longer uses, and failures that passed on a commit of
+/// the session since.
 pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
     let Some(before) = before::before_note(run) else { return Ok(String::new()) };
     let commands = gather::commands_to_run(run);
@@ -206,7 +207,7 @@ pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(failing_before(&still))
 }
 
-/// A run before the session's first change with what has not passed since.
+/// A run before the session's first change, reduced to the failures that have not passed since.
 fn still_failing(run: &Run<'_>, mut ran: CheckRun) -> anyhow::Result<Option<CheckRun>> {
     let Some(newest) = recorded_runs(run, &ran.command).next() else { return Ok(Some(ran)) };
     let was_run = !matches!(ran.outcome_before(), Outcome::NotRun(_));
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_command_ended_is_read_from_a_commit() {
+    fn the_result_of_a_command_is_read_from_a_commit() {
         let failed = entry("a, b: exit 2, log 12ab, tree 34cd", "failed (a, b, exit 2)");
         let run = Recorded::of(&failed, "a, b").unwrap();
         assert_eq!((run.ending, run.log, run.is_new), ("exit 2", Some("12ab"), true));

@@ -1,12 +1,12 @@
-//! A check that fails because the sandbox refuses it something: that says nothing about the code.
+//! Checks that fail because the sandbox denies them something: that proves nothing about the code.
 //!
-//! Words of the output alone prove nothing: a model that wrote the test could print them. Two things
-//! count. What the level of the sandbox cannot refuse, it did not refuse: with namespaces a command
-//! may connect and listen in a network of its own. And then either the very same tests met a refusal
-//! before the session changed anything (`CheckRun::outcome` compares), or each test that failed shows the
-//! refused call in its own part of the runner's report; whatever fails beside them is a failure.
-//! Who prints the words in a report of its own making gains little: the result is "not run", which
-//! passes nothing and is told to everybody.
+//! Output alone proves nothing: a model that wrote the test could print it. Two things count.
+//! First, the sandbox cannot have denied what its level allows: with namespaces a command may
+//! connect and listen in a network of its own. Second, either the very same tests were denied
+//! something before the session changed anything (`CheckRun::outcome` compares), or each failed
+//! test shows the denied call in its own section of the runner's report; any other failure counts
+//! as a failure. A test that fakes such a section gains little: the result is "not run", which
+//! passes nothing and is reported everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -17,19 +17,19 @@ use serde::{Deserialize, Serialize};
 use super::failing::{ready, without_times};
 use crate::workspace::Level;
 
-/// What was refused, as far as the output tells.
+/// The denied access, if the output shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
-    /// In a few words.
+    /// A short description.
     pub(crate) what: String,
-    /// The tests whose own report shows it.
+    /// The tests whose own section of the report shows it.
     pub(crate) tests: BTreeSet<String>,
 }
 
-/// Lines around the number of an error that tell which call it was.
+/// Lines around an error that show which call failed.
 const AROUND: usize = 3;
 
-/// Errors of calls that have to do with sockets, and what they say was not possible.
+/// Patterns of errors of socket calls.
 static FAMILY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)address family not supported|\bEAFNOSUPPORT\b").ok());
 static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ static CONNECTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)connect(?:ing|ion)?\b|\bdial\b|TcpStream").ok());
 static LISTENS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\bbind(?:ing)?\b|\blisten(?:ing)?\b|TcpListener").ok());
-/// What a command meets that is alone in its network; it may as well be a fault of the code.
+/// Errors of a command that has no network; faults of the code can cause them, too.
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?ix) connection\ ?refused | \bECONNREFUSED\b
         | network\ is\ unreachable | \bENETUNREACH\b
@@ -52,7 +52,7 @@ fn says(form: &LazyLock<Option<Regex>>, text: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(text))
 }
 
-/// The refused call that this text shows.
+/// The denied call that this text shows.
 fn call(text: &str, level: Level) -> Option<&'static str> {
     if says(&FAMILY, text) {
         return Some("address family not supported");
@@ -74,8 +74,8 @@ fn call(text: &str, level: Level) -> Option<&'static str> {
     })
 }
 
-/// What was refused to a check with this output, whose `failing` tests failed; none where commands
-/// are not confined.
+/// What the sandbox denied to a check with this output and these `failing` tests; `None` if
+/// commands are not confined.
 pub(crate) fn refused(
     output: &str,
     failing: &BTreeSet<String>,
@@ -87,7 +87,7 @@ pub(crate) fn refused(
     let reports = reports(output);
     let of_failing = |(of, _): &(&String, &String)| failing.iter().any(|name| is_of(of, name));
     let mut own = reports.iter().filter(of_failing).peekable();
-    // Where a runner reports on each test, words elsewhere are the logs of tests that passed.
+    // If the runner reports on each failed test, such lines elsewhere are logs of passing tests.
     if own.peek().is_some()
         && !own.any(|(_, text)| call(text, level).is_some() || says(&ALONE, text))
     {
@@ -97,7 +97,7 @@ pub(crate) fn refused(
         reports.iter().any(|(of, text)| is_of(of, name) && call(text, level).is_some())
     };
     let mut tests: BTreeSet<String> = failing.iter().filter(shows).cloned().collect();
-    // A name that others begin with, as go's packages, is a sum of them.
+    // A name that is the prefix of others, such as Go's packages, fails because those fail.
     let sum = |name: &&String| {
         let mut inner = failing.iter().filter(|other| is_inside(other, name)).peekable();
         inner.peek().is_some() && inner.all(|inner| tests.contains(inner))
@@ -107,7 +107,7 @@ pub(crate) fn refused(
     Some(Refused { what, tests })
 }
 
-/// The same in a few words, for a person.
+/// Like [`refused`], as a short description for a person.
 pub(crate) fn refused_in(
     output: &str,
     failing: &BTreeSet<String>,
@@ -120,12 +120,12 @@ fn is_inside(name: &str, outer: &str) -> bool {
     name.strip_prefix(outer).is_some_and(|rest| rest.starts_with([' ', '/', ':']))
 }
 
-/// Where runners begin the report of one test that failed.
+/// Patterns of the first line of a failed test's section.
 static BEGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.reports));
-/// Where such a report ends, besides at the next one.
+/// Patterns of lines that end such a section, besides the next one's first line.
 static ENDS: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.ends));
 
-/// The reports of the tests that failed, by the names their heads have.
+/// The sections of failed tests, by the names in their first lines.
 fn reports(output: &str) -> BTreeMap<String, String> {
     let mut reports: BTreeMap<String, String> = BTreeMap::new();
     let mut open = None;
@@ -144,8 +144,7 @@ fn reports(output: &str) -> BTreeMap<String, String> {
     reports
 }
 
-/// Whether a report's head is that of the test with this name: pytest leaves out the file, and go the
-/// package.
+/// True if a section's first line names this test: pytest omits the file, and Go the package.
 fn is_of(head: &str, name: &str) -> bool {
     let inner = name.split_once("::").map(|(_, inner)| inner.replace("::", "."));
     head == name
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_level_allows_it_has_not_refused() {
+    fn what_a_level_allows_was_not_denied() {
         // With namespaces a test may connect and listen.
         assert_eq!(shown(CARGO, Level::Namespaces), [""; 0]);
         assert_eq!(shown(PYTEST, Level::Namespaces), ["t/test_a.py::test_y"]);
@@ -208,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn words_outside_of_a_report_are_of_no_test() {
+    fn errors_outside_of_a_tests_section_do_not_count() {
         for output in [
             "connect: permission denied\ntest a ... FAILED\n",
             "test a ... FAILED\nEAFNOSUPPORT\n",
             "---- b stdout ----\nEAFNOSUPPORT\n\nfailures:\n    b\ntest a ... FAILED\n",
-            // A file that cannot be read is none of the sandbox's network.
+            // An unreadable file has nothing to do with the sandbox's network.
             "---- a stdout ----\nopen /x: Permission denied (os error 13)\ntest a ... FAILED\n",
         ] {
             assert_eq!(shown(output, Level::Landlock), [""; 0], "{output}");
@@ -221,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn what_passing_tests_log_is_no_refusal() {
+    fn logs_of_passing_tests_are_not_refusals() {
         let output = "INFO connection refused, trying again\ntest a ... FAILED\n\nfailures:\n\n\
             ---- a stdout ----\nassertion failed\n\nfailures:\n    a\n";
         assert_eq!(refused(output, &names(output), Some(Level::Namespaces)), None);
     }
 
     #[test]
-    fn a_command_alone_in_its_network_is_told_by_the_base_only() {
+    fn missing_network_counts_only_if_the_base_lacked_it_too() {
         let output = "---- a stdout ----\nConnection refused (os error 111)\ntest a ... FAILED\n";
         let refused = refused(output, &names(output), Some(Level::Namespaces)).unwrap();
         assert_eq!((refused.what.as_str(), refused.tests.len()), ("no network", 0));

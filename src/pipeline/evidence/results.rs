@@ -1,6 +1,5 @@
-//! Evidence: the project's own build, tests and lint, run by the program at a known tree, not told
-//! by a model. And what of it is new: what failed before the session touched anything is nobody's
-//! fault here.
+//! The results of the project's own build, tests and lint on one tree, compared with those before
+//! the session: failures from before its first change do not count.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,49 +11,49 @@ use crate::artifact::check::{Finding, Report};
 use crate::excerpt;
 use crate::git::Oid;
 
-/// Bytes of output that are shown of what passed.
+/// Maximum bytes of the output of a successful command that are shown.
 const PASSED_EXCERPT: usize = 400;
-/// Names of failing tests that are told.
+/// Maximum number of failing tests that are named.
 const NAMED: usize = 20;
 
-/// What was run on one tree.
+/// The check results on one tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The tree.
+    /// The tree they ran on.
     pub tree: Oid,
-    /// What was run, in this order.
+    /// The commands that were run, in this order.
     pub runs: Vec<CheckRun>,
-    /// What the project's commands said before the session's first change.
+    /// The runs of the project's commands before the session's first change.
     pub before: Vec<CheckRun>,
     /// Tests that criteria name.
     pub tests: Vec<NamedTest>,
 }
 
 impl Evidence {
-    /// That nothing was run on a tree.
+    /// Evidence without any runs.
     pub fn without_runs(tree: Oid) -> Self {
         Self { tree, runs: Vec::new(), before: Vec::new(), tests: Vec::new() }
     }
 
-    /// How one of the runs compares with the same before the session.
+    /// The result of one run, compared with the same command before the session.
     pub fn outcome(&self, run: &CheckRun) -> Outcome {
         let same =
             |before: &&CheckRun| (before.which, &before.command) == (run.which, &run.command);
         run.outcome(self.before.iter().find(same))
     }
 
-    /// Whether all of the project's commands of this kind were run and passed.
+    /// True if all of the project's commands of this kind were run and passed.
     pub fn passed(&self, which: Which) -> bool {
         let mut runs = self.runs.iter().filter(|run| run.which == which).peekable();
         runs.peek().is_some() && runs.all(|run| self.outcome(run) == Outcome::Passed)
     }
 
-    /// Whether something fails that did not before the session.
+    /// True if something fails that did not fail before the session.
     pub fn fails(&self) -> bool {
         self.runs.iter().any(|run| matches!(self.outcome(run), Outcome::Failed(_)))
     }
 
-    /// In a few words: how the tests ended, or what came before them.
+    /// A short result: that of the tests, or of the command before them.
     pub fn summary(&self) -> String {
         let tests = self.runs.iter().find(|run| run.which == Which::Test);
         let Some(run) = tests.or(self.runs.first()) else { return "no tests to run".to_owned() };
@@ -67,7 +66,7 @@ impl Evidence {
         format!("{} {how}", run.command)
     }
 
-    /// What could not be run, with the reason.
+    /// The commands that could not be run, with the reason.
     fn not_run(&self) -> Vec<(&str, String)> {
         let why = |run: &CheckRun| match self.outcome(run) {
             Outcome::NotRun(why) => Some(why),
@@ -76,14 +75,14 @@ impl Evidence {
         self.runs.iter().filter_map(|run| Some((run.command.as_str(), why(run)?))).collect()
     }
 
-    /// Some of it could not be run, or failed, and dependencies were missing.
+    /// True if a command could not be run, or failed, and dependencies were missing.
     pub fn lacks_dependencies(&self) -> bool {
         self.runs.iter().any(|run| !run.passed() && run.lacked_dependencies())
     }
 
-    /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`, `failed (npm test, exit 1)`,
-    /// `not run (dependencies missing)`. Where several happened, what failed comes first and what
-    /// passed second; and a reason names its commands.
+    /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`,
+    /// `failed (npm test, exit 1)`, `not run (dependencies missing)`. If results differ, failures
+    /// come first and passed commands second, and a reason lists its commands.
     pub fn trailer(&self) -> String {
         let mut parts = Vec::new();
         let mut passed = Vec::new();
@@ -115,7 +114,7 @@ impl Evidence {
         if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
     }
 
-    /// `exit 1`, or why it says nothing: `not run (dependencies missing)`.
+    /// `exit 1`, or the reason why there is no result: `not run (dependencies missing)`.
     fn ending(&self, run: &CheckRun) -> String {
         match self.outcome(run) {
             Outcome::NotRun(why) => format!("not run ({why})"),
@@ -123,8 +122,8 @@ impl Evidence {
         }
     }
 
-    /// The values of `Cowork-Evidence`, one a command: how it ended, the blob that holds its log,
-    /// the tree it ran on.
+    /// The values of `Cowork-Evidence`, one a command: its exit status, the blob with its log, the
+    /// tree it ran on.
     pub fn digests(&self) -> Vec<String> {
         let digest = |tree: &Oid, run: &CheckRun| {
             let tree = tree.abbreviated();
@@ -137,12 +136,13 @@ impl Evidence {
         runs.chain(alone.map(|(tree, run)| digest(tree, run))).collect()
     }
 
-    /// The values of `Cowork-Tests`, one a test: `tests/add.rs::appends: passed, failed on the base`.
+    /// The values of `Cowork-Tests`, one a test:
+    /// `tests/add.rs::appends: passed, failed on the base`.
     pub fn test_trailers(&self) -> Vec<String> {
         self.tests.iter().map(|test| format!("{}: {}", test.test, test.words())).collect()
     }
 
-    /// A line for each command, for documents and messages.
+    /// One line for each command, for documents and messages.
     pub fn lines(&self) -> Vec<String> {
         let line = |run: &CheckRun| {
             let tree = self.tree.abbreviated();
@@ -163,7 +163,7 @@ impl Evidence {
         self.runs.iter().map(line).collect()
     }
 
-    /// For prompts: what was run, how it ended and what it printed.
+    /// For prompts: the commands, their results and their output.
     pub fn describe(&self) -> String {
         let mut out = String::new();
         for run in &self.runs {
@@ -206,7 +206,8 @@ impl Evidence {
         out.trim_end().to_owned()
     }
 
-    /// What passed, what has to be fixed, what failed before already, and what was not run.
+    /// The report: passed checks, findings to fix, failures from before the session and checks that
+    /// were not run.
     pub fn report(&self) -> Report {
         let mut report = named_tests::report(&self.tests);
         for run in &self.runs {
@@ -237,7 +238,7 @@ fn finding(run: &CheckRun, new: &[String]) -> Finding {
     let code = match run.which {
         Which::Build => "build-fails",
         Which::Test => "tests-fail",
-        // What a linter says is no error of the build, but it was silent before.
+        // A linter's complaint is not a build error, but there was none before.
         Which::Lint => return Finding::wrong("lint-fails", details),
     };
     let mut finding = Finding::wrong(code, details).critical();
@@ -245,8 +246,8 @@ fn finding(run: &CheckRun, new: &[String]) -> Finding {
     finding
 }
 
-/// What fails before anything is changed, and what could not be run, for whoever is to change it;
-/// empty when all passes.
+/// The failures from before the first change and the commands that could not be run, for the actor;
+/// empty if everything passes.
 pub fn failing_before(before: &[CheckRun]) -> String {
     let mut out = String::new();
     for run in before {
@@ -262,12 +263,12 @@ pub fn failing_before(before: &[CheckRun]) -> String {
     out.trim_end().to_owned()
 }
 
-/// `none` where nothing was run.
+/// The value of `Cowork-Checks`; `none` if nothing was run.
 pub fn trailer(evidence: Option<&Evidence>) -> String {
     evidence.map_or_else(|| "none".to_owned(), Evidence::trailer)
 }
 
-/// The names after their introduction; nothing where there is none.
+/// The introduction and the names; empty if there are no names.
 pub(crate) fn list(introduction: &str, names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn each_form_says_how_it_ended() {
+    fn each_format_contains_the_result() {
         let mut both = evidence(run(Which::Test, 0, "fine"), None);
         assert_eq!(both.trailer(), "passed (make test)");
         assert_eq!(both.digests(), ["make test: exit 0, log 123456789012, tree abcdef789012"]);
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_said_so_everywhere() {
+    fn checks_that_were_not_run_are_reported_everywhere() {
         let build = CheckRun::not_run(Which::Build, "make", check_run::DEPENDENCIES);
         let test = CheckRun::not_run(Which::Test, "make test", check_run::DEPENDENCIES);
         let mut none = evidence(build.clone(), None);

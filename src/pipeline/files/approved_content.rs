@@ -1,5 +1,5 @@
-//! The bytes a stage is about: which paths, which difference a reader is shown, and the ids an
-//! approval names.
+//! The content of a stage: its paths, the diff a reader is shown, and the object ids an approval
+//! names.
 
 use crate::git::{self, DiffStyle, Oid, Store};
 use crate::pipeline::files::project_files;
@@ -8,15 +8,15 @@ use crate::record::ApprovedContent;
 use crate::session;
 use crate::stages::{Approves, StageSpec};
 
-/// The commit a stage's work begins on.
+/// The commit on which a stage's work is based.
 pub(crate) fn before_stage(run: &Run<'_>) -> Oid {
     let start = run.session.history.first();
     let entry = run.session.last_stage().map(|(_, entry)| entry).or(start);
     entry.map_or_else(|| run.session.tip.clone(), |entry| entry.commit.clone())
 }
 
-/// The commit whose difference to a draft is shown: of code that the session adopted, which nobody has
-/// looked at yet, the one that the adopted branch was begun from.
+/// The commit that a draft is compared with. For adopted code that nobody has reviewed yet, it is
+/// the commit from which the adopted branch was started.
 pub(crate) fn shown_from(run: &Run<'_>, spec: &StageSpec) -> Oid {
     let is_new = spec.approves == Approves::Tree
         && run.session.file.is_adopted()
@@ -25,8 +25,8 @@ pub(crate) fn shown_from(run: &Run<'_>, spec: &StageSpec) -> Oid {
     start.unwrap_or_else(|| before_stage(run))
 }
 
-/// The difference of two commits or trees as a reader of this stage wants it: the stage's
-/// documents, or the code without our own records.
+/// The diff between two commits or trees for a reader of this stage: the stage's documents, or the
+/// code without `.cowork`.
 pub(crate) fn shown_diff(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -37,7 +37,7 @@ pub(crate) fn shown_diff(
     shown_diff_in(run, spec, from, to, style, false)
 }
 
-/// The same, in git's colours where `color` says so.
+/// Like [`shown_diff`], in git's colours if `color` is set.
 pub(crate) fn shown_diff_in(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -54,7 +54,7 @@ pub(crate) fn shown_diff_in(
     }
 }
 
-/// What of the difference of two commits or trees a reader of this stage wants.
+/// The paths that a reader of this stage is shown of the diff between two commits or trees.
 pub(crate) fn shown_paths(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -76,9 +76,9 @@ pub(crate) fn document_paths(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
     spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
 }
 
-/// Takes a person's edits of the session's own code into the draft, because a person looks at
-/// it now; whatever else they have in the working tree stays out. Files that only the draft has
-/// are the session's, too. Answers with the paths.
+/// Adds a person's edits of the session's own code to the draft, because a person is reviewing it
+/// now; their other changes in the working tree stay out. Files that only the draft has belong to
+/// the session as well. Returns the paths.
 pub(crate) fn take_persons_code(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -93,7 +93,7 @@ pub(crate) fn take_persons_code(
     }
     let written = run.env.workspace.written().paths();
     let protected = run.env.state.protected()?;
-    // What git is told not to see is to stay out of commits.
+    // Files marked skip-worktree or assume-unchanged must stay out of commits.
     let listed = run.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
     let edited = listed.map(|entry| entry.path).filter(|path| {
         ours.contains(path)
@@ -108,7 +108,7 @@ pub(crate) fn take_persons_code(
     Ok(edited)
 }
 
-/// The bytes of the draft in the working tree.
+/// The content of the draft in the working tree.
 pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<ApprovedContent> {
     if spec.approves == Approves::Tree {
         return Ok(ApprovedContent::of_tree(run.recorder().tree(&run.session.tip)?));
@@ -119,7 +119,7 @@ pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<App
     Ok(ApprovedContent(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
 }
 
-/// The bytes an approval of this stage names, in a commit or tree.
+/// The content that an approval of this stage names, in a commit or tree.
 pub(crate) fn content_at(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -144,7 +144,7 @@ pub(crate) fn content_at(
     }
 }
 
-/// A digest of the session's code in what was approved, where that is a tree.
+/// A digest of the session's code in the approved content, if that is a tree.
 pub(crate) fn code_digest(
     run: &Run<'_>,
     approved: &ApprovedContent,

@@ -1,4 +1,4 @@
-//! Which files a session and its tasks have changed, and which content an approval names.
+//! The files that a session and its tasks have changed, and the content that an approval names.
 
 pub(crate) mod approved_content;
 pub(crate) mod open_gate;

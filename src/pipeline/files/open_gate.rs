@@ -1,4 +1,4 @@
-//! What other terminals are told of a gate that is open at the run's (`git cowork watch`).
+//! Publishes the gate that is open in the run's terminal to other terminals (`git cowork watch`).
 
 use crate::choice::Choice;
 use crate::git::Oid;
@@ -7,7 +7,7 @@ use crate::pipeline::run::Run;
 use crate::session::{Asks, OpenGate};
 use crate::stages::{Approves, StageSpec};
 
-/// Tells that a gate about a draft is open, what it asks and what there is to be said of it.
+/// Publishes that a gate about a draft is open, with its choices and remarks.
 pub(crate) fn open(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -32,7 +32,7 @@ pub(crate) fn open(
     Ok(())
 }
 
-/// The same of a question that is about no draft: its remarks are all there is to see.
+/// Like [`open`], for a question that is not about a draft: it only has remarks.
 pub(crate) fn open_menu(run: &Run<'_>, title: &str, keys: Vec<Choice>, remarks: Vec<String>) {
     let tip = &run.session.tip;
     run.env.gates.open(|id, holder| OpenGate {

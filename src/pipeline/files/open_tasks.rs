@@ -17,7 +17,7 @@ pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<V
     Ok(open_tasks(run, &plan)?.iter().filter_map(by_id).cloned().collect())
 }
 
-/// Their ids.
+/// The ids of these tasks.
 pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<String>> {
     let done = run.session.completed_tasks();
     let mut order = task_order(plan).unwrap_or_else(|_| {
@@ -29,7 +29,7 @@ pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<Strin
     Ok(order)
 }
 
-/// The tasks a change request began with as completed: their commits are its parent's.
+/// The tasks that were completed when a change request started: their commits are its parent's.
 pub(crate) fn completed_by_parent(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     let Some(start) = run.session.history.first().filter(|_| run.session.is_patch()) else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The project's files with the draft in the working tree.
+//! The project's files, including the draft in the working tree.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::pipeline::run::Run;
 use crate::session::{self, ProjectFiles};
 use crate::stages::StageSpec;
 
-/// What a change request began with; `None` for a session of its own.
+/// The state a change request started with; `None` if the session is not a change request.
 pub(crate) fn baseline_of_change(run: &Run<'_>) -> anyhow::Result<Option<Baseline>> {
     session::baseline(run.env.git, &run.session)
 }
@@ -21,16 +21,16 @@ pub(crate) fn code_since_start(run: &Run<'_>, commit: &Oid) -> anyhow::Result<Ve
     session::code_since_start(run.env.git, &run.session, commit)
 }
 
-/// The files as they are with the draft in the working tree.
+/// The files with the draft in the working tree.
 pub(crate) fn project_files(run: &Run<'_>) -> anyhow::Result<ProjectFiles> {
     let files = run.files();
-    // A plan that cannot be read names no file; the checks say what is wrong with it.
+    // A plan that cannot be read names no files; the checks report what is wrong with it.
     let plan = Store::new(&files).plan().unwrap_or_default();
     let tree = run.recorder().tree(&run.session.tip)?;
     ProjectFiles::at(run.env.git, &run.session, &tree, &plan)
 }
 
-/// What the session has changed, with the code that is about to be committed for a task.
+/// The session's changes, including the code that is about to be committed for a task.
 pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
     let tree = run.recorder().tree(&run.session.tip)?;
     let mut changes = session::code_changes(run.env.git, &run.session, &tree)?;
@@ -42,7 +42,7 @@ pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result
     Ok(changes)
 }
 
-/// The tasks that there is code behind, by id; what is uncommitted is `current`'s.
+/// The ids of tasks that have code; uncommitted code belongs to `current`.
 pub(crate) fn tasks_with_code(
     run: &Run<'_>,
     plan: &Plan,
@@ -55,8 +55,8 @@ pub(crate) fn tasks_with_code(
     Ok(coded.map(|task| task.id.clone()).collect())
 }
 
-/// Before anybody is asked for a report: is there something to deliver? Here no code can be
-/// written any more.
+/// Fails if there is nothing to deliver, before a model is asked for a report: no more code can be
+/// written at this point.
 pub(crate) fn something_to_deliver(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     if !code_changes(run, None)?.now.is_empty() {
         return Ok(());

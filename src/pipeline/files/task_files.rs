@@ -1,4 +1,4 @@
-//! Which task's commit holds which file. A model may write files of several tasks in one
+//! Decides which task's commit contains which file. A model may write files of several tasks in one
 //! conversation: each goes into the commit of the task that names it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,12 @@ use crate::pipeline::files::open_tasks;
 use crate::pipeline::run::Run;
 use crate::session::code;
 
-/// What a task's commit leaves to the commits of later tasks, by path: the task that names it.
+/// The files that a task's commit leaves to later tasks, by path, with the task that names the
+/// file.
 pub(crate) type Left = BTreeMap<String, String>;
 
 /// The uncommitted paths that only other tasks without a commit (`open`) name, each with the first
-/// that does.
+/// such task.
 fn left_to(plan: &Plan, task: &str, open: &[String], uncommitted: &[String]) -> Left {
     let own: BTreeSet<&str> = plan.files_of(task).collect();
     let mut left = Left::new();
@@ -27,12 +28,12 @@ fn left_to(plan: &Plan, task: &str, open: &[String], uncommitted: &[String]) -> 
     left
 }
 
-/// Code in the working tree that a commit would hold now.
+/// The code in the working tree that a commit would contain now.
 pub(crate) fn uncommitted_code(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     Ok(code(run.recorder().changes()?))
 }
 
-/// What of it the commit of this task leaves to others.
+/// The uncommitted files that this task's commit leaves to other tasks.
 pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left> {
     let uncommitted = uncommitted_code(run)?;
     if uncommitted.is_empty() {
@@ -47,7 +48,7 @@ pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left>
     Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &uncommitted))
 }
 
-/// For the commit of a task whose files are in other commits already: which ones.
+/// For the commit of a task whose files are in other commits already: names those commits.
 pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;

@@ -1,5 +1,5 @@
-//! What going back or restoring leaves behind, and whom that may surprise: found out and said
-//! before anything moves.
+//! The commits and edits that a rewind or restore drops from the branch: found and reported before
+//! anything moves.
 
 use crate::event::{Event, Sink};
 use crate::gate::clean::clean;
@@ -8,31 +8,31 @@ use crate::git::{self, DiffStyle, Git, Head, Oid, StatusKind};
 use crate::record::in_session;
 use crate::session::{RefNames, Session, Trailers, attempts, key};
 
-/// How many commits or files a sentence names.
+/// How many commits or files a message names.
 const NAMED: usize = 5;
 
-/// What a session's branch leaves behind when it goes somewhere else.
+/// The commits and edits a session's branch loses when it moves to another commit.
 #[derive(Clone, Debug)]
 pub struct Discarded {
     tip: Oid,
     target: Oid,
     branch: String,
-    /// Number of the attempt that will hold it.
+    /// The number of the attempt that will contain them.
     attempt: u32,
-    /// How many commits leave the branch.
+    /// The number of commits that leave the branch.
     commits: usize,
-    /// Those of them that no session made.
+    /// Those of them that were not made by a session.
     own: Vec<String>,
-    /// Remote-tracking branches, and how many of the commits each has.
+    /// Remote-tracking branches, each with the number of these commits it contains.
     pushed: Vec<(String, usize)>,
-    /// Paths whose uncommitted edits the attempt will hold.
+    /// Paths whose uncommitted edits the attempt will contain.
     edits: Vec<String>,
-    /// What HEAD is on, when that is not the session's branch.
+    /// What HEAD points to, if it is not the session's branch.
     elsewhere: Option<String>,
 }
 
 impl Discarded {
-    /// What is left behind when the session's branch goes from its tip to `target`. Reads only.
+    /// What is dropped when the session's branch moves from its tip to `target`. Read-only.
     ///
     /// # Errors
     /// Git fails.
@@ -83,7 +83,7 @@ impl Discarded {
         })
     }
 
-    /// Says it. `what` is what is about to be done: `going back to before prd`.
+    /// Reports what is dropped. `what` names the operation: `going back to before prd`.
     pub fn say(&self, sink: &dyn Sink, what: &str) {
         let note = |text: String| sink.emit(Event::Note { text });
         let warn = |text: String| sink.emit(Event::Warning { text });
@@ -97,14 +97,14 @@ impl Discarded {
             (_, false) => format!("{what}: {commits} and uncommitted edits are kept as an attempt"),
         });
         if let Some(on) = &self.elsewhere {
-            note(format!("HEAD is on {on} and goes to {branch}"));
+            note(format!("HEAD is on {on} and moves to {branch}"));
         }
         if !self.edits.is_empty() {
-            note(format!("not committed, and kept there, too: {}", named(&self.edits, ", ")));
+            note(format!("uncommitted, and kept there as well: {}", named(&self.edits, ", ")));
         }
         if !self.own.is_empty() {
             warn(format!(
-                "not made by a stage, and kept there, too: {}; bring one along with git cherry-pick",
+                "not made by a stage, and kept there as well: {}; to keep one on the branch: git cherry-pick",
                 named(&self.own, "; ")
             ));
         }
@@ -115,13 +115,13 @@ impl Discarded {
         }
     }
 
-    /// Whether a person may not have thought of some of this.
+    /// True if there is something a person may not expect.
     pub fn may_surprise(&self) -> bool {
         let Self { own, pushed, edits, elsewhere, .. } = self;
         elsewhere.is_some() || !(own.is_empty() && pushed.is_empty() && edits.is_empty())
     }
 
-    /// Asks a person who was told. False when they would rather not.
+    /// Asks a person for confirmation, after [`say`](Self::say). False if they cancel.
     ///
     /// # Errors
     /// Interrupted on Ctrl-C; git fails.
@@ -132,14 +132,14 @@ impl Discarded {
             Show,
             Cancel,
         }
-        let goes_on = format!("go on; everything is kept as attempt {}", self.attempt);
+        let goes_on = format!("continue; everything is kept as attempt {}", self.attempt);
         let answers = [
             (Answer::GoOn, goes_on.as_str()),
             (Answer::Show, "see what would leave the branch"),
             (Answer::Cancel, "cancel"),
         ];
         loop {
-            match choose(terminal, "Go on all the same?", &answers, Some(2))? {
+            match choose(terminal, "Continue anyway?", &answers, Some(2))? {
                 Some(Answer::GoOn) => return Ok(true),
                 Some(Answer::Show) => {
                     let text = clean(&self.diff(git)?);
@@ -150,7 +150,7 @@ impl Discarded {
         }
     }
 
-    /// What leaves the branch, and what is not committed, for a person to read.
+    /// The commits that leave the branch and the uncommitted edits, as diffs.
     fn diff(&self, git: &Git) -> anyhow::Result<String> {
         let both = |from: &Oid, to: &Oid| -> anyhow::Result<String> {
             let all: [&str; 0] = [];
@@ -182,7 +182,7 @@ fn commits(n: usize) -> String {
     if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") }
 }
 
-/// True for a commit that is no step of a session; a hook may have named the session in it.
+/// True if the commit is not a step of a session. A hook may have added the session's name to it.
 fn is_a_persons(message: &str) -> bool {
     let trailers = Trailers::parse(message);
     [key::EVENT, key::STAGE, key::TASK].iter().all(|key| trailers.get(key).is_none())

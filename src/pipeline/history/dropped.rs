@@ -1,6 +1,6 @@
-//! Drafts that were dropped by going back: the stage that is done again is told why. What is told is
-//! read from the attempts, so that a run that was killed between the reset and the first draft tells
-//! it all the same.
+//! Drafts that were dropped by going back: the repeated stage is told the reason. The reason is
+//! read from the attempts, so that it is not lost if a run is killed between the reset and the
+//! first draft.
 
 use crate::artifact::{DROPPED, Origin};
 use crate::pipeline::history::rewind::before;
@@ -9,14 +9,14 @@ use crate::record;
 use crate::session::{Attempt, Back, Kind, Verdict, attempts};
 use crate::stage::Stage;
 
-/// Makes feedback of the reasons for which earlier drafts of the stage were dropped. `offset` is
+/// Records the reasons for which earlier drafts of the stage were dropped as feedback. `offset` is
 /// the number of drafts that earlier, completed runs of the stage used.
 pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow::Result<()> {
-    // Where history does not tell where the stage began, none of it was dropped here.
+    // If history does not show where the stage began, none of its drafts was dropped here.
     let Ok(target) = before(&run.session, stage) else { return Ok(()) };
     let mut since = run.session.history.iter().skip_while(|entry| entry.commit != target);
     if since.any(|entry| entry.kind == Kind::Stage(stage)) {
-        // It has passed since; what is asked now is said by who asks it.
+        // The stage has passed since; newer requests bring their own feedback.
         return Ok(());
     }
     let all = attempts(run.env.git, Some(&run.session.name))?;
@@ -31,12 +31,12 @@ pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow
                 entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
                 entry
             } else {
-                // The role's own words, as those of the draft it looked at.
+                // The role's own words about the draft it looked at.
                 run.feedback(back.from, back.iteration, by, &back.reason).to_go_back(stage)
             });
         }
         if back.from != stage {
-            // A draft of the stage had passed, which has answered what was said before.
+            // A draft of the stage had passed, so older feedback was answered.
             break;
         }
     }
@@ -44,8 +44,8 @@ pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow
     run.give_feedback(entries)
 }
 
-/// Keeps a draft that a person aborts. Nothing is said to the next one, but what was said
-/// before holds.
+/// Saves a draft that a person aborts. The abort adds no feedback, but earlier feedback still
+/// counts.
 pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
     let target = before(&run.session, stage)?;
     let back =
@@ -61,14 +61,14 @@ pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
     )
 }
 
-/// The newest attempts as far as going back made them, the newest first. Copies of what was not left
-/// behind are passed over; before an attempt that was restored everything was as it is now.
+/// The newest attempts that going back made, newest first. Attempts that are only copies are
+/// skipped; it stops at other attempts: the state before a restored attempt is the present one.
 fn dropped(all: &[Attempt]) -> impl Iterator<Item = (&Attempt, &Back)> {
     let left = all.iter().rev().filter(|attempt| attempt.can_be_undone());
     left.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
 }
 
-/// What is told of a person who went back.
+/// The feedback text for a person's going back.
 fn words(back: &Back) -> String {
     let Back { to, from, reason, .. } = back;
     let what = match to == from {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_dropped_a_draft_and_why_is_said() {
+    fn feedback_names_who_dropped_a_draft_and_why() {
         let back = |from, reason: &str| {
             let target = "abcdef7890123456789012345678901234567890".parse().unwrap();
             Back { to: Stage::Design, target, from, by: None, iteration: 0, reason: reason.into() }

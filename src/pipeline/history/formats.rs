@@ -1,4 +1,4 @@
-//! A session that an older program began is brought to our format before its next stage begins.
+//! Upgrades a session of an older version to the present format before its next stage.
 
 use crate::artifact::{Artifact, SCHEMA_VERSION, render_json};
 use crate::error::Error;
@@ -7,8 +7,8 @@ use crate::record::{self, Recorded};
 use crate::session::{KeptDraft, artifact_path, kept_draft};
 use crate::stage::Stage;
 
-/// Records `session.json` in the format of this program, where it has an older one. While a
-/// draft is in progress it waits: drafts and reviews are about the tip they were made on.
+/// Commits `session.json` in the present format if it has an older one. Waits while a draft is in
+/// progress: drafts and reviews refer to the tip they are based on.
 ///
 /// # Errors
 /// HEAD is elsewhere, a hook refuses, git fails.
@@ -29,13 +29,13 @@ pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()
     match recorded {
         Some(Recorded::Done(commit)) => {
             run.note(format!(
-                "{path} is in format {SCHEMA_VERSION} now, it was in {from}: {}",
+                "{path} is now in format {SCHEMA_VERSION} (was {from}): {}",
                 commit.short()
             ));
             run.advance(&commit)
         }
         Some(Recorded::Refused(why)) => Err(Error::repository(format!(
-            "{path} is not brought to format {SCHEMA_VERSION}: {why}"
+            "cannot convert {path} to format {SCHEMA_VERSION}: {why}"
         ))
         .hint("fix the reported problem, then run the command again; nothing was changed")
         .into()),

@@ -1,5 +1,5 @@
-//! Sessions whose commits do not tell what is done, though their files show it: a person says from
-//! which stage they go on.
+//! Sessions whose commits do not record which stages are done although their files show it: the
+//! user names the stage to continue from.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::stage::Stage;
 use crate::stages::Approves;
 use crate::stages::code_stage;
 
-/// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
-/// the files of the others away. History keeps them.
+/// Marks the stages before `next` as done, or all stages if it is `None`: one commit records this
+/// and removes the files of later stages, which remain in the history.
 ///
 /// # Errors
 /// Exit 5: the files do not show these stages, or a commit cannot be made.
@@ -39,16 +39,16 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     let recorder = run.recorder();
     recorder.expect_tip(&tip)?;
     if recorder.differs_from(&tip)? {
-        let reason = "before its files were taken as done";
+        let reason = "before its stages were marked as done";
         let number = record::attempt::keep(&recorder, &tip, reason, Verdict::Aborted)?;
-        run.note(format!("what was not committed is in attempt {number} as well"));
+        run.note(format!("uncommitted changes are saved as attempt {number}"));
     }
     let files = |stages: &[Stage]| -> BTreeSet<String> {
         let rows = stages.iter().map(|stage| run.session.row(*stage));
         let all = rows.flat_map(|row| row.artifacts);
         all.map(|artifact| artifact_path(&name, *artifact)).collect()
     };
-    // The documents of a change request's parent are not its own to take away.
+    // A change request must not remove the documents of its parent.
     let own = format!("{}/", name.record_dir());
     let kept = files(&done);
     let mut gone = files(&later);
@@ -82,13 +82,14 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     }
     record::tags::add_missing(&run.recorder(), &run.session)?;
     run.note(match done.last() {
-        Some(last) => format!("{name}: taken as done up to {last}, as its files show"),
-        None => format!("{name} begins again; its files are in {}", tip.short()),
+        Some(last) => format!("{name}: stages up to {last} are marked as done, as its files show"),
+        None => format!("{name} starts from scratch; its files are in {}", tip.short()),
     });
     Ok(())
 }
 
-/// What is not done has no feedback yet and, where that is the code, no completed task.
+/// Removes the feedback on stages that are not done and, if coding is not done, the status of tasks
+/// and features.
 fn forget_later(run: &Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
     let Some(next) = next else { return Ok(()) };
     let files = run.files();

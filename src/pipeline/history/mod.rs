@@ -1,4 +1,4 @@
-//! Going on from what history, draft refs and the working tree hold, and going back in it.
+//! Continuing from the state in history, draft refs and the working tree, and going back.
 
 pub(crate) mod discarded;
 pub(crate) mod dropped;

@@ -1,4 +1,4 @@
-//! Which stage is worked on.
+//! Finds the stage that is in progress.
 
 use crate::pipeline::progress;
 use crate::pipeline::run::Run;
@@ -6,8 +6,8 @@ use crate::session::{KeptDraft, kept_draft};
 use crate::stage::Stage;
 use crate::stages::{self, code_stage, row};
 
-/// True when corrections were begun and are not recorded: feedback on the code that was
-/// recorded last, or a draft of corrections.
+/// True if corrections were started and not committed: there is feedback on the newest coding
+/// commit, or a draft of corrections.
 pub(crate) fn corrections_are_open(run: &Run<'_>) -> anyhow::Result<bool> {
     let drafts = run.earlier_drafts(code_stage());
     let kept = kept_draft(run.env.git, &run.session, code_stage())?;

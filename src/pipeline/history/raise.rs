@@ -1,6 +1,6 @@
-//! A session gets more process than it was begun with.
+//! Raises the depth of a session.
 //!
-//! Kill-safe: an attempt keeps what is left behind, then the branch moves once.
+//! Safe against kills: an attempt saves the dropped work, then the branch moves once.
 
 use crate::artifact::{Artifact, Files as _, SessionFile, plan_parts, render_json};
 use crate::error::Error;
@@ -16,14 +16,14 @@ use crate::session::{
 use crate::stage::Depth;
 use crate::stages::{self, code_stage};
 
-/// Raises the depth of a session whose code is not begun. The same depth is nothing to do.
+/// Raises the depth of a session that has no code yet. Does nothing if the depth is the same.
 ///
 /// # Errors
-/// Exit 5: the depth is less, coding has begun, something of the user's is in the way.
+/// Exit 5: the depth would be lower, coding has begun, the user's files would be overwritten.
 pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
     let from = change::depth::depth(run)?;
     if to == from {
-        run.note(format!("{} is {to} already", run.session.name));
+        run.note(format!("{} already has depth {to}", run.session.name));
         return Ok(());
     }
     require_raisable(run, from, to)?;
@@ -35,7 +35,7 @@ pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
         Some(target) => begin_again(run, &target, (from, to))?,
         None => go_on(run, (from, to))?,
     }
-    run.note(format!("{} is {to} from here on, it was {from}", run.session.name));
+    run.note(format!("{} now has depth {to} (was {from})", run.session.name));
     Ok(())
 }
 
@@ -43,25 +43,27 @@ fn require_raisable(run: &Run<'_>, from: Depth, to: Depth) -> anyhow::Result<()>
     let session = &run.session;
     let name = &session.name;
     if to < from {
-        return Err(Error::repository(format!("'{name}' is {from}, and nothing lowers a depth"))
-            .hint(format!("go on with it: git cowork resume {name}"))
-            .into());
+        return Err(Error::repository(format!(
+            "'{name}' has depth {from}, and a depth cannot be lowered"
+        ))
+        .hint(format!("continue it: git cowork resume {name}"))
+        .into());
     }
     if session.is_completed() {
         return Err(Error::repository(format!("'{name}' is delivered at depth {from}"))
             .hint(format!(
-                "change it with more process: git cowork modify --session {name} --depth {to} \"what is to change\""
+                "start a change request: git cowork modify --session {name} --depth {to} \"what is to change\""
             ))
             .into());
     }
     if session.file.is_adopted() {
-        let message = format!("'{name}' is adopted: its plan is made of its commits");
+        let message = format!("'{name}' is adopted: its plan is derived from its commits");
         return Err(Error::repository(message)
-            .hint(format!("go on with it: git cowork resume {name}"))
+            .hint(format!("continue it: git cowork resume {name}"))
             .into());
     }
     if coding_has_begun(run)? {
-        return Err(Error::repository(format!("'{name}' has begun its code at depth {from}"))
+        return Err(Error::repository(format!("'{name}' has started coding at depth {from}"))
             .hint(format!(
                 "go back to its plan: git cowork revert {name} --to {} --no-run",
                 last_before_code(session)
@@ -72,7 +74,7 @@ fn require_raisable(run: &Run<'_>, from: Depth, to: Depth) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The stage before the code.
+/// The last stage before coding.
 fn last_before_code(session: &Session) -> String {
     let mut order = session.order().into_iter();
     let last = order.rfind(|stage| stages::row(*stage).is_before_code());
@@ -94,8 +96,8 @@ fn coding_has_begun(run: &Run<'_>) -> anyhow::Result<bool> {
     Ok(begun || matches!(kept, Some(KeptDraft::Live(_))))
 }
 
-/// The commit that the plan of a quick session stands on: the start, in a change request its triage;
-/// `None` where it has not come so far.
+/// The commit on which the plan of a quick session is based: the start commit, or in a change
+/// request its triage commit. `None` if there is none yet.
 fn planned_on(session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
     if !session.is_patch() {
@@ -105,13 +107,13 @@ fn planned_on(session: &Session) -> Option<Oid> {
     session.stage_entry(triage).map(|entry| entry.commit.clone())
 }
 
-/// `session.json` with the depth, and where it lies.
+/// The path of `session.json`, and its text with the new depth.
 fn session_file(session: &Session, depth: Depth) -> anyhow::Result<(String, String)> {
     let file = SessionFile { depth, ..session.file.clone() };
     Ok((artifact_path(&session.name, Artifact::Session), render_json(&file)?))
 }
 
-/// More of the same stages: a draft that is in progress or waits stays as it is.
+/// If the stages stay the same: a draft in progress or waiting is not touched.
 fn go_on(run: &mut Run<'_>, depths: (Depth, Depth)) -> anyhow::Result<()> {
     let tip = run.session.tip.clone();
     let files = [session_file(&run.session, depths.1)?];
@@ -121,8 +123,8 @@ fn go_on(run: &mut Run<'_>, depths: (Depth, Depth)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Other stages: what the plan holds of requirements and features is where they begin; the rest is
-/// kept as an attempt.
+/// If the stages change: starts them from the requirements and features in the plan; the rest is
+/// saved as an attempt.
 fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyhow::Result<()> {
     let name = run.session.name.clone();
     let recorder = run.recorder();
@@ -134,7 +136,8 @@ fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyho
     let reason = format!("depth {} -> {}", depths.0, depths.1);
     let number = record::attempt::keep(&recorder, &tip, &reason, Verdict::Aborted)?;
     record::attempt::rewind(&recorder, &tip, &commit)?;
-    // A run that dies before this finds drafts that no stage before the plan takes up.
+    // If the run dies before this, the remaining drafts belong to no stage before the plan and are
+    // not resumed.
     for stage in run.session.order() {
         record::draft_refs::end(&recorder, &commit, stage)?;
     }
@@ -142,12 +145,12 @@ fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyho
     run.continues_transcript.set(false);
     continued::forget(run);
     run.note(format!(
-        "the plan is kept as attempt {number}: git log refs/cowork/attempts/{name}/{number}"
+        "the plan is saved as attempt {number}: git log refs/cowork/attempts/{name}/{number}"
     ));
     run.advance(&commit)
 }
 
-/// Gives a change request the documents that its depth has and its parent had not, before its first
+/// Adds the documents that a change request's depth has and its parent lacks, before the first
 /// stage after triage.
 ///
 /// # Errors
@@ -167,8 +170,8 @@ pub(crate) fn give_documents(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.advance(&commit)
 }
 
-/// What the newest plan holds of requirements and features, as documents on top of `target`; nothing
-/// where that has them already, or there is no plan.
+/// The requirements and features of the newest plan, as documents on top of `target`; empty if
+/// `target` has them already, or there is no plan.
 fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)>> {
     let (git, name) = (run.env.git, &run.session.name);
     let newest = CommittedFiles::new(git, name, &run.session.newest_records(git)?);
@@ -184,7 +187,7 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
     for artifact in [Artifact::Requirements, Artifact::Features] {
         files.extend(newest.read(artifact)?.map(|text| (artifact_path(name, artifact), text)));
     }
-    // Its parent's plan holds tasks only from here on.
+    // From here on its parent's plan contains tasks only.
     let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
     files.extend(plan.map(|plan| (artifact_path(name, Artifact::Plan), plan)));
     Ok(files)

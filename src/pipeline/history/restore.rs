@@ -1,4 +1,4 @@
-//! Bringing an attempt back: as its tip, with the edits it holds in the working tree.
+//! Restores an attempt: makes it the tip, with its edits in the working tree.
 
 use crate::git::{self, Oid, Store};
 use crate::pipeline::history::present_stage;
@@ -10,7 +10,7 @@ use crate::stage::Stage;
 /// Makes an attempt the tip again; the present tip becomes an attempt.
 ///
 /// # Errors
-/// Exit 5 when something of the user's would be lost, or HEAD is elsewhere; nothing has moved.
+/// Exit 5 if changes of the user would be lost, or HEAD is elsewhere; nothing is changed then.
 pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::Result<()> {
     run.stage.set(present_stage::present_stage(run)?);
     let recorder = run.recorder();
@@ -33,8 +33,7 @@ pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::R
     Ok(())
 }
 
-/// A draft that was ended when the tip was left behind goes on where it was: answers with its
-/// commit.
+/// Continues a draft that was ended when its tip was dropped; returns its commit.
 fn revive_draft(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     let git = run.env.git;
     let Some(newest) = git.resolve(RefNames::draft(&run.session.name, stage).as_str())? else {
@@ -52,8 +51,8 @@ fn revive_draft(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     Ok(Some(draft.commit))
 }
 
-/// Puts the attempt's edits into the working tree, where nothing else is. Answers with the
-/// paths that hold something else.
+/// Copies the attempt's edits into the working tree, except to paths with other changes. Returns
+/// the paths whose present content differs from the attempt's.
 fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Result<Vec<String>> {
     let git = run.env.git;
     let edits = git::paths::changed(git, &attempt.tip, &attempt.commit)?;
@@ -69,7 +68,7 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
     let ours = |path: &&String| in_session(path, &dirs) || drafted.contains(path);
     let mut ours: Vec<String> = free.iter().filter(ours).cloned().collect();
     if let Some(draft) = draft.filter(|_| attempt.holds_an_edit()) {
-        // What a person made of the draft is theirs again.
+        // A person's edits of the draft count as theirs again.
         let theirs = git::snapshot::blob_ids(git, &attempt.commit, &ours)?;
         let drafted = git::snapshot::blob_ids(git, draft, &ours)?;
         let mut same = theirs.iter().zip(&drafted).map(|(theirs, drafted)| theirs == drafted);
@@ -85,7 +84,7 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
     Ok(left)
 }
 
-/// True when a file that git does not list (an ignored one) is in the place of an edit.
+/// True if a file that git does not list (an ignored one) occupies an edit's path.
 fn lies_there(run: &Run<'_>, attempt: &Attempt, path: &str) -> bool {
     let tracked =
         git::snapshot::blob_id(run.env.git, &attempt.tip, path).is_ok_and(|blob| blob.is_some());
@@ -96,11 +95,11 @@ fn say_restored(run: &Run<'_>, attempt: &Attempt, kept: Option<u32>, left: &[Str
     let (name, number) = (&run.session.name, attempt.number);
     run.note(format!("attempt {number} is the tip again ({})", attempt.reason));
     if let Some(kept) = kept {
-        run.note(format!("what was there is attempt {kept}: git cowork restore {name} {kept}"));
+        run.note(format!("the previous tip is attempt {kept}: git cowork restore {name} {kept}"));
     }
     if !left.is_empty() {
         run.warn(format!(
-            "left as they are, because you have other changes there: {}; the attempt's: git show {}:PATH",
+            "not restored, because you have other changes there: {}; the attempt's version: git show {}:PATH",
             left.join(", "),
             attempt.ref_name()
         ));

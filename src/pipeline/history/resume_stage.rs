@@ -1,4 +1,4 @@
-//! Taking a stage up where history, the draft ref and the working tree say it stands.
+//! Resumes a stage in the state that history, the draft ref and the working tree show.
 
 use crate::artifact::{Origin, TaskStatus};
 use crate::gate::Mode;
@@ -17,7 +17,7 @@ use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, Waiting, kept_dr
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
 
-/// Where the stage stands; `None` when its draft waits and nobody has answered.
+/// The stage's progress; `None` if its draft is waiting and nobody has answered.
 pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<Progress>> {
     let offset = run.earlier_drafts(spec.stage);
     let mut progress = Progress {
@@ -36,7 +36,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
         Some(KeptDraft::Elsewhere(entry)) => {
             let draft = RefNames::draft(&run.session.name, spec.stage);
             run.warn(format!(
-                "draft {} of {} was made on another tip and is not used; it is kept: git show {draft}",
+                "draft {} of {} is based on another tip and is not used; it is saved: git show {draft}",
                 entry.iterations(),
                 spec.stage
             ));
@@ -47,7 +47,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             None
         }
         Some(KeptDraft::LeftBehind(commit)) => {
-            // As a revert does it: what is drafted from here on is not that commit's.
+            // Like a revert: later drafts are not based on that commit.
             record::draft_refs::end(&run.recorder(), &commit, spec.stage)?;
             None
         }
@@ -66,7 +66,8 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             if !resume_waiting(run, spec, &waiting, &mut progress)? {
                 return Ok(None);
             }
-            // At a gate that opened on it before it was answered another model may have been taken.
+            // If a gate opened on it before it was answered, another model may have been chosen
+            // there.
             let on_it = |entry: &Entry| entry.parents.first() == Some(&waiting.draft.commit);
             if let Some(kept) = live.filter(on_it) {
                 progress.taken = kept.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
@@ -84,7 +85,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
     Ok(Some(progress))
 }
 
-/// The newest answer a person gave to a draft of the present run of the stage.
+/// A person's newest answer to a draft of the stage's current run.
 fn newest_answer<'r>(run: &'r Run<'_>, stage: Stage) -> Option<(&'r Entry, Verdict)> {
     let mut recent = run.session.since_last_stage().iter().rev();
     recent.find_map(|entry| match entry.kind {
@@ -97,13 +98,13 @@ fn answered_with_abort(run: &Run<'_>, stage: Stage) -> bool {
     newest_answer(run, stage).is_some_and(|(_, verdict)| verdict == Verdict::Aborted)
 }
 
-/// Where a person last looked at a draft of the present run of the stage, to answer it.
+/// The commit with a person's last answer to a draft of the stage's current run.
 fn last_look(run: &Run<'_>, stage: Stage) -> Option<Oid> {
     let (entry, verdict) = newest_answer(run, stage)?;
     (verdict != Verdict::Aborted).then(|| entry.commit.clone())
 }
 
-/// The newest passed draft of the present run of the stage that the critic then refused.
+/// The newest passed draft of the stage's current run that the critic then rejected.
 fn last_reading(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     for entry in run.session.since_last_stage().iter().rev() {
         if matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
@@ -115,7 +116,7 @@ fn last_reading(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     Ok(None)
 }
 
-/// True when the critic has refused this draft, and not by saying nothing about it.
+/// True if the critic has rejected this draft with a verdict, not by giving none.
 fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     Ok(said.iter().any(|entry| {
@@ -124,7 +125,7 @@ fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Resu
     }))
 }
 
-/// From the side ref: the run was stopped or killed after this draft.
+/// Resumes from the draft ref: the run was stopped or killed after this draft.
 fn resume_draft(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -157,10 +158,10 @@ fn resume_draft(
             run.continues_transcript.set((partial || reading) && skipped.is_empty());
             if !skipped.is_empty() {
                 run.warn(format!(
-                    "not restored from the kept draft, because they changed since: {}",
+                    "not restored from the saved draft, because they changed since: {}",
                     skipped.join(", ")
                 ));
-                // What a person wrote there is kept before anybody works on it.
+                // A person's changes there are saved before anybody works on the draft.
                 let (tip, stage) = (&run.session.tip, spec.stage);
                 record::draft_refs::keep(
                     &run.recorder(),
@@ -194,13 +195,13 @@ fn resume_draft(
     }
     progress.needs_draft = refused_by_somebody(run, spec.stage, number)?;
     if progress.needs_draft && is_judged_by_critic(run, spec.stage, number)? {
-        // It read this draft; the run ended before the next one could note that.
+        // The critic read this draft; the run ended before that was recorded.
         progress.read = Some(entry.commit.clone());
     }
     if !progress.needs_draft {
         resume_verdicts(run, spec, entry, progress)?;
     }
-    // Whatever stops this run, the next one must know the same.
+    // However this run ends, the next one must know the same.
     keep::mark(run, progress, number, ending);
     Ok(())
 }
@@ -209,14 +210,14 @@ fn is_there(run: &Run<'_>, commit: &Oid) -> bool {
     git::snapshot::tree_of(run.env.git, commit.as_str()).is_ok_and(|tree| tree.is_some())
 }
 
-/// What a draft notes of a person's edit, where what it was compared with is there.
+/// The person's edit recorded in a draft, if the commit it was compared with still exists.
 fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
     let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
     is_there(run, &edit.since).then_some(edit)
 }
 
-/// What a person has made of a draft that was refused, or that could not go on, is the next
-/// draft: it is looked at before another one is asked for.
+/// Makes a person's edits of a rejected or stuck draft the next draft: it is reviewed before
+/// another one is requested.
 fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
     progress.needs_draft = false;
     progress.refusals = 0;
@@ -224,12 +225,12 @@ fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> an
     let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
     let number = progress.used();
     run.note(format!("{}: your edits of {names} are draft {number}", spec.stage));
-    progress.note = Some(format!("draft {number} is what you made of {names}"));
+    progress.note = Some(format!("draft {number} contains your edits of {names}"));
     keep::keep(run, spec, progress)
 }
 
-/// What a person and the critic said to the kept draft before the run was stopped, if these
-/// are the bytes.
+/// Restores the approvals of a person and the critic from before the run was stopped, if the
+/// draft's content is the same.
 fn resume_verdicts(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -261,8 +262,8 @@ fn resume_verdicts(
     Ok(())
 }
 
-/// True when the draft ended because the commit of a completed task was refused: it goes on
-/// with that commit, for the hook may have been fixed since.
+/// True if the draft ended because the commit of a completed task was refused: it is tried again,
+/// because the hook may have been fixed.
 fn task_awaits_commit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -282,7 +283,7 @@ fn task_awaits_commit(
     Ok(true)
 }
 
-/// The draft a person passed, when this one is what a hook made of it.
+/// The draft a person passed, if this one is the version that a hook changed.
 fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);
@@ -296,7 +297,8 @@ fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     Ok(passed.filter(same).map(|entry| entry.commit))
 }
 
-/// From a waiting draft on the branch. False when nobody has answered and nobody can.
+/// Resumes from a waiting draft on the branch. False if nobody has answered and nobody can be
+/// asked.
 fn resume_waiting(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -326,21 +328,22 @@ fn resume_waiting(
             let bytes = approved_content::content_at(run, spec, &answer.commit)?;
             progress.draft = Some(answer.commit.clone());
             let passed = answer.verdict() == Some(Verdict::Passed);
-            // Whoever approved before, or asked for this person's decision, is not asked again.
+            // A judge that approved before, or asked for this person's decision, is not asked
+            // again.
             let settled = |judge| {
                 let judged = passed && waiting.draft.trailers.get(judge).is_some();
                 judged.then(|| (bytes.clone(), String::new()))
             };
             progress.judged = settled(key::CRITIC);
             progress.challenged = settled(key::CHALLENGER);
-            // A person who passes what followed their edit has still edited this draft.
+            // If a person passes the draft after their edit, it still counts as edited.
             let number = waiting.draft.iterations();
             let edited = run.session.since_last_stage().iter().any(|entry| {
                 entry.kind == Kind::Review(spec.stage, Verdict::Edited)
                     && entry.iterations() == number
             });
             if let Some(edit) = &mut progress.edit {
-                // What this draft is was shown with what the checks say of it.
+                // The person was shown this draft together with its check results.
                 edit.told |= !changed;
             }
             let verdict = match edited || progress.edit.is_some() {
@@ -351,7 +354,7 @@ fn resume_waiting(
                 let by = Some(answer.author.clone());
                 progress.approval = Some(Approval { bytes, verdict, by });
             } else {
-                progress.note = Some("what was recorded is not what was passed".to_owned());
+                progress.note = Some("the committed draft is not the one you passed".to_owned());
             }
         }
         Some(Verdict::Feedback) => progress.needs_draft = true,
@@ -372,8 +375,7 @@ fn resume_waiting(
     Ok(true)
 }
 
-/// After an abort in coding: the tasks have their commits, so starting again means corrections of the
-/// whole.
+/// After an abort in coding, the tasks remain committed: the next draft corrects the whole code.
 fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Result<()> {
     if spec.approves != Approves::Tree {
         return Ok(());
@@ -382,8 +384,8 @@ fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Re
     run.give_feedback(vec![run.feedback(spec.stage, offset, Origin::Human, words)])
 }
 
-/// Puts the session's documents back to where the newest completed stage left them. What they
-/// were is in history: a draft that waited.
+/// Resets the session's documents to the newest completed stage. Their aborted versions remain in
+/// history, in the waiting draft.
 fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
     let base = approved_content::before_stage(run);
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
@@ -395,7 +397,7 @@ fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
         let number =
             record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed)?;
         run.note(format!(
-            "{stage} starts again; what you wrote since is in attempt {number}: git show {}",
+            "{stage} starts again; your edits since then are saved as attempt {number}: git show {}",
             RefNames::attempt(&run.session.name, number)
         ));
     }
@@ -403,8 +405,8 @@ fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
     run.env.workspace.written().adopt(&documents)
 }
 
-/// True when checks, a hook or a critic refused this draft. A person who did has asked for another
-/// one already.
+/// True if checks, a hook or a critic refused this draft, and no person did: a person's refusal
+/// already requests another draft.
 fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     let mut said = said
@@ -415,8 +417,8 @@ fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> 
     Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
 }
 
-/// True when a critic or a person refused this draft. What checks or hooks refused is worth
-/// another look after a restart: limits and hooks may have been fixed.
+/// True if a critic or a person refused this draft. After a restart, drafts that checks or hooks
+/// refused are tried again: limits and hooks may have been fixed.
 fn refused_by_somebody(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     Ok(said.iter().any(|entry| {

@@ -1,4 +1,4 @@
-//! Going back to an earlier stage: keep what is left behind, then reset.
+//! Going back to an earlier stage: saves the present tip as an attempt, then resets the branch.
 
 use crate::error::Error;
 use crate::git::Oid;
@@ -13,10 +13,10 @@ use crate::stage::Stage;
 use crate::stages::{self, row};
 use crate::tool::GoBack;
 
-/// Goes back to before a stage, whose next draft gets the reason of the wish as feedback.
+/// Goes back to before a stage. Its next draft gets the reason as feedback.
 ///
 /// # Errors
-/// Exit 5 when the reset would lose something of the user's.
+/// Exit 5 if the reset would lose changes of the user.
 pub(crate) fn go_back(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let target = before(&run.session, way.to.stage)?;
     Discarded::of(run.env.git, run.env.refs, &run.session, &target)?
@@ -24,19 +24,19 @@ pub(crate) fn go_back(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     reset(run, way)
 }
 
-/// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
-/// --goto-stage`. Their reason may be empty.
+/// Goes back on a person's request, after they were told what leaves the branch: `revert`,
+/// `resume --goto-stage`. The reason may be empty.
 ///
 /// # Errors
-/// Exit 5 when the stage was not reached, or something of the user's would be lost.
+/// Exit 5 if the stage was not reached, or changes of the user would be lost.
 pub(crate) fn rewind(run: &mut Run<'_>, stage: Stage, reason: &str) -> anyhow::Result<()> {
     run.stage.set(present_stage::present_stage(run)?);
     let (to, words) = (GoBack { stage, reason: reason.to_owned() }, reason.to_owned());
     reset(run, &WayBack { to, asked: None, words, verdict: Verdict::Aborted })
 }
 
-/// Resets the session to before `stage`: the old tip, with what was not committed, is kept as
-/// an attempt that says why, the drafts of the stages that go are ended, then the branch moves.
+/// Resets the session to before `stage`: saves the old tip and uncommitted changes as an attempt
+/// with the reason, ends the drafts of the dropped stages, then moves the branch.
 fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let stage = way.to.stage;
     let target = before(&run.session, stage)?;
@@ -64,14 +64,14 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let name = &run.session.name;
     let branch = recorder.refs.short_branch(name);
     let (from, to) = (tip.short(), target.short());
-    run.note(format!("back to before {stage}: {branch} goes from {from} to {to}"));
+    run.note(format!("back to before {stage}: {branch} moves from {from} to {to}"));
     run.note(format!("kept as attempt {attempt}: git log refs/cowork/attempts/{name}/{attempt}"));
     run.note("undo it: git cowork undo".to_owned());
     run.note(format!("restore it at any time: git cowork restore {name} {attempt}"));
     run.advance(&target)
 }
 
-/// Whether there is a draft of a stage, finished or not, that going back to `target` drops.
+/// True if going back to `target` drops a draft of the stage, finished or not.
 fn drops_a_draft(run: &Run<'_>, stage: Stage, target: &Oid) -> anyhow::Result<bool> {
     let tip = &run.session.tip;
     let kept = kept_draft(run.env.git, &run.session, stage)?;
@@ -80,10 +80,11 @@ fn drops_a_draft(run: &Run<'_>, stage: Stage, target: &Oid) -> anyhow::Result<bo
         || record::attempt::would_lose(&run.recorder(), tip)?)
 }
 
-/// The commit `stage` began on: the newest one that completed an earlier stage, else the start.
+/// The commit on which `stage` was based: the newest one that completed an earlier stage, else the
+/// start commit.
 ///
 /// # Errors
-/// Exit 5 when the session has not reached the stage.
+/// Exit 5 if the session has not reached the stage.
 pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
     let reached = session.done().contains(&stage) || session.next_stage() == Some(stage);
     if !reached || !session.order().contains(&stage) {
@@ -91,7 +92,7 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
             "'{}' has not reached {stage} yet, so there is nothing to go back to",
             session.name
         ))
-        .hint("see where it stands: git cowork status")
+        .hint("show its state: git cowork status")
         .into());
     }
     if let Some((last, start)) = session.inherited().filter(|(last, _)| stage <= *last) {
@@ -105,14 +106,14 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
     let history = &round[..first.unwrap_or(round.len())];
     let found =
         history.iter().rev().find(|entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start));
-    // A round of comments begins with them.
+    // A round of reviewers' comments starts with the commit of the comments.
     let found = found.or(history.first());
     found.map(|entry| entry.commit.clone()).ok_or_else(|| {
         Error::repository(format!("'{}' has no start commit in its history", session.name)).into()
     })
 }
 
-/// The session did not do the stage itself.
+/// The error for a stage that the session inherited.
 fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Error {
     let name = &session.name;
     let from = start.from().unwrap_or("another session");

@@ -1,4 +1,4 @@
-//! Asking a person about proposed facts. Nobody else applies them.
+//! Asks a person about proposed facts. Only a person can accept them.
 
 use std::fs;
 
@@ -17,17 +17,17 @@ use crate::record::{self, Recorded};
 use crate::session::{KeptDraft, ProposedBy, kept_draft, knowledge_at, undecided_knowledge};
 use crate::stage::Stage;
 
-/// Takes back what a run that was killed has written for a decision.
+/// Reverts what a killed run has written for a decision.
 pub(crate) fn take_back(run: &Run<'_>) -> anyhow::Result<()> {
     knowledge::take_back(&run.recorder(), &run.session.tip)
 }
 
-/// On a terminal: asks about the facts that this session and other delivered ones propose, and records
-/// the answer. Before `stage`, or where the session is delivered; never under a draft, which is about the
-/// tip it was made on.
+/// On a terminal, asks about the facts that this session and other delivered ones propose, and
+/// commits the answer. Runs before `stage`, or after delivery if it is `None`; never while there is
+/// a draft, which is based on the present tip.
 ///
 /// # Errors
-/// Interrupted at the menu; git fails.
+/// Interrupted at the menu, or git fails.
 pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<()> {
     if run.env.mode == Mode::Auto && run.env.gate.is_some() && stage.is_none() {
         return say_waiting(run);
@@ -49,7 +49,7 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
     let file = match knowledge_at(git, &tip)? {
         Ok(file) => file,
         Err(why) => {
-            run.warn_once(format!("{KNOWLEDGE} {why}: nothing is added to it"));
+            run.warn_once(format!("{KNOWLEDGE} {why}; no facts are added"));
             return Ok(());
         }
     };
@@ -61,7 +61,7 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
     }
     if !knowledge::may_write(&run.recorder(), &tip)? {
         run.warn_once(format!(
-            "{KNOWLEDGE} is not as it was committed: what sessions learned is offered once it is"
+            "{KNOWLEDGE} differs from its committed version: commit or restore it to decide on new facts"
         ));
         return Ok(());
     }
@@ -73,13 +73,13 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
             run.advance(&commit)
         }
         Recorded::Refused(why) => {
-            run.warn(format!("{KNOWLEDGE} is not changed, and is offered again: {why}"));
+            run.warn(format!("{KNOWLEDGE} was not changed; you will be asked again: {why}"));
             Ok(())
         }
     }
 }
 
-/// Says on a terminal that facts wait for a person where nobody asks.
+/// Reports facts that wait for a decision when nobody is asked.
 fn say_waiting(run: &Run<'_>) -> anyhow::Result<()> {
     let git = run.env.git;
     let Ok(file) = knowledge_at(git, &run.session.tip)? else { return Ok(()) };
@@ -92,7 +92,7 @@ fn say_waiting(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The session that proposes the facts; where there are several, each fact with its own.
+/// The session that proposes the facts. If there are several, each fact with its session.
 fn whose(pending: &[ProposedBy]) -> String {
     match pending {
         [one] => one.session.to_string(),
@@ -105,7 +105,7 @@ fn whose(pending: &[ProposedBy]) -> String {
     }
 }
 
-/// What a person decides; `None` to be asked again later.
+/// A person's decision; `None` to be asked again later.
 fn ask(
     run: &Run<'_>,
     file: &KnowledgeFile,
@@ -142,7 +142,7 @@ fn ask(
         };
         if text.len() > KNOWLEDGE_MAX {
             run.warn(format!(
-                "{KNOWLEDGE} would be larger than 64 KiB; take facts out of it, or drop these"
+                "{KNOWLEDGE} would be larger than 64 KiB; remove facts from it, or drop these"
             ));
             continue;
         }
@@ -150,7 +150,7 @@ fn ask(
     }
 }
 
-/// What a new text of the file decides.
+/// The decision that a new text of the file implies.
 fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> KnowledgeDecision {
     let now = KnowledgeFile::of(&text);
     let mut decision = KnowledgeDecision::default();
@@ -161,7 +161,7 @@ fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> Knowle
             false => decision.taken.push(fact),
         }
     }
-    // In the person's own words.
+    // Facts in the person's own words.
     let is_proposed = |fact: &Fact| {
         proposals.iter().any(|one| one.kind == ProposalKind::Learned && one.fact.says(&fact.text))
     };

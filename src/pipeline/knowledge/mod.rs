@@ -1,4 +1,4 @@
-//! What the session learns about the project: what its actors propose, and what a person decides.
+//! Facts about the project: proposals of a session's actors, and a person's decisions on them.
 
 mod decide;
 mod proposed;

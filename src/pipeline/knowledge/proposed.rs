@@ -1,11 +1,11 @@
-//! Which proposals of an actor a person is asked about.
+//! Selects the proposals of an actor that a person is asked about.
 
 use crate::artifact::knowledge::{KNOWLEDGE, KnowledgeFile, PROPOSALS_MAX, Proposal, ProposalKind};
 use crate::pipeline::run::Run;
 use crate::secret::WITHHELD;
 use crate::session::{knowledge_at, proposals_of};
 
-/// Those of an actor's proposals that hold no secret, would change the file, and are not too many.
+/// The proposals that contain no secret and change the file, up to the maximum number.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -35,7 +35,7 @@ pub(crate) fn acceptable(run: &Run<'_>, proposals: Vec<Proposal>) -> anyhow::Res
     Ok(kept)
 }
 
-/// A proposal as the file words it; none that would change nothing.
+/// The proposal with the file's wording; `None` if it would change nothing.
 fn that_changes(file: &KnowledgeFile, one: Proposal) -> Option<Proposal> {
     match one.kind {
         ProposalKind::Learned => file.is_changed_by(&one).then_some(one),
@@ -51,13 +51,12 @@ fn holds_secret(run: &Run<'_>, one: &Proposal) -> bool {
     text.contains(WITHHELD) || run.env.workspace.secrets().blanked(&text) != text
 }
 
-/// As history has them.
+/// The proposals as trailer values.
 pub(crate) fn trailers(proposals: &[Proposal]) -> Vec<String> {
     proposals.iter().map(ToString::to_string).collect()
 }
 
-/// What the actors of the code have proposed beside their last words, since reviewers opened the session
-/// last.
+/// The proposals of actors of code since reviewers last reopened the session.
 pub(crate) fn proposed_by_code(run: &Run<'_>) -> Vec<Proposal> {
     let commits = run.session.newest_round().iter().filter(|entry| entry.brings_code());
     commits.flat_map(|entry| proposals_of(&entry.trailers)).collect()

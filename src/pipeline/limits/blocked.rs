@@ -1,5 +1,5 @@
-//! Why a stage cannot go on without a person, told after the run: the kept draft notes it, so that
-//! `status` can say what comes next without taking the stage up.
+//! The reason why a stage needs a person, reported after the run: it is recorded in the saved
+//! draft, so that `status` can print the next command without resuming the stage.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ use crate::session::{
 };
 use crate::stage::Stage;
 
-/// Name of the note in J about a run that failed where no draft could say why.
+/// The note in the state directory about a failed run whose reason no draft records.
 const FAILED: &str = "failed.json";
 
-/// The kind of a stop whose draft the challenger rejected.
+/// The kind of a stop after the challenger rejected the draft.
 const REJECTED: &str = "rejected";
 
 /// A run that failed on this tip.
@@ -27,7 +27,7 @@ struct Failed {
 }
 
 impl BlockReason {
-    /// For the trailer of the kept draft: the kind, what belongs to it, then the words.
+    /// The value of the saved draft's trailer: the kind, its argument, then the words.
     pub(crate) fn render(&self, used: u32, words: &str) -> String {
         let kind = match self {
             Self::Drafts => format!("drafts={used}"),
@@ -41,7 +41,7 @@ impl BlockReason {
     }
 }
 
-/// What can be done about it besides deciding on a terminal. `kind` is of [`BlockReason::render`].
+/// An alternative to deciding on a terminal. `kind` is that of [`BlockReason::render`].
 pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &SessionName) -> String {
     match kind.split_once('=') {
         Some(("drafts", _)) => {
@@ -58,10 +58,11 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
     }
 }
 
-/// Why the session's last run ended, if it needs a person and nothing has happened since.
+/// The reason why the session's last run ended, if it needs a person and nothing has happened
+/// since.
 ///
 /// # Errors
-/// The kept draft cannot be read.
+/// The saved draft cannot be read.
 pub fn why_blocked(
     git: &Git,
     config: &Config,
@@ -76,7 +77,7 @@ pub fn why_blocked(
     let resume = format!("git cowork resume {}", session.name);
     let (aborted, newest) = match kept_draft(git, session, stage)? {
         Some(KeptDraft::Aborted) => (true, None),
-        // What was drafted before the tip is no news.
+        // A draft from before the tip does not count.
         Some(KeptDraft::Live(draft)) if draft.parents.first() == Some(&session.tip) => {
             (false, Some(draft))
         }
@@ -90,7 +91,7 @@ pub fn why_blocked(
     }
     let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
     if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
-        // More of them may be allowed by now.
+        // The limit may have been raised since.
         let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
         let stays = used.is_none_or(|used| used >= config.iterations(stage));
         return Ok(stays.then(|| Stop {
@@ -99,19 +100,20 @@ pub fn why_blocked(
             other: Some(other_way(kind, stage, config, &session.name)),
         }));
     }
-    // What somebody did to a file of ours in J is no reason not to say the rest.
+    // A damaged file in the state directory must not hide the other information.
     let failed: Option<Failed> = state.note(FAILED).unwrap_or_default();
     let failed = failed.filter(|failed| failed.tip == session.tip.as_str());
     Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
 }
 
-/// Whether J notes a run that failed; true also where the note cannot be read.
+/// True if the state directory has a note about a failed run, even an unreadable one.
 #[must_use]
 pub fn has_failed(state: &StateDir) -> bool {
     !matches!(state.note::<Failed>(FAILED), Ok(None))
 }
 
-/// A session whose files show more than its commits tell. What comes next is asked on a terminal.
+/// A stop for a session whose files show more stages than its commits record. On a terminal the
+/// user is asked how to continue.
 #[must_use]
 pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
     let (name, order) = (&session.name, session.order());
@@ -132,7 +134,7 @@ pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
     Stop { why, next, other: Some(other) }
 }
 
-/// Notes why a run failed, where nothing else tells it.
+/// Records why a run failed, if nothing else does.
 pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Result<()> {
     let Env { git, config, state, .. } = &run.env;
     if kind_of(reason) != Kind::Failed || why_blocked(git, config, &run.session, state)?.is_some() {
@@ -143,7 +145,7 @@ pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Res
     state.set_note(FAILED, Some(&Failed { tip: run.session.tip.to_string(), why }))
 }
 
-/// Nothing has failed yet in this run.
+/// Removes that note at the start of a run.
 pub(crate) fn forget_failure(run: &Run<'_>) -> anyhow::Result<()> {
     run.env.state.set_note::<Failed>(FAILED, None)
 }

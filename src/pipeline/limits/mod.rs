@@ -1,6 +1,6 @@
-//! When a person has to say how it goes on: a role has a wish, drafts have run out, a stage goes round in
-//! a circle, a role asks for a person or has gone astray. Without a person the session waits or fails,
-//! and everything is kept.
+//! Situations in which a person must decide: a role has a request, the drafts are used up, a stage
+//! repeats itself, a role asks for a person or makes no progress. Without a person the session
+//! waits or fails, and all work is saved.
 
 pub(crate) mod blocked;
 pub(crate) mod repetition;
@@ -23,14 +23,14 @@ use crate::session::{Asks, RefNames};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
 
-/// Whether there may be another draft; a person may grant more.
+/// Decides whether there may be another draft; a person may allow more.
 pub(crate) fn may_draft(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<StepOutcome> {
     if progress.unfinished {
-        // It was allowed when it was begun.
+        // It was allowed when it was started.
         return Ok(StepOutcome::Next);
     }
     let feedback = run.feedback_so_far()?;
@@ -52,7 +52,7 @@ pub(crate) fn may_draft(
     Ok(StepOutcome::Blocked(BlockReason::Drafts))
 }
 
-/// Whether the newest draft was rejected for good, and no person has had a word since.
+/// True if the newest draft was rejected for good, and no person has given feedback since.
 fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
     let mut newest = feedback.iter().rev().filter(|entry| {
         (entry.stage, entry.iteration) == (stage, progress.iteration)
@@ -61,9 +61,9 @@ fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
     newest.next().is_some_and(Feedback::is_rejection)
 }
 
-/// A role's wish for an answer or for an earlier stage: people decide where they can be asked,
-/// `wait` leaves it to them, `auto` goes back by itself. The gate opens, for the draft as it is
-/// may be the answer.
+/// Handles a role's question or its request to go back: on a terminal a person decides, `wait`
+/// leaves it to them, `auto` goes back by itself. The gate opens, because the present draft may be
+/// the answer.
 pub(crate) async fn request(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -82,7 +82,7 @@ pub(crate) async fn request(
     }
 }
 
-/// Puts a question of a model, or a reason to look, before a person.
+/// Asks a person a model's question, or to look at the draft for the given reason.
 async fn ask_about(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -96,7 +96,7 @@ async fn ask_about(
     waiting::leave_waiting(run, spec, progress, Some(why))
 }
 
-/// Puts what to do before a person, or ends the run where there is none.
+/// Asks a person how to continue, or ends the run if there is nobody to ask.
 pub(crate) async fn stuck(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -127,7 +127,8 @@ pub(crate) async fn stuck(
         (LimitDecision::Retry, _) => "try again".to_owned(),
         (LimitDecision::Guide(text), _) => text,
         (LimitDecision::Review, _) => {
-            // Whoever reads the draft after somebody has refused it decides in their place.
+            // A person who reviews the draft after a judge refused it decides instead of that
+            // judge.
             progress.critic_asks |= progress::has_refused(run, spec, progress, Origin::Critic)?
                 || progress::has_refused(run, spec, progress, Origin::Challenger)?;
             return read_draft(run, spec, progress, words).await;
@@ -146,7 +147,7 @@ pub(crate) async fn stuck(
         }
         (LimitDecision::Stop, _) => return Err(outcome::undecided(spec.stage).into()),
     };
-    // A person's word restarts the count.
+    // A person's feedback restarts the count.
     let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
     run.give_feedback(vec![entry])?;
     progress.asks = None;
@@ -158,7 +159,7 @@ pub(crate) async fn stuck(
     Ok(StepOutcome::Again)
 }
 
-/// Opens the gate of the draft as it is: the person's tier behind all automatic ones (row K8).
+/// Opens the gate on the present draft: a person's review, after all automatic ones (row K8).
 pub(crate) async fn read_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -166,7 +167,7 @@ pub(crate) async fn read_draft(
     note: String,
 ) -> anyhow::Result<StepOutcome> {
     progress.needs_draft = false;
-    // Whatever ends the run before the person has answered, the next one must ask again.
+    // However the run ends before the person has answered, the next one must ask again.
     progress.asks = Some(note.clone());
     progress.note = Some(note);
     keep::keep(run, spec, progress)?;
@@ -176,8 +177,8 @@ pub(crate) async fn read_draft(
     })
 }
 
-/// Without a terminal: what asks for a person waits for one where reviews wait; all else has
-/// failed (contract 4, exits 3 and 1).
+/// Without a terminal: a request for a person waits if reviews wait; everything else fails
+/// (contract 4, exits 3 and 1).
 fn nobody_there(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -196,7 +197,7 @@ fn nobody_there(
     if !said.is_empty() {
         message = format!("{message}; the last feedback:\n{}", said.join("\n"));
     }
-    let resume = "everything is kept; say what to do: git cowork resume on a terminal";
+    let resume = "nothing is lost; decide on a terminal how to continue: git cowork resume";
     let mut error = Error::failed(message).hint(resume);
     let noted = why.render(0, "");
     let kind = noted.trim_end();
@@ -212,7 +213,7 @@ fn nobody_there(
     Err(error.into())
 }
 
-/// Asks what to do; `None` where nobody can be asked.
+/// Asks what to do; `None` if nobody can be asked.
 pub(crate) fn ask_what_now(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -234,13 +235,13 @@ pub(crate) fn ask_what_now(
     decision.map(Some)
 }
 
-/// The boxed warning (row J6).
+/// Shows a boxed warning (row J6).
 pub(crate) fn alert(run: &Run<'_>, stage: Stage, title: &str, words: &str) {
     let title = format!("{stage}: {title}");
     run.env.sink.emit(Event::Alert { title, text: words.to_owned() });
 }
 
-/// What was said about a draft, a line or more each.
+/// The feedback on a draft, one or more lines for each entry.
 pub(crate) fn said_of(feedback: &[Feedback], stage: Stage, iteration: u32) -> Vec<String> {
     let of_draft = |entry: &&Feedback| {
         entry.stage == stage && entry.iteration == iteration && !entry.is_note()

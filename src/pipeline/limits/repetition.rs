@@ -1,10 +1,9 @@
-//! Whether a stage goes round in a circle: rejections that say the same, or drafts that are the
-//! same although they were refused (rows J2 to J5).
+//! Detects a stage that repeats itself: rejections that say the same, or drafts that do not change
+//! although they were refused (rows J2 to J5).
 //!
-//! Three strikes: the first refusal is feedback like any other; at the second one that is like it
-//! a warning is said and the finding becomes critical; at the third a person is asked. All of it is
-//! read from the feedback history and from the kept drafts, so a run that was killed counts as one
-//! that was not.
+//! Three strikes: the first refusal is feedback like any other; a similar second one causes a
+//! warning, and the finding becomes critical; at the third a person is asked. All of this is read
+//! from the feedback history and the saved drafts, so a killed run makes no difference.
 
 use crate::artifact::Feedback;
 use crate::artifact::check::{self, Alike};
@@ -15,19 +14,19 @@ use crate::pipeline::run::Run;
 use crate::session::{Entry, Verdict, key};
 use crate::stages::{Approves, StageSpec};
 
-/// Strikes at which a person is asked.
+/// The number of strikes at which a person is asked.
 pub(crate) const STRIKES: u32 = 3;
 
-/// A circle, as it is told.
+/// A detected repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repetition {
-    /// How many drafts it went round, at least two.
+    /// The number of repeated drafts, at least two.
     pub strikes: u32,
-    /// What repeats, without how often.
+    /// What is repeated, to be read after the number.
     pub what: String,
 }
 
-/// The circle the stage goes round in, if any.
+/// The stage's repetition, if there is one.
 pub(crate) fn repetition(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -56,7 +55,7 @@ pub(crate) fn repetition(
     }))
 }
 
-/// How many of the newest drafts, which come first, are the same.
+/// The number of newest drafts that are the same. `drafts` starts with the newest.
 fn unchanged(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::Result<u32> {
     let mut same = 1;
     for pair in drafts.windows(2) {
@@ -68,13 +67,13 @@ fn unchanged(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::Resul
     Ok(same)
 }
 
-/// True where the newest draft holds nothing but what was there before it.
+/// True if the newest draft changed nothing.
 fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::Result<bool> {
     let newest = drafts.first().and_then(|draft| Some((&draft.commit, draft.parents.first()?)));
     newest.map_or(Ok(false), |(draft, before)| Ok(!differ(run, spec, before, draft)?))
 }
 
-/// The last state of each of the newest drafts, newest first, as far as they are whole.
+/// The last state of each of the newest complete drafts, newest first.
 fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
     let Some(newest) = &progress.draft else { return Ok(Vec::new()) };
     let beside = run.session.beside_tip(run.env.git, newest)?;

@@ -5,23 +5,24 @@ use std::str::FromStr as _;
 use crate::artifact::{Artifact, BY_HAND, Feedback};
 use crate::git::Oid;
 
-/// Stands in the trailer for edits of the code.
+/// In the trailer: marks edits of the code.
 const CODE: &str = "code";
 
-/// What a person edited in the newest draft.
+/// A person's edits of the newest draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edit {
-    /// What the person was shown before their first edit of this draft.
+    /// The commit the person was shown before their first edit of this draft.
     pub since: Oid,
-    /// What they changed, by more than white space; none where it is the code.
+    /// The files with more than white space changed; empty if the edit is in the code.
     pub files: Vec<Artifact>,
-    /// The person was told that the checks refuse it: what they decide then is done.
+    /// The person was told that checks refuse the edit: their decision then counts.
     pub told: bool,
 }
 
 impl Edit {
-    /// For the trailer of a kept draft: `prd.md since=1a2b…`, with `code` in the place of files where
-    /// it is that. Versions before records were sections wrote more words, which are not read.
+    /// The value of a saved draft's trailer: `prd.md since=1a2b…`, with `code` in place of the
+    /// files for edits of the code. Versions without record sections wrote more words, which are
+    /// ignored.
     pub fn render(&self) -> String {
         let mut files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
         if files.is_empty() {
@@ -30,7 +31,7 @@ impl Edit {
         format!("{} since={}", files.join(" "), self.since.as_str())
     }
 
-    /// Reads that back.
+    /// Parses the output of [`render`](Self::render).
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let since = words.iter().find_map(|word| word.strip_prefix("since="))?;
@@ -49,7 +50,7 @@ pub(crate) fn names(files: &[Artifact]) -> String {
     files.iter().map(|file| file.file_name()).collect::<Vec<_>>().join(" and ")
 }
 
-/// True for the entry that tells the actor what a person edited: nobody refused anything by it.
+/// True for the feedback entry that describes a person's edit: it refuses nothing.
 pub(crate) fn tells_edit(entry: &Feedback) -> bool {
     entry.extra.contains_key(BY_HAND)
 }
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_reads_back_from_its_trailer() {
+    fn an_edit_is_parsed_from_its_trailer() {
         let edit = Edit {
             since: "0123456789012345678901234567890123456789".parse().unwrap(),
             files: vec![Artifact::Prd, Artifact::Features],

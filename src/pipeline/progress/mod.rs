@@ -1,4 +1,4 @@
-//! What is known of a stage while it is worked on, and how its drafts are counted.
+//! The state of a stage while it is worked on, and how its drafts are counted.
 
 pub(crate) mod edit;
 pub(crate) mod self_review;
@@ -17,75 +17,74 @@ use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::Checked;
 
-/// What is known of a stage while it is worked on.
+/// The state of a stage while it is worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Drafts of earlier runs of this stage; numbers go on from there.
+    /// The number of drafts in earlier runs of this stage; numbers continue from there.
     pub offset: u32,
-    /// Number of the newest draft.
+    /// The number of the newest draft.
     pub iteration: u32,
-    /// The newest draft was refused, or there is none.
+    /// Whether the newest draft was refused, or there is none.
     pub needs_draft: bool,
-    /// The draft that comes next was begun before and goes on.
+    /// Whether the next draft continues one that was started before.
     pub unfinished: bool,
     /// The newest draft's commit.
     pub draft: Option<Oid>,
-    /// What was passed.
+    /// A person's approval, with the content.
     pub approval: Option<Approval>,
-    /// What the critic approved, and its words.
+    /// The content the critic approved, and its words.
     pub judged: Option<(ApprovedContent, String)>,
-    /// The draft the person saw last.
+    /// The draft the person last saw.
     pub seen: Option<Oid>,
-    /// The draft the critic saw last.
+    /// The draft the critic last saw.
     pub read: Option<Oid>,
-    /// What the challenger approved, and its words.
+    /// The content the challenger approved, and its words.
     pub challenged: Option<(ApprovedContent, String)>,
-    /// The draft the challenger saw last in this run.
+    /// The draft the challenger last saw in this run.
     pub challenger_read: Option<Oid>,
-    /// The critic asked for a person: a pass is its answer.
+    /// Whether the critic asked for a person: a pass then replaces its verdict.
     pub critic_asks: bool,
-    /// What for, until the person has answered.
+    /// The reason to ask a person, until they have answered.
     pub asks: Option<String>,
-    /// What a draft that waits on the branch asks of a person, who was not shown it yet.
+    /// The reason of a draft waiting on the branch, if the person was not shown it yet.
     pub waits: Option<String>,
-    /// Calls a guard has refused since a person looked last.
+    /// The number of calls that a guard has refused since a person last looked.
     pub refusals: u32,
-    /// Why the gate opens again, when it is not the usual reason.
+    /// The reason why the gate opens again, if it is not the usual one.
     pub note: Option<String>,
-    /// The actor's own reading of its draft.
+    /// The state of the actor's self-review.
     pub self_review: SelfReview,
-    /// What a person edited in the newest draft.
+    /// A person's edits of the newest draft.
     pub edit: Option<Edit>,
-    /// The newest draft is what a person made of one that was refused, and nobody has looked at it.
+    /// Whether the newest draft consists of a person's edits of a refused one, not reviewed yet.
     pub by_hand: bool,
     /// The actor's closing words about the newest draft.
     pub words: String,
-    /// Who generated it.
+    /// The models that generated it.
     pub credit: Credit,
-    /// What was run.
+    /// The check results.
     pub evidence: Option<Evidence>,
-    /// The newest run of each of the project's commands that the actor has asked for.
+    /// The newest run of each of the project's commands that the actor requested.
     pub checked: Vec<Checked>,
-    /// The model that a person has taken for the next drafts.
+    /// The model that a person chose for the next drafts.
     pub taken: Option<Taken>,
-    /// How often a hook changed what was approved.
+    /// How often a hook changed approved content.
     pub hook_changes: u32,
 }
 
 impl Progress {
-    /// Drafts of this run, which the limit counts.
+    /// The number of drafts in this run, which the limit counts.
     pub fn used(&self) -> u32 {
         self.iteration.saturating_sub(self.offset)
     }
 
-    /// Counts what guards refused in a conversation, and keeps what it has run of the project's
-    /// commands.
+    /// Adds the refused calls and the command runs of a conversation.
     pub fn note_run(&mut self, run: &mut Conversation) {
         self.refusals += run.outcome.guard_refusals;
         self.note_checked(&std::mem::take(&mut run.outcome.checked));
     }
 
-    /// Keeps the newest run of each of the project's commands.
+    /// Records the newest run of each of the project's commands.
     pub fn note_checked(&mut self, runs: &[Checked]) {
         for checked in runs {
             self.checked.retain(|older| older.command != checked.command);
@@ -98,7 +97,7 @@ impl Progress {
         self.words.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What is written down with a kept draft.
+    /// The notes that are saved with a draft.
     pub fn notes(&self) -> DraftNotes {
         DraftNotes {
             credit: self.credit.clone(),
@@ -121,8 +120,8 @@ impl Progress {
     }
 }
 
-/// True when there is feedback on this draft that the stage's own commit does not hold: what
-/// was said after it was recorded.
+/// True if there is feedback on this draft that the stage's own commit does not contain, because it
+/// was given after that commit.
 pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     let settled = said_before(run, stage)?;
@@ -135,7 +134,7 @@ pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow
     }))
 }
 
-/// Whether this judge has refused the newest draft.
+/// True if this judge has refused the newest draft.
 pub(crate) fn has_refused(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -148,20 +147,20 @@ pub(crate) fn has_refused(
     }))
 }
 
-/// What had been said when the stage was completed last: it is answered.
+/// The feedback recorded when the stage was last completed: it is answered.
 pub(crate) fn said_before(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
     let Some(entry) = run.session.stage_entry(stage) else { return Ok(Vec::new()) };
     let files = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
     Store::new(&files).feedback()
 }
 
-/// How many drafts count against the limit: those since [`Self::answered_at`].
+/// The number of drafts that count against the limit: those since [`answered_at`].
 pub(crate) fn counted(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
     Ok(progress.iteration.saturating_sub(answered_at(run, spec, progress)?))
 }
 
-/// The number of the last draft there may be: the limit after the drafts of earlier runs, until a
-/// person's word has granted more than that.
+/// The number of the last draft allowed: the limit on top of the drafts of earlier runs, unless a
+/// person's feedback has allowed more.
 pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
     let limit = run.env.config.iterations(spec.stage);
     let since = match progress.used() <= limit {
@@ -171,7 +170,7 @@ pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> a
     Ok(since.saturating_add(limit))
 }
 
-/// The draft after which the count begins: a person's feedback restarts it.
+/// The draft after which counting starts: a person's feedback restarts it.
 pub(crate) fn answered_at(
     run: &Run<'_>,
     spec: &StageSpec,

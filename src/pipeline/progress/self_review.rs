@@ -1,28 +1,28 @@
-//! How far the actor's own reading of its draft is.
+//! The state of the actor's self-review of its draft.
 
 use crate::git::Oid;
 
-/// It changed files.
+/// The self-review changed files.
 pub(crate) const REVISED: &str = "revised";
-/// It changed nothing and found nothing that must change.
+/// It changed nothing and found no problem that must be fixed.
 pub(crate) const PASSED: &str = "passed";
-/// It changed nothing and could not fix what it found.
+/// It changed nothing and could not fix the problems it found.
 pub(crate) const NEEDS_REVISION: &str = "needs_revision";
 
-/// How far the self-review of a stage is.
+/// The state of a stage's self-review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SelfReview {
-    /// Not begun.
+    /// Not started.
     #[default]
     Open,
-    /// Begun on this draft.
+    /// Started on this draft.
     Begun(Oid),
-    /// Done, and what came of it.
+    /// Done, with this outcome.
     Done(&'static str),
 }
 
 impl SelfReview {
-    /// For the trailer of a kept draft.
+    /// The value of a saved draft's trailer.
     pub fn render(&self) -> String {
         match self {
             Self::Open => String::new(),
@@ -31,7 +31,7 @@ impl SelfReview {
         }
     }
 
-    /// Reads that back.
+    /// Parses the output of [`render`](Self::render).
     pub fn parse(text: &str) -> Self {
         if let Some(draft) = text.strip_prefix("begun ").and_then(|oid| oid.parse().ok()) {
             return Self::Begun(draft);
@@ -40,7 +40,7 @@ impl SelfReview {
         outcome.map_or(Self::Open, Self::Done)
     }
 
-    /// What came of it; empty before it is done.
+    /// The outcome; empty before it is done.
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Done(outcome) => outcome,
@@ -48,7 +48,7 @@ impl SelfReview {
         }
     }
 
-    /// The draft it reads.
+    /// The draft under self-review.
     pub const fn reads(&self) -> Option<&Oid> {
         match self {
             Self::Begun(draft) => Some(draft),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_back_from_its_trailer() {
+    fn its_state_is_parsed_from_its_trailer() {
         let draft: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
         for state in [
             SelfReview::Open,

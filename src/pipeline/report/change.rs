@@ -1,5 +1,5 @@
-//! What the delivery report of a change request tells of it: its scope, what it has touched beside
-//! that, and the records before and after.
+//! The parts of a change request's delivery report: its scope, files changed outside of it, and the
+//! records before and after.
 
 use super::fit::Section;
 use super::markdown::{REASON, TITLE, cell, paths};
@@ -9,18 +9,18 @@ use crate::pipeline::change::scope::{self, RECORDS};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 
-/// Items of a list.
+/// Maximum number of items in a list.
 const ROWS: usize = 40;
-/// Characters of a field before or after.
+/// Maximum characters of a field's value.
 const FIELD: usize = 80;
 
-/// What a change request was to touch, and what it has touched.
+/// The requested scope of a change request, and the changes it made.
 #[derive(Default)]
 pub(crate) struct ChangeStory {
     pub asked: ChangeRequest,
-    /// Files it changed that neither its triage nor a task of its own named.
+    /// Files it changed that neither its triage nor one of its own tasks names.
     outside: Vec<String>,
-    /// What it made of the records.
+    /// Its changes to the records.
     records: Vec<Change>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn change_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<C
 }
 
 impl ChangeStory {
-    /// What it was to touch, and what it has touched beside that.
+    /// The requested scope, and the files changed outside of it.
     pub(crate) fn scope(&self, all: &str) -> Section {
         let asked = &self.asked;
         let mut items = vec![format!("- {}", asked.headline())];
@@ -62,7 +62,7 @@ impl ChangeStory {
         Section::new("## Scope of the change", "").list(&items, all).without(more)
     }
 
-    /// A line for each field of a record that changed, and for each record that came or went.
+    /// One line for each changed field of a record, and for each added or removed record.
     pub(crate) fn before_and_after(&self) -> Section {
         let mut items = Vec::new();
         for record in &self.records {
@@ -85,12 +85,13 @@ impl ChangeStory {
         let more = items.len().saturating_sub(ROWS);
         items.truncate(ROWS);
         Section::new("## Records before and after", "")
-            .list(&items, "`git diff` of the JSON files has them all")
+            .list(&items, "`git diff` of the JSON files shows them all")
             .without(more)
     }
 }
 
-/// Bytes at the beginning of both texts that are the same words, where a line has no room for them.
+/// The length in bytes of the common words at the start of both texts, if a line is too short for
+/// them.
 fn alike(before: &str, after: &str) -> usize {
     if before.chars().count().max(after.chars().count()) <= FIELD {
         return 0;
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_long_texts_the_part_that_differs_is_told() {
+    fn long_texts_are_reduced_to_the_part_that_differs() {
         assert_eq!(alike("a b c", "a b d"), 0);
         let long = "wörd ".repeat(60);
         let (before, after) = (format!("{long}old end"), format!("{long}older end"));

@@ -1,4 +1,4 @@
-//! What a person is told at the end of a run that delivers: the delivery report in a few lines.
+//! The summary of the delivery report that is printed when a run delivers.
 
 use super::story::{Story, delivery_story};
 use crate::artifact::check::pr_title;
@@ -10,7 +10,7 @@ use crate::pipeline::files::project_files::code_since_start;
 use crate::pipeline::run::Run;
 use crate::session::Kind;
 
-/// Whether every feature that stands for a requirement was found to work.
+/// True if the requirement has features and all of them work.
 fn is_met(story: &Story, requirement: &str) -> bool {
     let stands = |feature: &&Feature| feature.requirement_ids.iter().any(|id| id == requirement);
     let mut features = story.features.iter().filter(stands).peekable();
@@ -21,10 +21,10 @@ fn is_met(story: &Story, requirement: &str) -> bool {
     features.peek().is_some() && features.all(works)
 }
 
-/// What the session has delivered, read from its records and its history.
+/// The delivered work, read from the session's records and history.
 ///
 /// # Errors
-/// They cannot be read.
+/// The records or the history cannot be read.
 pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     let files = run.files();
     let store = Store::new(&files);
@@ -45,7 +45,7 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     })
 }
 
-/// `1 draft of prd, 1 attempt (kept)`; empty where all went well.
+/// `1 draft of prd, 1 attempt (kept)`; empty if nothing was rejected.
 fn rejected(run: &Run<'_>, attempts: usize) -> String {
     let mut told = Vec::new();
     for entry in &run.session.history {
@@ -67,9 +67,8 @@ fn rejected(run: &Run<'_>, attempts: usize) -> String {
     told.join(", ")
 }
 
-/// The first command that a report gives below a heading about trying it, where it is evident that it
-/// is one: a line of a block of code, or code in a line that has more than one word or begins with
-/// `./`.
+/// The first command in a report's section about trying it, if it is certain to be a command: a
+/// line of a code block, or inline code with more than one word or starting with `./`.
 fn command_to_try(report: &str) -> Option<String> {
     let is_heading = |line: &str| line.starts_with('#');
     let mut lines = report.lines().skip_while(|line| {

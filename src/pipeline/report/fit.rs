@@ -1,4 +1,4 @@
-//! How long a report may be, and what gives way where it would be longer: the longest list first.
+//! Fits a report to its maximum length: shortens the longest list first.
 
 use super::lines::{is_fence, wrapped};
 
@@ -6,15 +6,15 @@ use super::lines::{is_fence, wrapped};
 const ROOM: usize = 45;
 /// Lines of a small change.
 const SMALL: u64 = 100;
-/// Lines a report gains where the change is twice as large.
+/// Lines added to the report each time the change doubles.
 const GAIN: usize = 4;
-/// Lines of any report.
+/// Maximum lines of any report.
 const MOST: usize = 80;
-/// Items a list keeps, and lines the actor's own words keep.
+/// Minimum items of a list, and minimum lines of the actor's own text.
 const LEAST_ITEMS: usize = 2;
 const LEAST_OWN: usize = 12;
 
-/// Lines of the report on a change of so many lines.
+/// Maximum lines of the report on a change with this many lines.
 pub(crate) fn room(changed: u64) -> usize {
     let mut room = ROOM;
     let mut of = SMALL;
@@ -25,33 +25,33 @@ pub(crate) fn room(changed: u64) -> usize {
     room.min(MOST)
 }
 
-/// A section of ours.
+/// A section that git-cowork writes.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     heading: &'static str,
-    /// Stays as it is.
+    /// The text above the list, which is never shortened.
     lead: Vec<String>,
     items: Vec<Item>,
-    /// Items there are beside these.
+    /// The number of omitted items.
     left_out: usize,
-    /// The command that shows them all.
+    /// The command that shows all items.
     all: String,
 }
 
 #[derive(Debug)]
 struct Item {
     lines: Vec<String>,
-    /// Below another item, and given up before it.
+    /// Nested below another item, and dropped before it.
     deep: bool,
 }
 
 impl Section {
-    /// A section that says only this.
+    /// A section with only this text.
     pub(crate) fn new(heading: &'static str, lead: &str) -> Self {
         Self { heading, lead: wrapped(lead.trim_end()), ..Self::default() }
     }
 
-    /// The same with a list, all of which this command shows.
+    /// Adds a list, and the command that shows all of it.
     pub(crate) fn list(mut self, items: &[String], all: &str) -> Self {
         let item = |text: &String| Item { lines: wrapped(text), deep: text.starts_with(' ') };
         self.items = items.iter().map(item).collect();
@@ -59,7 +59,7 @@ impl Section {
         self
     }
 
-    /// The same without so many items that there are, too.
+    /// Adds this number of items to the omitted ones.
     pub(crate) const fn without(mut self, items: usize) -> Self {
         self.left_out = items;
         self
@@ -82,7 +82,7 @@ impl Section {
         out
     }
 
-    /// Gives up the last item, one that stands below another first.
+    /// Drops the last item, nested ones first.
     fn give_up(&mut self) {
         let Some(last) = self.items.len().checked_sub(1) else { return };
         let deep = self.items.iter().rposition(|item| item.deep);
@@ -91,7 +91,7 @@ impl Section {
     }
 }
 
-/// What the actor wrote.
+/// The actor's text.
 struct Own {
     lines: Vec<String>,
     left_out: usize,
@@ -100,7 +100,7 @@ struct Own {
 impl Own {
     fn lines(&self) -> Vec<String> {
         let mut out = self.lines.clone();
-        // A code block nobody closed would take our sections in.
+        // An unclosed code block would include the following sections.
         if out.iter().filter(|line| is_fence(line)).count() % 2 == 1 {
             out.push("```".to_owned());
         }
@@ -120,7 +120,7 @@ impl Own {
     }
 }
 
-/// The actor's words with our sections below them, on at most `room` lines.
+/// The actor's text followed by git-cowork's sections, in at most `room` lines.
 pub(crate) fn fitted(own: &str, mut sections: Vec<Section>, room: usize) -> String {
     let mut own = Own { lines: wrapped(own.trim_end()), left_out: 0 };
     sections.retain(|section| !section.is_empty());
@@ -133,7 +133,7 @@ pub(crate) fn fitted(own: &str, mut sections: Vec<Section>, room: usize) -> Stri
         let lists = sections.iter_mut().filter(|section| section.items.len() > LEAST_ITEMS);
         let longest = lists.max_by_key(|section| section.lines().len());
         let may = own.lines.len() > LEAST_OWN;
-        // What the change is and why is worth twice as many lines as a list.
+        // The actor's description of the change may use twice as many lines as a list.
         match longest.filter(|list| !may || list.lines().len() * 2 >= wide) {
             Some(list) => list.give_up(),
             None if may => own.give_up(),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays_and_the_longest_list_gives_way() {
+    fn the_longest_list_is_shortened_first() {
         let sections = || {
             vec![
                 Section::new("## A", "").list(&items(30, "a"), "`show a`"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_below_an_item_is_given_up_before_it() {
+    fn nested_items_are_dropped_before_their_parents() {
         let list = ["- r1", "  - c1", "  - c2", "- r2", "  - c3"].map(str::to_owned);
         let text = fitted("T", vec![Section::new("## A", "").list(&list, "`x`")], 8);
         assert_eq!(text, "T\n\n## A\n\n- r1\n  - c1\n- r2\n- … and 2 more: `x`\n");

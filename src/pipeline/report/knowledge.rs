@@ -1,5 +1,5 @@
-//! The section of the report that lists what the session proposes to learn. It is read back from there: what
-//! a person takes out of it is not proposed.
+//! The report's section that lists proposed facts. It is read back from the report: a fact that a
+//! person deletes there is not proposed.
 
 use super::fit::Section;
 use super::markdown::{cell, uncelled};
@@ -7,10 +7,10 @@ use crate::artifact::knowledge::Proposal;
 
 /// Its heading.
 pub(super) const PROPOSED: &str = "## Proposed knowledge";
-/// Characters of a proposal, which is never cut.
+/// More characters than any proposal has: proposals are never cut.
 const WHOLE: usize = 1_000;
 
-/// The section; it says nothing where nothing is proposed.
+/// The section; empty if there are no proposals.
 pub(super) fn section(proposals: &[Proposal], session: &str) -> Section {
     if proposals.is_empty() {
         return Section::new(PROPOSED, "");
@@ -24,7 +24,7 @@ pub(super) fn section(proposals: &[Proposal], session: &str) -> Section {
     Section::new(PROPOSED, &lead)
 }
 
-/// The proposals that a report lists.
+/// Parses the proposals that a report lists.
 pub(crate) fn listed(report: &str) -> Vec<Proposal> {
     let mut items: Vec<String> = Vec::new();
     let mut ours = false;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_listed_is_read_back() {
+    fn listed_proposals_are_parsed_back() {
         let long =
             format!("learned Commands: `make check` {}ends", "and a few words more ".repeat(9));
         let all = [

@@ -1,14 +1,14 @@
-//! Lines of a report: at most [`COLUMNS`] wide, broken only where Markdown reads the same afterwards.
+//! Lines of a report: at most [`COLUMNS`] wide, wrapped only where the Markdown keeps its meaning.
 
 use console::measure_text_width as width;
 
-/// Columns of a line.
+/// Maximum columns of a line.
 pub(crate) const COLUMNS: usize = 100;
-/// Columns of a piece of inline code that is kept on one line.
+/// Maximum columns of inline code that is kept on one line.
 const CODE: usize = 60;
 
-/// Markdown as lines, long ones broken at spaces. Code blocks, tables and headings stay as they are,
-/// and so does a word that is wider than a line.
+/// Markdown as lines, with long ones wrapped at spaces. Code blocks, tables and headings are not
+/// wrapped, nor is a word that is wider than a line.
 pub(crate) fn wrapped(markdown: &str) -> Vec<String> {
     let lines: Vec<&str> = markdown.lines().collect();
     let tables = of_tables(&lines);
@@ -26,13 +26,13 @@ pub(crate) fn wrapped(markdown: &str) -> Vec<String> {
     out
 }
 
-/// Whether a line begins or ends a code block.
+/// True if a line starts or ends a code block.
 pub(crate) fn is_fence(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// For each line whether it is of a table.
+/// For each line, whether it belongs to a table.
 fn of_tables(lines: &[&str]) -> Vec<bool> {
     let rule = |line: &str| {
         line.contains('|') && line.contains("--") && line.chars().all(|c| "|-: ".contains(c))
@@ -73,7 +73,7 @@ fn broken(line: &str) -> Vec<String> {
     out
 }
 
-/// Bytes of a list's or a quotation's mark, with the space behind it.
+/// The length in bytes of a list's or quotation's marker, with the space after it.
 fn marker(text: &str) -> usize {
     if ["- ", "* ", "+ ", "> "].iter().any(|mark| text.starts_with(mark)) {
         return 2;
@@ -83,8 +83,8 @@ fn marker(text: &str) -> usize {
     if (1..=9).contains(&digits) && numbered { digits + 2 } else { 0 }
 }
 
-/// What stays on one line: words, each with those behind it that would be something else at the
-/// beginning of a line, and short inline code.
+/// Splits text into parts that stay on one line: words, each with following words that would have
+/// another meaning at the start of a line, and short inline code.
 fn pieces(words: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
@@ -103,7 +103,7 @@ fn pieces(words: &str) -> Vec<String> {
     out
 }
 
-/// Whether a word is still only a word at the beginning of a line, to Markdown and to git.
+/// True if Markdown and git read the word as plain text at the start of a line.
 fn may_begin(word: &str) -> bool {
     let mark = ["#", ">", "<", "|", "=", "--", "***", "___", "```", "~~~"];
     !mark.iter().any(|mark| word.starts_with(mark))

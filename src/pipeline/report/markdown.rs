@@ -1,16 +1,15 @@
-//! Words of models and people as Markdown that holds nothing but words, and what of a report is the
-//! actor's own.
+//! Escapes text of models and people for Markdown, and extracts the actor's own part of a report.
 
 use console::measure_text_width as width;
 
 use super::lines::{COLUMNS, is_fence};
 
-/// Characters of a refusal.
+/// Maximum characters of a refusal.
 pub(crate) const REASON: usize = 200;
-/// Characters of a title in a table or graph.
+/// Maximum characters of a title in a table or graph.
 pub(crate) const TITLE: usize = 60;
 
-/// Words on one line.
+/// The words on one line.
 fn one_line(words: &str) -> String {
     let words = words.split(|c: char| c.is_whitespace() || c.is_control());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -25,8 +24,8 @@ fn shortened(words: &str, most: usize) -> String {
     format!("{cut}…")
 }
 
-/// Words as text in Markdown: no HTML, no link, nobody is called by `@`. Code stays code where its
-/// backticks are in order.
+/// Escapes words for Markdown: no HTML, no link, no mention by `@`. Code remains code if its
+/// backticks are balanced.
 fn text(words: &str) -> String {
     let words = one_line(words);
     let code = words.matches('`').count().is_multiple_of(2) && !words.contains("``");
@@ -38,7 +37,7 @@ fn text(words: &str) -> String {
                 inside = !inside;
                 out.push(c);
             }
-            // A table ends its cells in code, too.
+            // A `|` ends a table cell even in code.
             '|' => out += "\\|",
             c if inside => out.push(c),
             '<' => out += "&lt;",
@@ -50,14 +49,14 @@ fn text(words: &str) -> String {
     out
 }
 
-/// Words as a cell of a table, or on a line.
+/// Words as a table cell, or as part of a line.
 pub(crate) fn cell(words: &str, most: usize) -> String {
     text(&shortened(&one_line(words), most))
 }
 
-/// The words that [`cell`] made text of.
+/// Reverts [`cell`].
 pub(crate) fn uncelled(cell: &str) -> String {
-    // As there: where backticks are not in order they were escaped, all of them.
+    // As in `text`: unbalanced backticks were all escaped.
     let code = !cell.contains("\\`");
     let (mut out, mut inside) = (String::new(), false);
     let mut rest = cell;
@@ -85,14 +84,14 @@ pub(crate) fn uncelled(cell: &str) -> String {
     out
 }
 
-/// An item with as many of the words as one line has room for.
+/// An item with as many of the words as fit on one line.
 pub(crate) fn one_line_item(before: &str, words: &str) -> String {
     let fits = |most: &usize| width(before) + width(&cell(words, *most)) <= COLUMNS;
     let most = (1..=COLUMNS).rev().find(fits).unwrap_or(1);
     format!("{before}{}", cell(words, most))
 }
 
-/// Paths on the rest of two lines, of which so many columns are taken.
+/// Paths for the rest of two lines, of which `taken` columns are used.
 pub(crate) fn paths(files: &[String], taken: usize) -> String {
     let name = |path: &String| {
         let path = one_line(path).replace('`', "'").replace('|', "\\|");
@@ -110,7 +109,7 @@ pub(crate) fn paths(files: &[String], taken: usize) -> String {
     out
 }
 
-/// A report without what stands under these headings.
+/// A report without the sections under these headings.
 pub(crate) fn own_words(report: &str, ours: &[&str]) -> String {
     let mut skipped = false;
     let mut fenced = false;

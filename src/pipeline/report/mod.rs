@@ -1,12 +1,12 @@
-//! The delivery report: the actor's title, summary and how to try it, and around them what the program
-//! knows for certain: what changed, criteria and what meets them, what was run, what was refused.
-//! Written from records and commits, so that no reader has to take a model's word for it, and no
-//! longer than a reviewer reads (`fit.rs`). What models used and every draft are in `git cowork log -v`.
+//! The delivery report: the actor's title, summary and how to try it, followed by verified facts:
+//! the changes, criteria with the evidence for each, check results, rejected work. These are
+//! written from records and commits, so that readers need not trust a model, and shortened to what
+//! a reviewer reads (`fit.rs`). `git cowork log -v` shows token usage and every draft.
 //!
-//! No commit is named by its id: a rebase or a squash would make a lie of it. Tasks are what commits
-//! are found by.
+//! The report names no commit ids, because a rebase or a squash would make them wrong. Commits can
+//! be found by the names of their tasks.
 //!
-//! All words in here come from models or people: on a line of ours they are text and nothing else.
+//! All text here comes from models or people: in lines that git-cowork writes it is escaped.
 
 mod change;
 mod delivered;
@@ -36,10 +36,10 @@ pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
 pub(crate) use story::judged;
 
-/// Refusals that are told.
+/// Maximum number of refusals that are listed.
 const REFUSALS: usize = 3;
 
-/// Headings of the program: what an actor writes below them is replaced.
+/// git-cowork's headings: text of an actor below them is replaced.
 const OURS: [&str; 12] = [
     "## Scope of the change",
     "## Changes",
@@ -50,13 +50,13 @@ const OURS: [&str; 12] = [
     "## Rejected on the way",
     PROPOSED,
     "## Records before and after",
-    // Of older reports.
+    // Headings of older reports.
     "## Traceability",
     "## Checks run by the program",
     "## Usage",
 ];
 
-/// The report around what its actor wrote.
+/// The report with the text its actor wrote.
 pub(crate) fn delivery_report(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn delivery_report(
     Ok(story.around(&own))
 }
 
-/// A criterion with what shows that it is met: its test and what became of that, or a review.
+/// A criterion with the evidence that it is met: its test and the result, or a review.
 pub(crate) fn criterion_line(
     criterion: &Criterion,
     became: impl Fn(&str) -> Option<String>,
@@ -86,8 +86,8 @@ pub(crate) fn criterion_line(
     }
 }
 
-/// What a report begins with that nobody writes a summary for: the session's title, and what the last
-/// task's actor said of the code, else what the change or the features are for.
+/// The start of a report whose summary no model writes: the session's title, and the words of the
+/// last task's actor, else the purpose of the change or of the features.
 pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let title = format!("# {}", run.session.file.title);
     let title = match pr_title(&title) {
@@ -111,7 +111,8 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
     Ok(format!("{title}\n\n{}\n{proposed}", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
-/// What the actor of the last task, or of a change without one, said of the code; empty where it said nothing.
+/// What the actor of the last task, or of a change without tasks, said about the code; may be
+/// empty.
 pub(crate) fn said_of_the_code<'r>(run: &'r Run<'_>) -> &'r str {
     let mut entries = run.session.history.iter().rev();
     let last = entries.find(|entry| matches!(entry.kind, Kind::Task(_)));
@@ -141,7 +142,7 @@ impl Story {
         format!("`git cowork show {} {document}`", self.session)
     }
 
-    /// The sections in their order; those that say nothing are empty.
+    /// All sections in order; those without content are empty.
     fn sections(&self) -> Vec<Section> {
         let change = self.change.as_ref();
         let tests: Vec<String> =
@@ -160,7 +161,7 @@ impl Story {
         all.into_iter().flatten().collect()
     }
 
-    /// What each task has changed.
+    /// The files that each task changed.
     fn changes(&self) -> Section {
         let mut items = Vec::new();
         for task in &self.tasks {
@@ -200,12 +201,13 @@ impl Story {
         Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))
     }
 
-    /// A criterion and what shows that it is met.
+    /// A criterion with the evidence that it is met.
     fn met(&self, criterion: &Criterion) -> String {
         criterion_line(criterion, |test| self.became.get(test).cloned())
     }
 
-    /// What stands for a requirement: how far its features are, and the tasks that brought them.
+    /// The evidence for a requirement: the state of its features, and the tasks that implemented
+    /// them.
     fn evidence(&self, requirement: &Requirement) -> String {
         let mut parts = Vec::new();
         for feature in self.features_of(&requirement.id) {
@@ -224,7 +226,7 @@ impl Story {
         if parts.is_empty() { "no feature meets it".to_owned() } else { parts.join("; ") }
     }
 
-    /// What was run on the last commit, on one line.
+    /// The check results of the last commit, on one line.
     fn checks(&self) -> String {
         let Some((last, before)) = self.checks.split_last().filter(|(last, _)| *last != "none")
         else {
@@ -239,7 +241,7 @@ impl Story {
         format!("{found}, run by git-cowork on the files as committed{others}.")
     }
 
-    /// What was refused and changed what is delivered, each on one line.
+    /// The refusals that changed the delivered work, each on one line.
     fn rejected(&self) -> Section {
         let refused = self.refused.iter().map(|said| {
             let by = match said.from.name() {
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_actor_wrote_stands_first_and_the_rest_is_ours() {
+    fn the_actors_text_comes_first_and_the_rest_is_generated() {
         let own = "Add a todo\n\n## Summary\n\nIt adds.\n\n## Changes\n\nInvented.\n\n## How to try it\n\n`todo add x`\n\n## Usage\n\nNothing.";
         let mut story = story("Add a todo");
         story.judged = Some("Judged by review: by Ana.".into());
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_criterion_says_what_shows_it() {
+    fn a_criterion_names_its_evidence() {
         let mut story = story("Add");
         let criterion = |test: &str| Criterion {
             text: "it <adds>".into(),
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_that_ended_otherwise_are_told() {
+    fn different_results_of_earlier_checks_are_counted() {
         let mut story = Story::default();
         assert_eq!(story.checks(), "No test command is known, so nothing was run.");
         story.checks =
@@ -358,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_on_a_large_change_has_an_end() {
+    fn a_report_on_a_large_change_is_limited() {
         let long = "a long criterion ".repeat(20);
         let mut story = story(&long);
         story.size = Size { files: 400, added: 9_000, removed: 0 };
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn no_words_leave_their_line() {
+    fn text_of_others_cannot_break_out_of_its_line() {
         let mut story = story(HOSTILE);
         story.weakened = vec![HOSTILE.to_owned()];
         story.judged = Some(format!("by {}", cell(HOSTILE, TITLE)));
@@ -397,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_is_told_where_it_changed_what_is_delivered() {
+    fn refusals_that_changed_the_delivered_work_are_listed() {
         let said = |from: &str, severity: &str, details: &str| -> Feedback {
             let value = serde_json::json!({
                 "at": "", "stage": "prd", "iteration": 1, "from": from,

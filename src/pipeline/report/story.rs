@@ -1,4 +1,4 @@
-//! What a delivery report is written from: records, and what the session's commits tell.
+//! The data for a delivery report, read from records and the session's commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,44 +19,44 @@ use crate::session::{
 };
 use crate::stages;
 
-/// Characters that are told of a repository.
+/// Maximum characters about one repository.
 const MADE_MAX: usize = 240;
 
-/// What the sections are written from: of a change request only what it touched.
+/// The data for the sections; in a change request only the records it worked on.
 #[derive(Default)]
 pub(super) struct Story {
     pub(super) session: String,
     pub(super) size: Size,
     pub(super) requirements: Vec<Requirement>,
     pub(super) features: Vec<Feature>,
-    /// How far features were when the check had looked, by id.
+    /// The status of features after the check stage, by id.
     pub(super) checked: BTreeMap<String, FeatureStatus>,
     pub(super) tasks: Vec<Task>,
-    /// The features each of them works on, itself or in a sub-task.
+    /// The features each task works on, directly or in a sub-task.
     pub(super) works_on: BTreeMap<String, Vec<String>>,
-    /// What the commits of tasks changed, outside `.cowork`.
+    /// The files that each task's commits changed, outside `.cowork`.
     pub(super) done: BTreeMap<String, Vec<String>>,
-    /// What coding changed beside tasks.
+    /// The files that coding changed outside of tasks.
     pub(super) beside: Vec<String>,
-    /// Of a change request.
+    /// The data of a change request.
     pub(super) change: Option<ChangeStory>,
     pub(super) refused: Vec<Feedback>,
-    /// Why whole attempts were left behind.
+    /// The reasons why whole attempts were dropped.
     pub(super) attempts: Vec<String>,
-    /// What was run on each commit.
+    /// The check results of each commit.
     pub(super) checks: Vec<String>,
-    /// Who has judged the code.
+    /// A sentence that names who reviewed the code.
     pub(super) judged: Option<String>,
-    /// What became of the tests that criteria name.
+    /// The results of the tests that criteria name.
     pub(super) became: BTreeMap<String, String>,
     pub(super) weakened: Vec<String>,
-    /// Changes no person has decided about.
+    /// Changes that no person has decided on.
     pub(super) left: String,
-    /// What the session proposes to learn.
+    /// The facts that the session proposes.
     pub(super) proposed: Vec<Proposal>,
 }
 
-/// How much of the project a session has changed.
+/// The size of a session's changes to the project.
 #[derive(Default)]
 pub(super) struct Size {
     pub(super) files: usize,
@@ -89,7 +89,7 @@ impl Size {
     }
 }
 
-/// What was left to a person: changes nobody has decided about, repositories made in the tree.
+/// Changes that no person has decided on, and repositories created in the working tree.
 fn left_to_a_person(run: &Run<'_>) -> String {
     let proposed = protected_files::left_to_a_person(run).unwrap_or_default();
     let made = run.env.workspace.command_effects().repositories();
@@ -102,7 +102,7 @@ fn left_to_a_person(run: &Run<'_>) -> String {
     all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads it from records and history.
+/// Reads the data from records and history.
 pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
     let git = run.env.git;
     let mut story = Story {
@@ -139,19 +139,19 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     let tests = test_changes::changes_of_tests(run, &run.session.tip)?;
     story.weakened = tests.weakened.iter().map(ToString::to_string).collect();
     story.refused = store.feedback()?.into_iter().filter(changed_the_outcome).collect();
-    // A person's wishes first, then what was worse.
+    // A person's feedback comes first, then the more severe one.
     story
         .refused
         .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));
     let mut left = attempts(git, Some(&run.session.name))?;
     left.retain(Attempt::can_be_undone);
-    // A command that was killed and given again has kept the same twice.
+    // A command that was killed and repeated has saved the same attempt twice.
     left.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
     story.attempts = left.into_iter().map(|attempt| attempt.reason).collect();
     Ok(story)
 }
 
-/// Whether a refusal was about what is delivered, and not about the form of a draft.
+/// True if a refusal was about the delivered work, not about the form of a draft.
 pub(super) fn changed_the_outcome(said: &Feedback) -> bool {
     let about_it = matches!(said.from, Origin::Human | Origin::Critic | Origin::Challenger)
         || said.goto_stage().is_some();
@@ -161,7 +161,7 @@ pub(super) fn changed_the_outcome(said: &Feedback) -> bool {
         && !said.is_reason()
 }
 
-/// Who has passed the code, as its commit tells.
+/// A sentence that names who passed the code, from the stage's commit.
 pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
     let entry = approval_of(&run.session, stages::code_stage())?;
     let critic = match entry.body.contains("The challenger approved: ") {
@@ -179,7 +179,7 @@ pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
 }
 
 impl Story {
-    /// Which files the commits changed, and what was run on each.
+    /// Reads the files that each commit changed, and the check results.
     fn read_commits(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
         for entry in &run.session.history {
             if entry.brings_code()
@@ -219,7 +219,7 @@ impl Story {
         self.requirements.retain(|requirement| met.contains(&requirement.id));
     }
 
-    /// The features a task works on, itself or in a sub-task.
+    /// The features a task works on, directly or in a sub-task.
     pub(super) fn works_on(&self, task: &Task) -> &[String] {
         self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
     }

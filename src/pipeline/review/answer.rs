@@ -1,4 +1,4 @@
-//! Answering a waiting review: one commit, and nothing is run.
+//! Answers a waiting review: makes one commit, and runs nothing.
 
 use crate::artifact::Store;
 use crate::error::Error;
@@ -17,25 +17,25 @@ use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::verify::require_readable;
 
-/// What a person says to a waiting draft.
+/// A person's answer to a waiting draft.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// It passes as it is.
+    /// Pass the draft as it is.
     Pass,
-    /// Open the editor; what is saved passes.
+    /// Open the editor; the saved version passes.
     Edit,
-    /// Do it again, with this in mind.
+    /// Request another draft with this feedback.
     Feedback(String),
-    /// Begin this stage from scratch.
+    /// Start this stage from scratch.
     Abort,
     /// Show the gate and let the person choose.
     Ask,
 }
 
-/// Records the answer. `None` when the person chose to stop without one.
+/// Records the answer. `None` if the person stopped without answering.
 ///
 /// # Errors
-/// Exit 5 when nothing waits.
+/// Exit 5 if no draft is waiting.
 pub(crate) fn give_answer(
     run: &mut Run<'_>,
     answer: Answer,
@@ -53,7 +53,7 @@ pub(crate) fn give_answer(
         };
         return Err(error.into());
     };
-    // An answer is recorded with the session's files as they are.
+    // The answer's commit contains the session's files as they are.
     require_readable(run.env.git, &run.session)?;
     let spec = run.session.row(waiting.stage);
     run.stage.set(spec.stage);
@@ -83,21 +83,23 @@ fn record_answer(
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
         Answer::Ask => match looked(run, spec, waiting)? {
-            // Nobody elsewhere is asked about a draft that waits.
+            // Other terminals are not asked about a waiting draft.
             Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
             Decision::Edited | Decision::HandOver => (Verdict::Edited, String::new()),
             Decision::Feedback(text) => (Verdict::Feedback, text),
             Decision::Abort => (Verdict::Aborted, String::new()),
             Decision::GoBack(stage) => {
-                return Err(Error::usage("a review answers the draft; it does not go back")
+                return Err(Error::usage("a review only answers the draft; it cannot go back")
                     .hint(format!("git cowork revert {} --to {stage}", run.session.name))
                     .into());
             }
             Decision::Raise(depth) => {
                 let hint = format!("git cowork resume {} --depth {depth}", run.session.name);
-                return Err(Error::usage("a review answers the draft; it raises no depth")
-                    .hint(hint)
-                    .into());
+                return Err(Error::usage(
+                    "a review only answers the draft; it cannot raise the depth",
+                )
+                .hint(hint)
+                .into());
             }
             Decision::Stop
             | Decision::Look
@@ -121,14 +123,14 @@ fn record_answer(
     let words = said.join("\n\n");
     let passes = matches!(verdict, Verdict::Passed | Verdict::Edited);
     if !passes {
-        // Words about a draft say nothing about the files that lie there.
+        // Words about a draft do not approve the files in the working tree.
         run.stage.set(Stage::Idea);
     }
     let bytes = if passes { Some(approved_content::content_now(run, spec)?) } else { None };
     let tip = run.session.tip.clone();
     let recorder = run.recorder();
     if verdict == Verdict::Aborted {
-        // So that `undo` finds where it was.
+        // So that `undo` can restore it.
         dropped::keep_aborted(run, spec.stage)?;
     }
     let code = match &bytes {
@@ -149,8 +151,8 @@ fn record_answer(
     }
 }
 
-/// What the answer comes to: a pass of bytes that are not the draft's is an edit, comments in
-/// them are feedback instead, beside what was said with the answer.
+/// Determines the verdict: passing content that differs from the draft is an edit, and comments in
+/// it are feedback instead, added to the feedback of the answer itself.
 fn weigh(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -167,7 +169,7 @@ fn weigh(
             1 => "your comment goes".to_owned(),
             n => format!("your {n} comments go"),
         };
-        run.note(format!("{goes} to the actor, so this is feedback and no pass"));
+        run.note(format!("{goes} to the actor, so this is feedback, not a pass"));
     }
     let said: Vec<String> =
         (!words.is_empty()).then_some(words).into_iter().chain(comments).collect();
@@ -184,7 +186,7 @@ fn weigh(
             "{} is empty or missing and cannot pass",
             names.join(" or ")
         ))
-        .hint("take it back: git checkout HEAD -- .cowork, or answer with --feedback or --abort")
+        .hint("restore it: git checkout HEAD -- .cowork, or answer with --feedback or --abort")
         .into());
     }
     let drafted = approved_content::content_at(run, spec, &waiting.draft.commit)?;
@@ -193,8 +195,8 @@ fn weigh(
     Ok((if same { Verdict::Passed } else { Verdict::Edited }, Vec::new()))
 }
 
-/// Opens the editor until what was saved can be read and passes the checks. `None` where the person leaves
-/// it as it is, or takes it back.
+/// Opens the editor until the saved text can be parsed and passes the checks. `None` if the person
+/// leaves the draft as it is, or reverts the edit.
 fn edit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -233,8 +235,8 @@ fn edit(
     Ok(Some(verdict))
 }
 
-/// Shows the gate until there is an answer. Code that a person has edited here is shown again, and so is
-/// a draft whose edit they took back.
+/// Shows the gate until there is an answer. It is shown again after a person edited code or
+/// reverted an edit.
 fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<Decision> {
     let mut reply = None;
     loop {

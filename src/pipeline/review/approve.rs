@@ -1,4 +1,4 @@
-//! Approving what a completed stage has become: one commit, and nothing is run.
+//! Approves the present content of a completed stage: makes one commit, and runs nothing.
 
 use crate::error::Error;
 use crate::git::{self, Oid};
@@ -10,7 +10,7 @@ use crate::stage::Stage;
 use crate::stages::Approves;
 use crate::verify::require_readable;
 
-/// Records that a person passes the bytes a completed stage has at the tip.
+/// Records that a person approves the content of a completed stage at the tip.
 ///
 /// # Errors
 /// Exit 5: the stage is not completed, or its files have uncommitted changes.
@@ -29,7 +29,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
     };
     if let Some(entry) = git::status::of(git, &paths)?.first() {
         return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
-            .hint("what is approved is committed first: git commit, or git stash")
+            .hint("commit it (git commit) or stash it (git stash), then run the command again")
             .into());
     }
     let bytes = approved_content::content_at(run, spec, &tip)?;

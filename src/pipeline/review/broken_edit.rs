@@ -1,4 +1,5 @@
-//! What is wrong with what a person saved: where it cannot be read, and what the checks refuse.
+//! Finds errors in documents that a person saved: text that cannot be parsed, and findings of the
+//! checks.
 
 use crate::artifact::Files;
 use crate::artifact::check::Finding;
@@ -10,8 +11,8 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::stages::{Approves, StageSpec};
 
-/// What is wrong with the documents as they are on disk, comments on the draft that was `shown` aside;
-/// `with_checks` also what the checks say of them once their records follow.
+/// Returns the errors in the documents on disk, ignoring comments on the draft that was `shown`.
+/// `with_checks` also checks the records that follow from them.
 pub(crate) fn broken(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -31,7 +32,7 @@ pub(crate) fn broken(
     Ok(Broken { lines, is_readable: true })
 }
 
-/// What the checks refuse, each with its place where it has one.
+/// The findings of the checks, each with its file and line if known.
 fn refused(
     run: &Run<'_>,
     spec: &StageSpec,

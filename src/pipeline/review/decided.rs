@@ -1,4 +1,5 @@
-//! The gate, asked of a command of the user's before a person is (`[review] decide`, row B21).
+//! Lets a command of the user decide at the gate before a person is asked (`[review] decide`, row
+//! B21).
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use crate::record::{Approval, ApprovedContent};
 use crate::session::Verdict;
 use crate::stages::StageSpec;
 
-/// What the command says of these bytes; none where there is no command, or a person is to say.
+/// The command's decision about this content; `None` if there is no command, or it leaves the
+/// decision to a person.
 pub(crate) fn by_command(
     run: &mut Run<'_>,
     spec: &StageSpec,

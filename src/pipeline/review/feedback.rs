@@ -1,4 +1,4 @@
-//! What a person says about a draft: in the gate, or as comments in its documents.
+//! A person's feedback on a draft: from the gate, or as comments in its documents.
 
 use anyhow::Context as _;
 
@@ -13,7 +13,7 @@ use crate::pipeline::{edits, protected_files};
 use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 
-/// A person's words are feedback, and the next draft begins.
+/// Records a person's words as feedback and requests the next draft.
 pub(crate) fn take_answer(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -25,8 +25,8 @@ pub(crate) fn take_answer(
     Ok(StepOutcome::Again)
 }
 
-/// Forgets the comments on hunks that these words hold: the feedback keeps them now. Others stay until
-/// they are sent.
+/// Deletes saved comments on hunks if `words`, which are recorded as feedback, contain them. Other
+/// comments remain until they are sent.
 pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec, words: &str) -> anyhow::Result<()> {
     let file = crate::gate::comments_file(run.env.state.path(), spec.stage);
     let written = std::fs::read_to_string(&file).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec, words: &str) -> a
     }
 }
 
-/// What a person said about a draft.
+/// A person's words about a draft, as feedback.
 pub(crate) fn persons_words(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -52,7 +52,7 @@ pub(crate) fn persons_words(
     words.iter().map(said).collect()
 }
 
-/// Comments in a draft that a person edited while no run was there are feedback on it.
+/// Records comments in a draft that a person edited between runs as feedback on it.
 pub(crate) fn take_up_comments(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -63,7 +63,7 @@ pub(crate) fn take_up_comments(
     if comments.is_empty() {
         return Ok(());
     }
-    // What is left of the edit without them.
+    // The rest of the edit, without the comments.
     progress.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
         rest.files.retain(|file| edit.files.contains(file));
         (!rest.files.is_empty()).then_some(rest)
@@ -76,7 +76,7 @@ pub(crate) fn take_up_comments(
     Ok(())
 }
 
-/// Whether a person has written comments into the stage's documents since `shown`.
+/// True if a person has written comments into the stage's documents since `shown`.
 pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyhow::Result<bool> {
     let prefix = &run.env.config.review.comment_prefix;
     let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
@@ -91,8 +91,8 @@ pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyh
     Ok(false)
 }
 
-/// Takes the comments a person has written since `shown` out of the stage's documents on disk,
-/// each with the place it stood in.
+/// Removes the comments written since `shown` from the stage's documents on disk, and returns each
+/// with its place.
 pub(crate) fn take_comments(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -112,7 +112,7 @@ pub(crate) fn take_comments(
         if taken.text != text {
             protected_files::tell_of_set_aside(run);
             files.write(*artifact, &taken.text)?;
-            // A copy with the comments stays in J, but nobody wrote over the person.
+            // A copy with the comments remains in the state directory, but no edit was overwritten.
             run.env.workspace.take_set_aside();
         }
         found.extend(taken.comments.iter().map(|c| c.details(artifact.file_name())));

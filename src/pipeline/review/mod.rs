@@ -1,4 +1,4 @@
-//! The gate of a stage: asking a person, leaving the draft to wait for one, or passing it.
+//! The gate of a stage: asks a person, lets the draft wait for one, or passes it.
 
 pub(crate) mod answer;
 pub(crate) mod approve;
@@ -30,7 +30,7 @@ use crate::record::Approval;
 use crate::session::Verdict;
 use crate::stages::{Approves, StageSpec};
 
-/// Lets the draft pass the gate, unless these bytes have passed it already.
+/// Passes the draft through the gate, unless this content has passed it already.
 pub(crate) async fn pass_gate(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -70,7 +70,7 @@ pub(crate) async fn pass_gate(
     }
 }
 
-/// Asks the person until there is a decision, and acts on it.
+/// Asks the person until there is a decision, and carries it out.
 pub(crate) async fn open_gate(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -89,14 +89,14 @@ pub(crate) async fn open_gate(
             (Decision::TakeBack, Some(shown)) => {
                 let unread = edits::records::unreadable(run, Some(&shown))?.join("\n");
                 let said = taken_back::take_back(run, spec, progress, &shown)?;
-                // What nobody could read is not there any more.
+                // The text that could not be parsed is gone.
                 progress.asks.take_if(|asks| *asks == unread);
                 keep::keep(run, spec, progress)?;
                 progress.seen = Some(shown);
-                // What was said of the edit is said of nothing now.
+                // Remarks about the edit no longer apply.
                 progress.note.clone_from(&progress.asks);
                 if spec.approves == Approves::Tree {
-                    // What was run has run on the edit.
+                    // The checks ran on the edit.
                     run.note(said);
                     return Ok(StepOutcome::Again);
                 }
@@ -118,7 +118,7 @@ pub(crate) async fn open_gate(
             (decision, shown) => break (shown, decision),
         }
     };
-    // Code has no editor of ours: a person edits it beside the gate.
+    // The gate has no editor for code: a person edits it beside the gate.
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.note.take();
     let asks = progress.asks.take().or_else(|| why.clone());
@@ -135,7 +135,7 @@ pub(crate) async fn open_gate(
             let verdict = if edited { Verdict::Edited } else { Verdict::Passed };
             note_pass(run, spec, progress, verdict)?;
             if std::mem::take(&mut progress.critic_asks) {
-                // The critic asked for a person, and this is the person's answer.
+                // The critic asked for a person's decision, and this is the decision.
                 let bytes = approved_content::content_now(run, spec)?;
                 if progress::has_refused(run, spec, progress, Origin::Challenger)? {
                     progress.challenged = Some((bytes.clone(), String::new()));
@@ -153,7 +153,7 @@ pub(crate) async fn open_gate(
             Ok(saved)
         }
         Decision::Look => {
-            // A pass of it is the pass of an edit.
+            // Passing this version passes a person's edit.
             if let Some(since) = progress.seen.clone().filter(|_| edited) {
                 progress.edit = Some(Edit { since, files: Vec::new(), told: false });
                 keep::keep(run, spec, progress)?;
@@ -162,7 +162,7 @@ pub(crate) async fn open_gate(
             Ok(StepOutcome::Again)
         }
         Decision::Feedback(text) => {
-            // Whatever else the person did to the files meanwhile is theirs.
+            // Other edits of the person are recorded as theirs.
             if let Some(shown) = progress.seen.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
@@ -186,7 +186,7 @@ pub(crate) async fn open_gate(
         }
         Decision::Stop | Decision::TakeBack | Decision::Question(_) | Decision::OtherModel => {
             let unread = edits::records::unreadable(run, progress.draft.as_ref())?;
-            // What the person leaves is theirs, whatever is wrong with it.
+            // The person's edits are recorded as theirs, even if they cannot be parsed.
             if let Some(shown) = progress.seen.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
@@ -196,7 +196,7 @@ pub(crate) async fn open_gate(
     }
 }
 
-/// Takes a person's edits of code into the draft and keeps it. True when there were any.
+/// Adds a person's edits of code to the draft and saves it. True if there were any.
 fn keep_persons_code(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -210,7 +210,7 @@ fn keep_persons_code(
     Ok(edited)
 }
 
-/// Tells that a person is waited for at the gate.
+/// Reports that the gate waits for a person.
 fn opens(run: &Run<'_>, spec: &StageSpec, progress: &Progress) {
     run.env.sink.emit(Event::ReviewRequested {
         stage: spec.stage,
@@ -220,7 +220,7 @@ fn opens(run: &Run<'_>, spec: &StageSpec, progress: &Progress) {
     });
 }
 
-/// Notes what a person has edited beside the open gate, which stays open.
+/// Records a person's edits beside the open gate, which stays open.
 fn note_edits_meanwhile(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -235,7 +235,7 @@ fn note_edits_meanwhile(
     edits::note_edit(run, spec, progress, shown)
 }
 
-/// The checks refuse what a person wrote: the person says what comes of it.
+/// Asks a person what to do with their edit that the checks refuse.
 pub(crate) async fn refused_edit(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -250,7 +250,7 @@ pub(crate) async fn refused_edit(
         None => refused.to_owned(),
     };
     if run.env.mode == Mode::Ask {
-        progress.note = Some(format!("{why}; to pass it hands it to the actor as it is"));
+        progress.note = Some(format!("{why}; if you pass it, the actor gets it as it is"));
         return Ok(match open_gate(run, spec, progress).await? {
             StepOutcome::Next => StepOutcome::Again,
             other => other,
@@ -260,8 +260,8 @@ pub(crate) async fn refused_edit(
     waiting::leave_waiting(run, spec, progress, Some(format!("{why}: {}", found.join("; "))))
 }
 
-/// Takes over what a person saved; comments in it go to the actor. Without any it `passes`, where the
-/// person has said so.
+/// Saves a person's edit as the draft; comments in it go to the actor. Without comments the draft
+/// passes if `passes` is set.
 fn save_edited(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -286,12 +286,12 @@ fn save_edited(
     if read && passes {
         note_pass(run, spec, progress, Verdict::Edited)?;
     }
-    // The checks have not seen these bytes.
+    // The checks have not run on this content.
     Ok(StepOutcome::Again)
 }
 
-/// Notes a pass, also in the draft ref: whatever stops the run before the stage is recorded,
-/// the person is not asked again.
+/// Records a pass in the draft ref as well: the person is not asked again if the run stops before
+/// the stage is committed.
 fn note_pass(
     run: &Run<'_>,
     spec: &StageSpec,

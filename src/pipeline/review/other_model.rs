@@ -1,5 +1,5 @@
-//! Another model for the next drafts of a stage (`m` at the gate): chosen from a list, or by its name. It
-//! is kept with the drafts, and nothing of the configuration changes.
+//! Another model for the next drafts of a stage (`m` at the gate), chosen from a list or by its
+//! name. It is recorded with the drafts; the configuration does not change.
 
 use crate::error::{Kind, hints_of, kind_of};
 use crate::gate::terminal::{Text, text};
@@ -10,17 +10,17 @@ use crate::pipeline::run::Run;
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
-/// Names that an error lists.
+/// Maximum number of names that an error lists.
 const NAMED: usize = 12;
 
-/// Lets a person take another model. True when one was taken; and what is said about it.
+/// Lets a person choose another model. Returns whether one was chosen, and a message.
 pub(crate) async fn take(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<(bool, String)> {
     let (Some(gate), Some(others)) = (&run.env.gate, run.env.others) else {
-        return Ok((false, "no other model can be taken here".to_owned()));
+        return Ok((false, "no other model can be chosen here".to_owned()));
     };
     let listed = match others.list().await {
         Ok(listed) => listed,
@@ -54,12 +54,12 @@ pub(crate) async fn take(
     Ok((
         true,
         format!(
-            "next draft by {name}, and all that follow in {stage}; your configuration is as it was"
+            "next draft by {name}, and all later ones in {stage}; your configuration is unchanged"
         ),
     ))
 }
 
-/// Takes up what a person has taken for this stage in an earlier run.
+/// Restores a person's choice for this stage from an earlier run.
 pub(crate) async fn take_up(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -79,7 +79,7 @@ pub(crate) async fn take_up(
             let (why, what) = (refused(&error)?, taken.render());
             let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
             run.warn(format!(
-                "{what} was to make the next draft and cannot be asked, so {usual} makes it: {why}"
+                "{what} was chosen for the next draft but cannot be asked, so {usual} makes it: {why}"
             ));
             progress.taken = None;
         }
@@ -87,7 +87,7 @@ pub(crate) async fn take_up(
     Ok(())
 }
 
-/// Why nothing was taken; an interruption ends the run.
+/// The reason why no model was chosen. An interruption ends the run.
 fn refused(error: &anyhow::Error) -> anyhow::Result<String> {
     let mut why = format!("{error:#}");
     if kind_of(error) == Kind::Interrupted {
@@ -99,7 +99,7 @@ fn refused(error: &anyhow::Error) -> anyhow::Result<String> {
     Ok(why)
 }
 
-/// Which one; or why none.
+/// The chosen model, or the reason why there is none.
 fn ask(
     gate: &Gate<'_>,
     spec: &StageSpec,
@@ -109,9 +109,7 @@ fn ask(
     let models = &listed.models;
     if models.iter().all(|one| one.taken.render() == now) {
         let only = "there is no other model: none is configured, and the server lists none";
-        return Ok(Err(format!(
-            "{only}\nhint: describe one as [models.NAME] in your configuration"
-        )));
+        return Ok(Err(format!("{only}\nhint: add one as [models.NAME] to your configuration")));
     }
     let labels: Vec<String> = models.iter().map(|one| label(one, now)).collect();
     let typed = "another one, by its name";
@@ -143,7 +141,7 @@ fn label(one: &Candidate, now: &str) -> String {
     format!("{name} at {at}{now}")
 }
 
-/// The model of this name: one of the configuration, else one that a server lists.
+/// The model with this name: one of the configuration, or else one that a server lists.
 fn named(models: &[Candidate], name: &str) -> Result<Taken, String> {
     let configured = |one: &&Candidate| one.taken.id.is_none() && one.taken.name == name;
     let listed = |one: &&Candidate| one.model == name;
@@ -152,6 +150,6 @@ fn named(models: &[Candidate], name: &str) -> Result<Taken, String> {
         let names: Vec<&str> = models.iter().take(NAMED).map(|one| one.model.as_str()).collect();
         let more = if models.len() > NAMED { ", …" } else { "" };
         let known = names.join(", ");
-        format!("no model is called '{name}', so nothing was changed; there are {known}{more}")
+        format!("no model is called '{name}', so nothing was changed; known models: {known}{more}")
     })
 }

@@ -1,5 +1,5 @@
-//! A person's question about a draft (`t` at the gate): the actor answers with tools that only read. It is no
-//! feedback and no decision, and uses no draft up.
+//! A person's question about a draft (`t` at the gate): the actor answers with read-only tools. It
+//! is neither feedback nor a decision, and does not count as a draft.
 
 use crate::agent::WithWords;
 use crate::error::{Kind, hints_of, kind_of};
@@ -16,7 +16,7 @@ use crate::pipeline::usage;
 use crate::stage::Role;
 use crate::stages::{CHALLENGER, StageSpec};
 
-/// Asks, shows the answer and keeps both with the draft. Answers with what the gate says then.
+/// Asks the question, shows the answer and saves both with the draft. Returns the gate's reply.
 pub(crate) async fn ask(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -66,7 +66,7 @@ async fn answer(
     Ok(conversation::converse(run, &part, refusals, &mut WithWords).await?.text)
 }
 
-/// Which question about this draft it is: each has a transcript of its own.
+/// The number of this question about the draft: each question has its own transcript.
 fn number(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> u32 {
     let begins = format!("{}.{}.{}.question-", spec.stage, progress.iteration, Role::Actor);
     let files = std::fs::read_dir(run.env.state.transcripts()).into_iter().flatten().flatten();
@@ -77,7 +77,7 @@ fn number(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> u32 {
     numbers.max().unwrap_or(0).saturating_add(1)
 }
 
-/// Why there is no answer, and what can be done about it here.
+/// The message if there is no answer, with the hints that apply here.
 fn no_answer(error: &anyhow::Error) -> String {
     let mut text = format!("the actor did not answer: {error:#}");
     for hint in hints_of(error).iter().filter(|hint| !hint.contains("git cowork resume")) {

@@ -1,11 +1,11 @@
-//! The records a draft is about, as the table a gate shows.
+//! The records of a draft, as a table for the gate.
 
 use crate::artifact::{Artifact, Priority, Store};
 use crate::gate::{Record, Records};
 use crate::stages::StageSpec;
 
-/// The tasks of a plan, the components of a design, else the requirements; none where the stage writes
-/// none, or they cannot be read. `added` are ids that are new.
+/// The tasks of a plan, the components of a design, or the requirements. `None` if the stage writes
+/// no records, or they cannot be read. `added` are the ids of new records.
 pub(crate) fn record_table(
     spec: &StageSpec,
     store: &Store<'_>,

@@ -1,4 +1,4 @@
-//! What the gate shows of a draft.
+//! Collects what the gate shows of a draft.
 
 use crate::artifact::{Artifact, Store};
 use crate::gate::{Actor, Decision, Document, Draft, Reply};
@@ -16,8 +16,8 @@ use crate::session::Asks;
 use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
 
-/// Shows the draft and asks; in a run (`shared`) people at other terminals, too. `reply` is what came of
-/// the key after which it is asked again.
+/// Shows the draft and asks; if `shared`, as in a run, people at other terminals are asked as well.
+/// `reply` is the message about the previous key.
 pub(crate) fn ask_person(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -92,8 +92,8 @@ pub(crate) fn ask_person(
     })
 }
 
-/// What the person has edited that can be taken back: in a run of the present draft, where it waits and
-/// is answered what the waiting draft does not hold.
+/// The names of edited files whose edit can be reverted: in a run those of the recorded edit;
+/// when a waiting draft is answered, those that differ from that draft.
 fn edited(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -107,7 +107,7 @@ fn edited(
     Ok(edit.as_ref().map(Edit::names))
 }
 
-/// Whether the actor of the stage can be asked.
+/// Whether the actor of the stage can answer questions.
 fn actor(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Actor> {
     let model = run.player(spec.stage, Role::Actor)?.model;
     Ok(match model.agent() {
@@ -116,17 +116,17 @@ fn actor(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Actor> {
     })
 }
 
-/// Who makes the next draft, where a person has taken another model.
+/// The model that makes the next draft, if a person has chosen another one.
 fn next_by(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Option<String>> {
     let Some(taken) = &progress.taken else { return Ok(None) };
     if run.taken.borrow().is_none() {
-        // Where nobody is asked nobody looked for it.
+        // In modes that ask nobody the model was not opened.
         return Ok(Some(taken.id.clone().unwrap_or_else(|| taken.name.clone())));
     }
     Ok(Some(run.player(spec.stage, Role::Actor)?.model.name().to_owned()))
 }
 
-/// The files a person reads and edits. In coding that is the diff, not a document.
+/// The files a person reads and edits; empty in coding, where the diff is shown.
 pub(crate) fn shown_documents(
     run: &Run<'_>,
     spec: &StageSpec,

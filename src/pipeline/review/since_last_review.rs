@@ -1,5 +1,5 @@
-//! What a person is shown who looks at a stage again: what changed since, and what came of the
-//! things they said. Outcomes are read from the bytes; words of the actor are shown as its own.
+//! The changes since a person last reviewed a stage, and the outcome of their feedback. Outcomes
+//! are computed from the content; the actor's words are shown as such.
 
 use crate::artifact::Files as _;
 use crate::artifact::record_diff::{self, Became, Change};
@@ -13,22 +13,23 @@ use crate::pipeline::run::Run;
 use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 
-/// Records named as the outcome of one remark.
+/// Maximum number of records named as the outcome of one remark.
 const NAMED: usize = 4;
-/// Characters of the actor's closing words.
+/// Maximum characters of the actor's closing words.
 const CLOSING: usize = 240;
 
-/// What a second look shows beside the draft.
+/// The information that a second review shows beside the draft.
 #[derive(Debug, Default)]
 pub(crate) struct SecondLook {
     pub since: Option<Since>,
     pub said: Vec<Said>,
     pub actor_said: Option<String>,
-    /// Ids of records that were not there.
+    /// Ids of new records.
     pub added: Vec<String>,
 }
 
-/// What the person last saw, against the draft as it is; nothing on a first look.
+/// Compares the draft with what the person last saw. On a first review there are only their notes
+/// and, in a change request, the changes to earlier documents.
 pub(crate) fn since_last_review(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -71,16 +72,16 @@ pub(crate) fn since_last_review(
     })
 }
 
-/// Of a change request, what it makes of the documents that were there before it.
+/// For a change request: the changes to the documents that existed before it.
 fn first_look(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
-    // What triage leaves was not there before.
+    // The result of triage did not exist before.
     let edits = spec.approves == Approves::Artifacts && spec.is_in_new();
     let start = run.session.history.first().filter(|_| run.session.is_patch() && edits);
     let Some(start) = start else { return Ok(SecondLook::default()) };
     let diff = approved_content::shown_diff(run, spec, &start.commit, tree, DiffStyle::Patch)?;
     let changes = scope::changes_of(run, spec.artifacts)?.unwrap_or_default();
     let since = Since::of(diff, &record_diff::summary(&changes));
-    let heading = "What this change makes of it";
+    let heading = "Changes by this change request";
     let since = since.map(|since| Since { heading, ..since });
     Ok(SecondLook { since, added: added(&changes), ..SecondLook::default() })
 }
@@ -90,7 +91,7 @@ fn added(changes: &[Change]) -> Vec<String> {
     new.map(|change| change.id.clone()).collect()
 }
 
-/// What the person said at or after draft `from`, which they saw last, newest round only.
+/// The person's feedback at or after draft `from`, the one they last saw; newest round only.
 fn said_since(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -107,8 +108,8 @@ fn said_since(
     Ok(theirs.map(|entry| entry.details).collect())
 }
 
-/// What the person typed while the drafts after `from` were made, which the person saw last. What came
-/// of it nobody can tell: the draft there was then was not kept.
+/// The notes the person typed while the drafts after `from`, the one they last saw, were made.
+/// Their outcome is unknown: the draft at the time of the note was not saved.
 fn notes_since(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -124,7 +125,7 @@ fn notes_since(
     Ok(notes.map(|entry| Said { text: entry.details, outcome: None }).collect())
 }
 
-/// What can be seen to have come of one remark; `None` where nothing can be said for sure.
+/// The visible outcome of one remark; `None` if it is uncertain.
 fn outcome_of(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -146,7 +147,7 @@ fn outcome_of(
         let document = spec.artifacts.iter().find(|artifact| artifact.file_name() == file);
         let Some(document) = document else { return Ok(None) };
         let stood = |text: Option<String>| stands_in(&passage, &text.unwrap_or_default());
-        // Where it cannot be found in what was shown, nothing can be said.
+        // If the draft that was shown does not contain the passage, the outcome is unknown.
         if !stood(before.read(*document)?) {
             return Ok(None);
         }
@@ -161,7 +162,7 @@ fn outcome_of(
     Ok(None)
 }
 
-/// Whether a passage stands in a text, white space at the ends of lines aside.
+/// True if a text contains a passage, ignoring white space at both ends of lines.
 fn stands_in(passage: &str, text: &str) -> bool {
     let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     lines(text).contains(&lines(passage))

@@ -1,5 +1,5 @@
-//! Before anybody looks at a draft its records follow its documents; what cannot be read goes back to
-//! the person who wrote it.
+//! Updates the records of a draft from its documents before a review; edits that cannot be parsed
+//! go back to the person who made them.
 
 use super::{open_gate, waiting};
 use crate::artifact::Artifact;
@@ -11,8 +11,8 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::stages::StageSpec;
 
-/// Lets the records of the draft follow its documents before anybody looks at it. What a person
-/// wrote and nobody can read goes back to the person.
+/// Updates the records of the draft from its documents before anybody reviews it. A person's edit
+/// that cannot be parsed goes back to the person.
 pub(crate) async fn follow(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -29,8 +29,8 @@ pub(crate) async fn follow(
     Ok(StepOutcome::Next)
 }
 
-/// On a terminal the gate says what cannot be read, and the person edits again; without one the
-/// bytes wait.
+/// On a terminal the gate shows the errors, and the person edits again; without one the draft
+/// waits.
 async fn refused(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -1,4 +1,4 @@
-//! A draft that waits for a person on the branch, or is dropped.
+//! Commits a draft to the branch to wait for a person, or drops it.
 
 use crate::artifact::Origin;
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, key};
 use crate::stages::StageSpec;
 
-/// Ends a draft that was aborted: an attempt keeps it, the next run begins from scratch.
+/// Ends a draft that was aborted: it is saved as an attempt, and the next run starts from scratch.
 pub(crate) fn drop_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -25,14 +25,14 @@ pub(crate) fn drop_draft(
     let recorder = run.recorder();
     let tip = run.session.tip.clone();
     let (stage, number) = (spec.stage, progress.iteration);
-    // The person may have been elsewhere while the gate stood open.
+    // The person may have switched branches while the gate was open.
     recorder.expect_tip(&tip)?;
     dropped::keep_aborted(run, stage)?;
     record::draft_refs::end(&recorder, &tip, stage)?;
     record::draft_refs::reset_files(&recorder, &tip)?;
     run.current_draft.replace(None);
     if run.session.waiting().is_some() {
-        // The draft on the branch would be taken up again; this is its answer.
+        // A draft on the branch would be resumed; this review answers it.
         let (verdict, iteration) = (Verdict::Aborted, number);
         let review = ReviewRecord { stage, verdict, iteration, bytes: None, code: None, words: "" };
         if let Recorded::Done(commit) =
@@ -44,7 +44,7 @@ pub(crate) fn drop_draft(
     Ok(())
 }
 
-/// Commits the draft to the branch, where it waits for a person on any machine.
+/// Commits the draft to the branch, where a person can answer it on any machine.
 pub(crate) fn leave_waiting(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -103,12 +103,12 @@ pub(crate) fn leave_waiting(
             });
             Ok(StepOutcome::Ends(StageEnd::Waiting(why)))
         }
-        // Nobody may have asked for another draft: a person who stops, a role that asks.
+        // Another draft is not requested if a person stopped or a role asked.
         Recorded::Refused(why) if stops => Err(Error::waiting(format!(
-            "{} is stopped, but its draft cannot wait on the branch: {why}",
+            "{} is stopped, but its draft could not be committed to wait for review: {why}",
             spec.stage
         ))
-        .hint("the draft is kept; continue: git cowork resume")
+        .hint("the draft is saved; continue: git cowork resume")
         .into()),
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, number, &why)?;

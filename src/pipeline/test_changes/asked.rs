@@ -1,4 +1,5 @@
-//! New tests that nobody asked for: whether idea, PRD or the repository's conventions want tests.
+//! Finds new tests that nobody asked for: neither the idea, the PRD nor the repository's
+//! conventions.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -12,15 +13,15 @@ use crate::git::{self, Oid};
 use crate::pipeline::run::Run;
 use crate::session::start_of_code;
 
-/// Bytes of each convention file.
+/// Maximum bytes of each convention file.
 pub(crate) const CONVENTION: usize = 4_000;
-/// Files that say how people work here.
+/// Files with the project's conventions.
 pub(crate) const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
-/// Files of a language that are looked into for a first test.
+/// Maximum number of files of a language that are searched for a first test.
 const LOOKED_INTO: usize = 400;
 
-/// What roles are told about writing tests, by `[project] tests`.
+/// The instruction about tests in prompts, by `[project] tests`.
 pub(crate) const fn tests_rule(policy: TestsPolicy) -> &'static str {
     match policy {
         TestsPolicy::Asked => {
@@ -33,17 +34,17 @@ pub(crate) const fn tests_rule(policy: TestsPolicy) -> &'static str {
 
 /// New tests that nobody asked for.
 pub(crate) struct UnaskedTests {
-    /// The files they are in.
+    /// The files that contain them.
     pub(crate) files: Vec<String>,
-    /// Those that tasks name.
+    /// Those of the files that tasks name.
     pub(crate) planned: Vec<String>,
-    /// Those that no task names.
+    /// Those of the files that no task names.
     pub(crate) beside_plan: Vec<String>,
     why: String,
 }
 
 impl UnaskedTests {
-    /// One line about these of the files, for everybody who judges the code.
+    /// One line about some of the files, for all who judge the code.
     pub(crate) fn words(&self, files: &[String]) -> String {
         let named = |path: &String| {
             let plan = if self.planned.contains(path) { " (named in the plan)" } else { "" };
@@ -54,7 +55,7 @@ impl UnaskedTests {
     }
 }
 
-/// The new tests among these changes that nobody asked for; `None` when there are none.
+/// The new tests in these changes that nobody asked for; `None` if there are none.
 pub(crate) fn unasked_tests(
     run: &Run<'_>,
     changes: &TestChanges,
@@ -65,7 +66,7 @@ pub(crate) fn unasked_tests(
     }
     let files = run.files();
     let store = Store::new(&files);
-    // A test that a criterion names is asked for.
+    // A criterion that names a test asks for it.
     let named = files_of_criteria(&store)?;
     let mut added = changes.added.clone();
     added.retain(|path| !named.contains(path));
@@ -86,7 +87,7 @@ pub(crate) fn unasked_tests(
     Ok(Some(UnaskedTests { files: added, planned, beside_plan, why }))
 }
 
-/// The files of the tests that criteria name.
+/// The files of tests that criteria name.
 fn files_of_criteria(store: &Store<'_>) -> anyhow::Result<BTreeSet<String>> {
     let requirements = store.requirements()?.requirements;
     let criteria = requirements.iter().flat_map(|one| &one.acceptance_criteria);
@@ -94,8 +95,8 @@ fn files_of_criteria(store: &Store<'_>) -> anyhow::Result<BTreeSet<String>> {
     Ok(tests.map(|(path, _)| path.to_owned()).collect())
 }
 
-/// Why these tests count as not asked for; `None` when they were. What the session was begun with
-/// holds before what was made of it, and both before the repository's conventions.
+/// The reason why these tests count as not asked for; `None` if they were. The idea takes
+/// precedence over the documents made from it, and both over the repository's conventions.
 fn no_request(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -122,7 +123,7 @@ fn no_request(
     Ok(Some(format!("neither idea, PRD nor the repository's conventions ask for them{unclear}")))
 }
 
-/// The idea as it was given, and the change request that was made of it.
+/// What the original idea and the change request say about tests.
 fn request_of_idea(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Request> {
     let mut said = Request::of(&run.session.file.idea);
     if let Some(change) = store.change_request()? {
@@ -153,9 +154,9 @@ fn request_of_prd(store: &Store<'_>) -> anyhow::Result<Request> {
     Ok(said)
 }
 
-/// A repository that has tests wants tests, unless its rules say otherwise.
+/// A repository that has tests wants tests, unless its conventions say otherwise.
 fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Request> {
-    // What a model wrote there is not the repository's. A person's line counts at once.
+    // Conventions that a model wrote do not count; a person's line counts at once.
     let mut ours: BTreeSet<String> = run.env.workspace.written().paths().into_iter().collect();
     for entry in &run.session.history {
         if entry.brings_code()
@@ -174,7 +175,7 @@ fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Req
     Ok(if !decided && had_tests(run, &start, added)? { Request::Asked } else { said })
 }
 
-/// Whether a commit has tests: by the place of a file, or in a file of a language of these.
+/// True if a commit has tests: a file in a usual place, or a test in a file of the same languages.
 fn had_tests(run: &Run<'_>, commit: &Oid, added: &[String]) -> anyhow::Result<bool> {
     let git = run.env.git;
     let extension = |path: &str| path.rsplit_once('.').map(|(_, name)| name.to_owned());

@@ -1,4 +1,4 @@
-//! Comparing the tests of two states of the code.
+//! Compares the tests of two states of the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use super::test_finder::{Test, is_test_path, tests_in};
 use crate::languages::test_script;
 
-/// Larger files are not looked into, in bytes.
+/// Larger files are not read, in bytes.
 pub(crate) const LARGEST: usize = 1024 * 1024;
 
-/// Names of tests that went with their file that are told.
+/// Maximum number of names of tests that were deleted with their file.
 const NAMED: usize = 8;
 
-/// A file that changed, as it was and as it is; `None` where there is none.
+/// A changed file, before and after; `None` if it does not exist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changed {
     pub path: String,
@@ -20,28 +20,28 @@ pub(crate) struct Changed {
     pub after: Option<String>,
 }
 
-/// What became of a test.
+/// How a test was weakened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It is gone.
+    /// It was deleted.
     Deleted,
-    /// The whole file is gone, with these tests.
+    /// The whole file was deleted, with these tests.
     FileDeleted(Vec<String>),
-    /// It is no longer run.
+    /// It is skipped now.
     Skipped,
-    /// None of the file's tests is run any longer.
+    /// All tests of the file are skipped now.
     AllSkipped(usize),
-    /// It asserts less.
+    /// It has fewer assertions.
     Fewer(usize, usize),
-    /// What runs the tests is another command.
+    /// Another command runs the tests.
     Command(String, String),
 }
 
-/// A test that checks less than it did.
+/// A test that checks less than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Weakened {
     pub(crate) path: String,
-    /// Empty where it is about the file.
+    /// The name of the test; empty if all of the file is meant.
     pub(crate) test: String,
     pub(crate) how: How,
 }
@@ -71,17 +71,17 @@ impl fmt::Display for Weakened {
     }
 }
 
-/// What a session did to tests.
+/// The changes to tests in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestChanges {
-    /// What checks less than before, by path.
+    /// Weakened tests, by path.
     pub weakened: Vec<Weakened>,
-    /// Files with new tests in them that had none before.
+    /// Files that have tests and had none before.
     pub added: Vec<String>,
 }
 
 impl TestChanges {
-    /// Adds what checks less than in another earlier state, where nothing is told of that test yet.
+    /// Adds tests that are weaker than in another earlier state, unless they are listed already.
     pub(crate) fn add_weakened(&mut self, other: Self) {
         for weakened in other.weakened {
             let same =
@@ -97,7 +97,7 @@ impl TestChanges {
 /// The tests of one state, by path.
 type Tests = BTreeMap<String, Vec<Test>>;
 
-/// What these changes do to tests.
+/// Compares the tests of changed files.
 pub(crate) fn compare(files: &[Changed]) -> TestChanges {
     let read = |which: fn(&Changed) -> &Option<String>| -> Tests {
         let one = |file: &Changed| {
@@ -115,7 +115,7 @@ pub(crate) fn compare(files: &[Changed]) -> TestChanges {
     let mut after = read(|file| &file.after);
     let mut changes = TestChanges::default();
     let mut left = Vec::new();
-    // First each file by itself, then what moved from one to another.
+    // Compares each file by itself, then finds tests that moved between files.
     for (path, tests) in before {
         let there = after.entry(path.clone()).or_default();
         for test in tests {
@@ -159,7 +159,7 @@ fn weaker(path: &str, before: &Test, after: &Test) -> Option<Weakened> {
     Some(Weakened { path: path.to_owned(), test: after.name.clone(), how })
 }
 
-/// Where the same happened to all tests of a file, that is one thing to be told.
+/// Combines entries if the same happened to all tests of a file.
 fn by_file(weakened: &mut Vec<Weakened>, files: &[Changed]) {
     for file in files {
         let path = &file.path;
@@ -183,14 +183,14 @@ fn by_file(weakened: &mut Vec<Weakened>, files: &[Changed]) {
     }
 }
 
-/// A test whose parts cannot be told apart.
+/// True for a test file whose tests cannot be distinguished.
 fn is_script(path: &str) -> bool {
     let code = ["pl", "lua", "ex", "exs", "hs", "ml", "swift", "dart", "c", "cc", "cpp", "feature"];
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     is_test_path(path) && code.contains(&extension)
 }
 
-/// Whoever changes what runs the tests can leave all of them out.
+/// A changed test command may leave out all tests.
 fn command_changed(file: &Changed) -> Option<Weakened> {
     let command = test_script(&file.path)?;
     let before = command(file.before.as_ref()?)?;
@@ -222,7 +222,7 @@ mod tests {
     const B: &str = "def test_b():\n    assert 3\n";
 
     #[test]
-    fn what_checks_less_is_named() {
+    fn weakened_tests_are_named() {
         let skipped = TWO.replace("def test_b", "@pytest.mark.skip\ndef test_b");
         let all = format!("pytestmark = pytest.mark.skip\n{TWO}");
         let fewer = TWO.replace("    assert 2\n", "");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn another_command_may_run_no_test_at_all() {
+    fn a_changed_test_command_is_reported() {
         let package = |test: &str| format!("{{\"scripts\": {{\"test\": \"{test}\"}}}}");
         let (jest, none) = (package("jest"), package("true"));
         let told = weakened(&[("package.json", Some(&jest), Some(&none))]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_have_tests_for_the_first_time_are_told() {
+    fn files_with_their_first_tests_are_listed() {
         let added = changes(&[
             ("tests/test_b.py", None, Some(B)),
             ("lib.py", None, Some("def f():\n    assert 1\n")),

@@ -1,6 +1,6 @@
-//! What a session did to the project's tests: deleted, skipped or weakened ones are told to
-//! everybody who judges the code, by the program, because a model that made its tests pass that
-//! way does not say so. And tests nobody asked for.
+//! A session's changes to the project's tests: git-cowork reports deleted, skipped or weakened
+//! tests to all who judge the code, because a model that made its tests pass that way does not.
+//! Also tests that nobody asked for.
 
 pub(crate) mod asked;
 mod compare;
@@ -24,11 +24,11 @@ pub(crate) use asked::{CONVENTION, CONVENTIONS, tests_rule};
 pub(crate) use compare::LARGEST;
 pub(crate) use test_finder::{Test, is_test_path, tests_in};
 
-/// Weakened tests that are told one by one.
+/// Maximum number of weakened tests that are listed.
 const TOLD: usize = 20;
 
-/// What became of the project's tests up to a commit or tree: of those the session found at
-/// its start, and of those its own tasks and corrections have left since.
+/// The changes to tests up to a commit or tree: to those the session found at its start, and to
+/// those its own tasks and corrections have added since.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
     let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());
@@ -36,7 +36,7 @@ pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestCh
     let start = start_of_code(run.env.git, &run.session);
     let start = start.unwrap_or_else(|| first.commit.clone());
     let own: Vec<&Entry> = since.iter().filter(|entry| entry.brings_code()).collect();
-    // A file of the session's own that is gone again is no difference from its start.
+    // A session's own file that was deleted again does not differ from the start.
     let reader = run.env.git.reader();
     let mut ours: BTreeSet<String> =
         project_files::code_since_start(run, to)?.into_iter().collect();
@@ -75,8 +75,8 @@ fn tests_since(
     Ok(compare(&files))
 }
 
-/// The part of a report on coding that is about tests: weakened ones and those nobody asked
-/// for are shown to a person, those that are forbidden are refused.
+/// Adds findings about tests to a report on coding: weakened tests and those nobody asked for are
+/// shown to a person, forbidden ones are refused.
 pub(crate) fn look_at_tests(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -89,7 +89,7 @@ pub(crate) fn look_at_tests(
     report.warnings.extend(told(&changes));
     let Some(unasked) = asked::unasked_tests(run, &changes)? else { return Ok(()) };
     let forbidden = run.env.config.project.tests == TestsPolicy::Never;
-    // The plan's files were passed by whoever passed the plan: they are told, not refused.
+    // Tests named in an approved plan are reported, not refused.
     if forbidden && !unasked.beside_plan.is_empty() {
         let details = unasked.words(&unasked.beside_plan);
         report.findings.push(Finding::wrong("unwanted-tests", details).fix("delete these tests"));
@@ -101,7 +101,7 @@ pub(crate) fn look_at_tests(
     Ok(())
 }
 
-/// Warns once of each test that a draft weakens, and of those nobody asked for.
+/// Warns once about each weakened test in a draft, and about tests nobody asked for.
 pub(crate) fn warn_of_tests(run: &Run<'_>, draft: &Oid) -> anyhow::Result<()> {
     let changes = changes_of_tests(run, draft)?;
     let unasked = asked::unasked_tests(run, &changes)?.map(|unasked| unasked.words(&unasked.files));
@@ -111,7 +111,7 @@ pub(crate) fn warn_of_tests(run: &Run<'_>, draft: &Oid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For critics and the check: what became of the tests; empty when none is weaker and all new
+/// The changes to tests, for critics and the check stage; empty if no test is weaker and all new
 /// ones were asked for.
 pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<String> {
     let changes = changes_of_tests(run, to)?;
@@ -134,7 +134,7 @@ pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<Strin
     Ok(out)
 }
 
-/// A line for each test that checks less than before.
+/// One line for each weakened test.
 fn told(changes: &TestChanges) -> Vec<String> {
     let weakened = changes.weakened.iter().take(TOLD).map(|weakened| format!("test: {weakened}"));
     let more = changes.weakened.len().saturating_sub(TOLD);

@@ -1,5 +1,6 @@
-//! Whether a text asks for tests. Words decide little: a text may be in any language, and "test" may be
-//! what a program is about. So the answer has four values, and only a clear one silences a warning.
+//! Decides whether a text asks for tests. Words are weak evidence: a text may be in any language,
+//! and "test" may be what a program is about. So there are four results, and only a clear request
+//! suppresses a warning.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,23 +10,23 @@ use crate::languages;
 
 /// The words that decide, in lower case.
 struct Words {
-    /// Tests are spoken of.
+    /// Words for tests.
     mentions: &'static str,
-    /// Make it clear which tests are meant: `unit tests`.
+    /// Words before a mention that show that software tests are meant: `unit tests`.
     kinds: &'static str,
-    /// Ask for tests by themselves: ways to work, besides the test frameworks of the languages.
+    /// Words that ask for tests by themselves, besides the test frameworks of the languages.
     tools: &'static str,
-    /// Right before a mention: somebody wants tests; so do the programs that run them.
+    /// Words before a mention that ask for tests, besides the programs that run tests.
     asking: &'static str,
-    /// Somebody does not want them.
+    /// Words that refuse tests.
     refusing: &'static str,
-    /// Soon after a mention: the tests are not wanted.
+    /// Words shortly after a mention that refuse tests.
     refused_after: &'static str,
-    /// Right after a mention: the tests are to be there.
+    /// Words right after a mention that expect tests.
     expected: &'static str,
-    /// Between an asking word and the mention.
+    /// Words allowed between an asking word and the mention.
     articles: &'static str,
-    /// What comes after one of these does not belong to a refusal before it.
+    /// Words that end the reach of a refusing word.
     joining: &'static str,
 }
 
@@ -44,32 +45,32 @@ const WORDS: Words = Words {
     joining: "and but with und et",
 };
 
-/// How far a refusing word reaches, in words.
+/// The reach of a refusing word, in words.
 const REACH: usize = 3;
-/// Characters of a sentence that is quoted.
+/// Maximum characters of a quoted sentence.
 const QUOTED: usize = 80;
 
-/// What a text says about tests.
+/// The statement of a text about tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// It wants them.
+    /// It asks for tests.
     Asked,
-    /// It wants none, in this sentence.
+    /// It refuses tests, in this sentence.
     Refused(String),
-    /// It mentions them, in this sentence.
+    /// It mentions tests, in this sentence.
     Unclear(String),
-    /// Nothing.
+    /// It does not mention tests.
     Nothing,
 }
 
 impl Request {
-    /// What a text says.
+    /// The statement of a text.
     pub(crate) fn of(text: &str) -> Self {
         let sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
         sentences.map(sentence).fold(Self::Nothing, Self::and)
     }
 
-    /// What two texts of the same weight say together.
+    /// The combined statement of two texts of equal importance.
     pub(crate) fn and(self, other: Self) -> Self {
         let weight = |request: &Self| match request {
             Self::Asked => 3,
@@ -81,12 +82,13 @@ impl Request {
     }
 }
 
-/// Whether a word is in a list of words.
+/// True if a list of words contains a word.
 fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|other| other == word)
 }
 
-/// What asks for tests by itself. Every word of every document is looked up.
+/// Words that ask for tests by themselves; a set, because every word of every document is looked
+/// up.
 static TOOLS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let frameworks = languages::ALL.iter().flat_map(|language| language.programs.test_frameworks);
     WORDS.tools.split_whitespace().chain(frameworks.copied()).collect()
@@ -127,7 +129,7 @@ fn sentence(text: &str) -> Request {
             || before.and_then(|at| words.get(at)).is_some_and(|word| runs_tests(word));
         let reach = &words[at.saturating_sub(REACH + usize::from(kind))..at];
         let refused = reach.iter().rposition(|word| has(WORDS.refusing, word));
-        // `no server and with tests`: what comes last holds.
+        // `no server and with tests`: the last word decides.
         let asked_since =
             refused.is_some_and(|from| reach[from..].iter().any(|word| has(WORDS.joining, word)));
         let after = &words[(at + 1).min(words.len())..(at + 1 + REACH).min(words.len())];
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_word_holds_before_any_other() {
+    fn a_clear_request_takes_precedence() {
         let text = "Tested on Linux.\nNo integration tests.\nAdd unit tests.";
         assert_eq!(Request::of(text), Request::Asked);
         let text = "Tested on Linux.\nNo tests, please.";

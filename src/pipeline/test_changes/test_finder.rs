@@ -1,7 +1,7 @@
-//! Finding the tests in a source file: line by line, by what tests look like in common languages.
+//! Finds the tests in a source file, line by line, with patterns for common languages.
 //!
-//! Nothing is parsed. A test begins where its head stands and ends where the indentation says so;
-//! that is wrong now and then, and good enough to tell people where to look.
+//! Files are not parsed. A test starts at its head and ends where the indentation does; this is
+//! sometimes wrong, but good enough to show people where to look.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -12,11 +12,11 @@ use crate::languages::{self, Language, TestCode};
 /// A test in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
-    /// Its name, with those of the groups it is in; empty where a whole file is one test.
+    /// The name, preceded by those of its groups; empty if a whole file is one test.
     pub name: String,
-    /// Marks that keep it from being run.
+    /// The number of marks that skip it.
     pub skips: usize,
-    /// Assertions.
+    /// The number of assertions.
     pub assertions: usize,
 }
 
@@ -27,7 +27,7 @@ impl Test {
     }
 }
 
-/// The patterns of a language, ready; none where it has none.
+/// The compiled patterns of a language; `None` for missing ones.
 struct Patterns {
     code: &'static TestCode,
     head: Option<Regex>,
@@ -54,7 +54,7 @@ impl Patterns {
     }
 }
 
-/// How often a line shows it.
+/// The number of matches in a line.
 fn count(form: &Option<Regex>, line: &str) -> usize {
     form.as_ref().map_or(0, |form| form.find_iter(line).count())
 }
@@ -63,7 +63,8 @@ fn shows(form: &Option<Regex>, line: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(line))
 }
 
-/// Of each language, once it is met: to make all of them ready takes longer than to use one.
+/// The patterns of each language, compiled when they are first needed: compiling all of them takes
+/// longer than using one.
 static KNOWN: LazyLock<Vec<OnceLock<Option<Patterns>>>> =
     LazyLock::new(|| languages::ALL.iter().map(|_| OnceLock::new()).collect());
 
@@ -77,18 +78,18 @@ static TEST_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|/)(?:__tests__|tests?|specs?)(?:/|$)|(?:^|[/._-])(?:tests?|specs?)(?:[._-]|$)|[a-z0-9](?:Tests?|Spec)\.\w+$").ok()
 });
 
-/// Whether a path is one where tests usually are.
+/// True if tests usually have such a path.
 pub(crate) fn is_test_path(path: &str) -> bool {
     TEST_PATH.as_ref().is_some_and(|form| form.is_match(path))
 }
 
-/// Whether a file of this name may hold tests, or says how they are run.
+/// True if a file with this name may contain tests, or configures how they are run.
 pub(crate) fn knows(path: &str) -> bool {
     languages::test_script(path).is_some()
         || languages::of_file(path).is_some_and(|language| language.tests.is_some())
 }
 
-/// The tests in a file's text; `None` where its language is not known.
+/// The tests in a file's text; `None` if its language is unknown.
 pub(crate) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
     let language = languages::of_file(path)?;
     let patterns = patterns(language)?;
@@ -102,7 +103,7 @@ pub(crate) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
     Some(tests)
 }
 
-/// The lines that are no comments, without the ends that `/* … */` cuts out.
+/// The lines that are not comments. Whole lines are skipped, even if code follows a `*/`.
 fn lines<'a>(patterns: &Patterns, text: &'a str) -> impl Iterator<Item = &'a str> {
     let comment = patterns.code.comment;
     let blocks = comment == "//";
@@ -129,17 +130,17 @@ fn whole(patterns: &Patterns, path: &str, text: &str) -> Vec<Test> {
     vec![Test { name: String::new(), skips, assertions }]
 }
 
-/// A group that is open: its indentation, its name, and whether it keeps its tests from being run.
+/// An open group: its indentation, its name, and whether it skips its tests.
 type Group = (usize, String, bool);
 
-/// Goes over the lines of a file.
+/// The state while reading the lines of a file.
 struct Finder<'a> {
     patterns: &'a Patterns,
     tests: Vec<Test>,
     groups: Vec<Group>,
-    /// Attributes and decorators of what comes next.
+    /// Attributes and decorators of the next item.
     marks: Vec<&'a str>,
-    /// Indentation of the test whose body this is.
+    /// The indentation of the test whose body is being read.
     body: Option<usize>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Finder<'a> {
     fn line(&mut self, line: &'a str) {
         let word = line.trim_start();
         let indent = line.len() - word.len();
-        // The end of a signature that took several lines is no end of the body.
+        // The last line of a multi-line signature does not end the body.
         let goes_on = word.starts_with([')', '{']) || word.starts_with("where");
         if !goes_on {
             self.body.take_if(|body| indent <= *body);
@@ -185,7 +186,7 @@ impl<'a> Finder<'a> {
         }
         let decoration = p.code.decoration;
         let begins = !decoration.is_empty() && word.starts_with(decoration);
-        // An attribute may take several lines; a statement ends what belongs to a head.
+        // An attribute may take several lines; a statement ends the marks of a head.
         if begins || !self.marks.is_empty() && !line.ends_with([';', '{', '}', ':']) {
             self.marks.push(line);
         } else {
@@ -193,7 +194,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The name of the test this line begins.
+    /// The name of the test that starts in this line.
     fn head(&self, line: &str) -> Option<String> {
         let found = self.patterns.head.as_ref()?.captures(line)?;
         let is_marked = |mark: &Regex| self.marks.iter().chain([&line]).any(|l| mark.is_match(l));

@@ -1,8 +1,8 @@
-//! Tests of finding tests: a sample of each language, and what is found in it.
+//! Tests of the test finder: a sample of each language, and the tests found in it.
 
 use super::*;
 
-/// Names, marks to skip, assertions.
+/// Names, number of skip marks, number of assertions.
 fn found(path: &str, text: &str) -> Vec<(String, usize, usize)> {
     let tests = tests_in(path, text).unwrap().into_iter();
     tests.map(|test| (test.name, test.skips, test.assertions)).collect()
@@ -85,7 +85,7 @@ fn tests_are_found_with_their_marks_and_assertions() {
 }
 
 #[test]
-fn a_mark_for_the_whole_file_is_one_for_each_test() {
+fn a_skip_mark_for_the_file_counts_for_each_test() {
     for (path, text, skips) in [
         ("a.py", "pytestmark = pytest.mark.skip\ndef test_a():\n    pass\n", 1),
         ("a.js", "it.only('a', f);\nit('b', f);\n", 1),
@@ -97,7 +97,7 @@ fn a_mark_for_the_whole_file_is_one_for_each_test() {
 }
 
 #[test]
-fn places_of_tests() {
+fn test_paths_are_recognized() {
     for (path, is) in [
         ("tests/a.sh", true),
         ("src/__tests__/a.ts", true),

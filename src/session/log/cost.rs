@@ -1,16 +1,16 @@
-//! What a step took, for `log --json`.
+//! The usage of a step, for `log --json`.
 
 use serde::Serialize;
 
 use crate::spent::Spent;
 
-/// What a step took, as `log --json` has it.
+/// The usage of a step, in the format of `log --json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     tokens: Tokens,
     requests: u64,
     millis: u64,
-    /// None where it is not known.
+    /// `None` if it is not known.
     usd: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ struct Tokens {
 }
 
 impl Cost {
-    /// What was counted, as it is told.
+    /// Converts counted usage.
     pub(super) fn of(spent: &Spent) -> Self {
         let usage = spent.usage;
         let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;

@@ -1,14 +1,14 @@
-//! The commits that a draft or an attempt adds to what was told.
+//! The commits that a draft or an attempt adds to those already seen.
 
 use super::Teller;
 use crate::git::{Commit, Oid, Reader};
 use crate::session::Entry;
 
-/// How far from what was seen a draft or an attempt is looked at by itself.
+/// Maximum number of commits to read one by one before walking history as a whole.
 const LINE: usize = 256;
 
 impl Teller<'_> {
-    /// The session's commits below a tip that no other row tells of, oldest first.
+    /// The session's commits reachable from a tip that no other row reports, oldest first.
     pub(super) fn new_entries(&mut self, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
         let reader = self.git.reader();
         let mut commits = match self.line_to_seen(reader.as_ref(), tip) {
@@ -24,8 +24,8 @@ impl Teller<'_> {
         Ok(commits.iter().rev().filter_map(|commit| Entry::of(commit, id)).collect())
     }
 
-    /// The commits from a tip to one that was seen: what lies below was seen, too, or belongs to no
-    /// row. `None` where they are not one line, or a long one.
+    /// The commits from a tip down to one already seen: the commits below that were seen as well,
+    /// or belong to no row. `None` if there is a merge among them, or more than [`LINE`] commits.
     fn line_to_seen(&self, reader: &dyn Reader, tip: &Oid) -> Option<Vec<Commit>> {
         let (mut line, mut next) = (Vec::new(), tip.clone());
         while !self.seen.contains_key(&next) {

@@ -1,4 +1,4 @@
-//! The step that something said about a draft is.
+//! Steps for feedback on a draft.
 
 use super::{Step, Teller};
 use crate::artifact::{BY_HAND, Feedback, Origin};
@@ -6,7 +6,7 @@ use crate::clock;
 use crate::session::Entry;
 
 impl Teller<'_> {
-    /// What was said, as the commit tells that holds it.
+    /// The step for feedback in a commit.
     pub(super) fn feedback(&self, said: &Feedback, entry: &Entry) -> Step {
         let actor = if said.from == Origin::Human { &entry.author } else { said.from.name() };
         let mut step = self.blank(entry.time, "feedback", actor);
@@ -25,7 +25,7 @@ impl Teller<'_> {
             let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
             step.reason = names.join(", ");
         }
-        // It is told by a later commit than the one it was said about.
+        // The commit that records the feedback is later than the draft it is about.
         let time = clock::parse_rfc3339(&said.at).unwrap_or(entry.time);
         step.order = (time, step.stage, said.iteration, 1);
         step

@@ -4,7 +4,7 @@ use super::Step;
 use crate::git::{self, Git, Oid};
 use crate::session::{changed_files, code};
 
-/// Names the files of each step that is a commit with one parent.
+/// Fills in the files of each step whose commit has one parent.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -22,7 +22,7 @@ pub fn name_files(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Counts the lines that the commit of each task changed, file by file.
+/// Fills in the changed lines of each task commit, by file.
 ///
 /// # Errors
 /// Git cannot be read.

@@ -1,9 +1,9 @@
-//! Steps as people read them: what is told twice, once.
+//! Removes repetitions from steps for display.
 
 use super::Step;
 
-/// Steps without what another line says, too; with each how many that say as much were left out:
-/// a draft kept again, what a review repeats, the further findings about one draft.
+/// Removes repeated steps: a draft saved again, feedback repeated by a review, further findings
+/// about the same draft. Each remaining step has the number of findings left out.
 pub fn once(steps: &[Step]) -> Vec<(&Step, usize)> {
     let about = |step: &Step| (step.stage, step.iteration, step.attempt);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

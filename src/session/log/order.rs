@@ -1,4 +1,4 @@
-//! The order of steps that different refs tell.
+//! The order of steps from different refs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,11 @@ use super::Step;
 use crate::git::{Git, Oid};
 use crate::session::Session;
 
-/// A row of steps in the order one ref tells them.
+/// The steps of one ref, in order.
 type Row = std::vec::IntoIter<Step>;
 
-/// The commits each step's commit stands on: the nearest ones that are steps themselves. The parents of
-/// most commits are `known`.
+/// Maps each step's commit to its nearest ancestors that are steps as well. `known` has the parents
+/// of most commits.
 pub(super) fn below(
     git: &Git,
     session: &Session,
@@ -29,7 +29,7 @@ pub(super) fn below(
     let tips: Vec<Oid> = told.iter().cloned().chain([session.tip.clone()]).collect();
     let reader = git.reader();
     let mut below: HashMap<Oid, Vec<Oid>> = HashMap::new();
-    // Each before its parents, so from the end: what is below is known already.
+    // From the end, so that parents come before their children.
     for commit in reader.walk(&tips, &base)?.iter().rev() {
         let mut nearest: Vec<Oid> = Vec::new();
         for parent in &commit.parents {
@@ -44,7 +44,7 @@ pub(super) fn below(
     Ok(below)
 }
 
-/// The nearest commits below one that are told of; `None` where a parent is not known.
+/// The nearest ancestors of a commit that are steps; `None` if a commit's parents are not known.
 fn nearest(
     commit: &Oid,
     told: &HashSet<Oid>,
@@ -63,8 +63,8 @@ fn nearest(
     Some(found)
 }
 
-/// Merges rows by time; no row is reordered, and no commit comes before one it stands on (`below`),
-/// whatever their dates.
+/// Merges rows by time. The order within a row is kept, and no commit comes before one of its
+/// ancestors (`below`), whatever the dates.
 pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Vec<Step> {
     let commit = |step: &Step| step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok());
     let mut ahead: HashSet<Oid> = rows.iter().flatten().filter_map(commit).collect();
@@ -76,10 +76,10 @@ pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Ve
             let head = row.peek()?;
             let on = commit(head).and_then(|id| below.get(&id));
             let waits = on.is_some_and(|on| on.iter().any(|id| ahead.contains(id)));
-            // Of the same second, what was left behind happened first.
+            // In the same second, abandoned work happened first.
             let (time, stage, iteration, rank) = head.order;
             let left = head.left.or(head.attempt).unwrap_or(u32::MAX);
-            // Nothing happened before it, though it took less than a second.
+            // The session's start comes first, even if the next step is in the same second.
             let begun = head.event != "session_started";
             Some(((waits, begun, time, left, stage, iteration, rank), at))
         });
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn no_commit_comes_before_one_it_stands_on() {
+    fn no_commit_comes_before_its_ancestors() {
         let ids: Vec<Oid> = ["1", "2", "3"].map(|n| n.repeat(40).parse().unwrap()).to_vec();
         let at = |n: usize, time, attempt| Step {
             commit: Some(ids[n].to_string()),
             ..step(time, "", attempt)
         };
-        // All of one second, or with a clock that went back.
+        // In the same second, or with a clock that was set back.
         for time in [5, 3] {
             let main = vec![at(0, 5, None), at(1, 5, None)];
             let left = vec![at(2, time, Some(1))];

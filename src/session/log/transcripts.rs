@@ -1,4 +1,4 @@
-//! The transcripts on this machine, and which of them a step is about.
+//! The transcripts on this machine, and the steps they belong to.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::git::Git;
 use crate::session::{Session, StateDir};
 
 impl Teller<'_> {
-    /// The transcripts of what a step is about.
+    /// The transcripts of a step.
     pub(super) fn transcripts_of(&self, step: &Step) -> Vec<PathBuf> {
         let Some(stage) = step.stage else { return Vec::new() };
         let drafts = match (step.event, step.iteration) {
@@ -20,7 +20,7 @@ impl Teller<'_> {
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
             let mut parts = name.splitn(4, '.');
             let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
-            // Versions before records were sections asked a model to follow a person's edit.
+            // `align`: older versions asked a model to apply a person's edit to the JSON.
             let task = task.filter(|task| *task != "align" && !task.starts_with("question-"));
             of == Some(stage.name())
                 && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))

@@ -1,4 +1,4 @@
-//! Where a session stood before it went back, and where it went on from.
+//! The stages before and after an attempt was abandoned.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,9 @@ use crate::git::Oid;
 use crate::session::{Entry, Session};
 
 impl Teller<'_> {
-    /// The stage an attempt stood at, and the one the session went back to. `others` are the tips
-    /// that came after it: the newest commit one of them shares is where it went on from.
+    /// The stage of an attempt's tip, and the stage the session was rewound to. `others` are the
+    /// tips made later: the session continued from the newest commit that one of them shares with
+    /// the attempt.
     pub(super) fn way_back(
         &self,
         attempt: &Entry,

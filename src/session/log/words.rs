@@ -1,14 +1,14 @@
-//! A step in words, for people.
+//! Describes a step in words.
 
 use super::Step;
 
 impl Step {
-    /// The attempt it was left behind with; `None` for what is on the branch, or beside its tip.
+    /// The attempt a step was abandoned with; `None` if it is on the branch or beside its tip.
     pub fn lane(&self) -> Option<u32> {
         self.attempt.or(self.left)
     }
 
-    /// What happened, on a line of its own but for the words of others, which may have several.
+    /// Describes the event on one line; quoted reasons may have more lines.
     pub fn words(&self) -> String {
         let draft = self.iteration.map(|n| format!("draft {n}")).unwrap_or_default();
         let who = person(&self.actor);
@@ -43,7 +43,7 @@ impl Step {
         }
     }
 
-    /// What else is known of it: how it was decided, what the program ran, what it took.
+    /// Details: the decision, the checks, the usage.
     pub fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
         let who = person(&self.actor);
@@ -79,7 +79,7 @@ impl Step {
                 let (from, to) = (stage(&self.from), stage(&self.to));
                 facts.push(match from == to {
                     true if from == "completed" => format!("was completed, by {by}"),
-                    true => format!("stood at {from}, by {by}"),
+                    true => format!("was at {from}, by {by}"),
                     false => format!("from {from} to {to}, by {by}"),
                 });
             }
@@ -97,7 +97,7 @@ impl Step {
     }
 }
 
-/// A name without its address.
+/// A name without its email address.
 fn person(actor: &str) -> &str {
     actor.split(" <").next().unwrap_or(actor)
 }

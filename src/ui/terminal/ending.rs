@@ -1,4 +1,4 @@
-//! The end of a run that delivers: what came of it, and what one can do with it.
+//! The end of a run that delivers: a summary of the results and the next commands.
 
 use console::measure_text_width;
 
@@ -10,15 +10,15 @@ use crate::spent::{Spent, tokens};
 use crate::ui::out::elapsed;
 use crate::wrap::{shortened, wrap};
 
-/// Fewer columns have each fact below its label.
+/// Below this width, each fact is below its label.
 const NARROW: usize = 70;
-/// Columns of the longest label a wide screen has room for.
+/// Width of the label column on a wide screen.
 const LABEL: usize = 27;
-/// Columns of the words before a command.
+/// Width of the words before a command.
 const WORDS: usize = 12;
 
 impl Terminal {
-    /// The summary: a rule with the title, facts, and the commands that come next.
+    /// Prints the summary: a title, facts, and the next commands.
     pub(super) fn delivered(&self, screen: &mut State, told: &Delivered, spent: &Spent) {
         let width = if screen.out.width() == 0 { RULE } else { screen.out.width() };
         let mut out = format!("\n{}", self.rule(&one_line(&told.title, width), width));
@@ -78,14 +78,14 @@ impl Terminal {
     }
 }
 
-/// Label and value, in the order in which they are read.
+/// Returns labels and values, in reading order.
 fn facts(told: &Delivered, spent: &Spent, waited: Duration) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let all = told.requirements.len();
     if all > 0 {
         let met = told.requirements.iter().filter(|(_, met)| *met).count();
         let s = if all == 1 { "" } else { "s" };
-        // An id and its sign stay together.
+        // An id and its mark stay on one line.
         let each = told
             .requirements
             .iter()
@@ -101,7 +101,7 @@ fn facts(told: &Delivered, spent: &Spent, waited: Duration) -> Vec<(String, Stri
     facts.push((
         "tests".to_owned(),
         match told.tests.is_empty() {
-            true => "none were run: no command is known".to_owned(),
+            true => "not run: no test command is known".to_owned(),
             false => one_line(&told.tests.join("; "), 400),
         },
     ));
@@ -140,7 +140,7 @@ fn took(spent: &Spent, waited: Duration) -> String {
     parts.iter().map(|part| together(part)).collect::<Vec<_>>().join(" · ")
 }
 
-/// What one can do with it, and how.
+/// Returns the next commands and what each is for.
 fn commands(told: &Delivered) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     if let Some(command) = &told.try_it {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_those_that_are_known() {
+    fn only_known_facts_are_shown() {
         let usage = Usage { input: 100_000, output: 10_000, cached: 48_000 };
         let spent = Spent { usage, micros: 290_000, millis: 181_000, ..Spent::default() };
         let shown = |told: &Delivered, waited| -> Vec<String> {
@@ -196,14 +196,14 @@ mod tests {
             shown(&bare, 0),
             [
                 "0 files, +0 −0: ",
-                "tests: none were run: no command is known",
+                "tests: not run: no test command is known",
                 "took: 3 min 1 s · 110k tokens (48 % cached) · $0.29",
             ]
         );
     }
 
     #[test]
-    fn only_commands_that_lead_somewhere_are_offered() {
+    fn only_possible_commands_are_offered() {
         let words = |told| commands(&told).into_iter().map(|(words, _)| words).collect::<Vec<_>>();
         assert_eq!(words(told()), ["try it", "read it", "take it", "or review", "change it"]);
         let bare = Delivered::default();

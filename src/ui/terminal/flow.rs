@@ -1,23 +1,23 @@
-//! Text that comes in pieces, broken between words at the edge of the screen.
+//! Breaks text that arrives in pieces between words at the edge of the screen.
 
 use console::measure_text_width;
 
 use crate::palette::{Slot, paint};
 
-/// Columns of a long word: a shorter one that ends before the edge needs not be waited for.
+/// Columns of a long word: if there is room for this many more, a word is written as it arrives.
 const LONG: usize = 20;
 
-/// What of a text is not written yet, and where the next word goes.
+/// The text that is not written yet, and the position of the next word.
 #[derive(Default)]
 pub(super) struct Flow {
     column: usize,
     blanks: String,
     word: String,
-    /// The beginning of the word is written.
+    /// The start of the current word has been written.
     begun: bool,
-    /// Paint what is written.
+    /// Paint the text.
     color: bool,
-    /// Break lines: there is a screen.
+    /// Break lines: the output is a terminal.
     breaks: bool,
 }
 
@@ -26,12 +26,13 @@ impl Flow {
         Self { color, breaks, ..Self::default() }
     }
 
-    /// Begins behind what stands in the line already.
+    /// Starts a new text after `column` columns of other text.
     pub(super) fn begin(&mut self, column: usize) {
         *self = Self { column, ..Self::new(self.color, self.breaks) };
     }
 
-    /// Takes a piece in; what of it can be written on a screen of this width. Without a width all of it.
+    /// Adds a piece of text and returns the part that can be written on a screen of this width;
+    /// without a width, all of it.
     pub(super) fn push(&mut self, piece: &str, width: usize) -> String {
         if width == 0 || !self.breaks {
             return self.painted(piece);
@@ -62,7 +63,7 @@ impl Flow {
         self.painted(&out)
     }
 
-    /// The word that was held back.
+    /// Returns the word that was held back.
     pub(super) fn end(&mut self, width: usize) -> String {
         let word = self.flushed(width);
         self.painted(&word)
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_whole_however_the_pieces_come() {
+    fn words_stay_whole_for_any_split_into_pieces() {
         let text = "I followed each criterion.\n\n    fn add() {}\nAveryveryverylongword ends.\n";
         for size in 1..8 {
             let mut flow = Flow::new(false, true);
@@ -113,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn far_from_the_edge_a_word_is_shown_as_it_comes() {
+    fn far_from_the_edge_a_word_is_shown_as_it_arrives() {
         let mut flow = Flow::new(false, true);
         assert_eq!(flow.push("half a wo", 80), "half a wo");
         assert_eq!(flow.push("rd", 80), "rd");
     }
 
     #[test]
-    fn where_no_width_is_known_text_is_as_it_comes() {
+    fn without_a_width_text_is_not_broken() {
         let mut flow = Flow::new(false, true);
         assert_eq!(flow.push("half a wo", 0) + &flow.push("rd", 0) + &flow.end(0), "half a word");
     }

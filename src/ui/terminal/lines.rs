@@ -1,4 +1,4 @@
-//! What each event looks like as a line.
+//! Formats each event as a line.
 
 use console::measure_text_width;
 
@@ -69,14 +69,15 @@ impl Sink for Terminal {
                     millis / 1000,
                     millis % 1000 / 100
                 );
-                // Also when it is not told: the answer's text ends here.
+                // Even if it is not shown: the answer's text ends here.
                 screen.clear();
                 self.line(screen, Verbosity::Verbose, &self.paint(Slot::Dim, &text));
             }
             Event::ToolCall { tool, brief, ok, answer } => {
                 self.tool(screen, &tool, &brief, ok, &answer);
             }
-            // A person knows what they just said. A note reaches the actor later, which is told.
+            // The user knows what they just said at a gate. A typed note reaches the actor later,
+            // so it is shown.
             Event::Feedback { from, severity, .. }
                 if from == Origin::Human.name()
                     && severity != Severity::Minor.name()
@@ -92,7 +93,7 @@ impl Sink for Terminal {
                 self.line(screen, normal, &self.wrapped(&one_line(&text, usize::MAX), 2));
             }
             Event::ReviewRequested { stage, iteration, commit, .. } => {
-                // Without a commit a gate opens here: it says all that, and rings.
+                // Without a commit, a gate opens here; the gate shows all this and rings.
                 if let Some(commit) = commit {
                     let commit = short(&commit);
                     let text = format!("{stage}, draft {iteration}: waiting for you · {commit}");
@@ -104,17 +105,17 @@ impl Sink for Terminal {
                 screen.clear();
                 screen.waits = Some((self.age)());
                 self.give_back(screen);
-                // A prompt comes next; a status line would stand in its way.
+                // A prompt comes next; a status would be in its way.
                 return;
             }
             Event::QuestionAnswered { answer, .. } => {
                 let text = without_markers(&sanitize(&answer));
                 let text = markdown(&text, screen.out.width(), self.look.color);
-                // Whoever has asked wants to hear it.
+                // The user asked, so this is shown even with --quiet.
                 self.line(screen, Verbosity::Quiet, &format!("\n{text}"));
                 screen.clear();
                 self.give_back(screen);
-                // The gate comes next.
+                // The gate's prompt comes next.
                 return;
             }
             Event::StageCompleted { stage: _, commit, tag, subject, spent } => {
@@ -139,7 +140,7 @@ impl Sink for Terminal {
                 screen.stage = None;
                 let mut facts = vec![short(&commit).to_owned()];
                 facts.extend(counted(&spent).map(|mut used| {
-                    // Earlier runs and other machines have worked on it, too.
+                    // Earlier runs and other machines may have used tokens as well.
                     if tokens(spent.tokens()) != tokens(here.tokens()) {
                         used += &format!(" ({} in this run)", tokens(here.tokens()));
                     }
@@ -156,7 +157,7 @@ impl Sink for Terminal {
             Event::Alert { title, text } => {
                 let text = self.boxed(&one_line(&title, usize::MAX), &text);
                 self.line(screen, Verbosity::Quiet, text.trim_end());
-                // What to do about it is asked next.
+                // A prompt about it comes next.
                 screen.waits = Some((self.age)());
             }
             Event::Note { text } => {
@@ -168,17 +169,17 @@ impl Sink for Terminal {
     }
 }
 
-/// Columns within which a line is read from its one end to the other.
+/// Lines up to this width can be read without losing the line.
 const WIDEST: usize = 120;
 
-/// How many tokens were counted; nothing where nobody counted any.
+/// Formats the number of tokens; `None` if no tokens were counted.
 fn counted(spent: &Spent) -> Option<String> {
     let all = spent.tokens();
     (all > 0).then(|| format!("{} tokens", tokens(all)))
 }
 
 impl Terminal {
-    /// A text in a box, as wide as what it says needs and the terminal has.
+    /// Formats a text in a box, as wide as the text needs and the terminal allows.
     fn boxed(&self, title: &str, text: &str) -> String {
         let most = if self.size.width() == 0 { RULE } else { self.size.width().min(RULE) };
         let room = most.saturating_sub(4).max(10);
@@ -199,7 +200,7 @@ impl Terminal {
         out + &edge("└", "┘")
     }
 
-    /// What goes on: in the live lines, and a failing test at once among those that stay.
+    /// Shows an activity in the live lines; a failing test is also written permanently, at once.
     fn now(&self, screen: &mut State, activity: Activity) {
         match &activity {
             Activity::Changed { added, removed, .. } => screen.changed = Some((*added, *removed)),
@@ -216,7 +217,7 @@ impl Terminal {
             }
             _ => {}
         }
-        // Lines come faster than anybody reads them: the next redraw shows the last one.
+        // Output lines arrive faster than anybody can read: the next redraw shows the last one.
         let draws = !matches!(activity, Activity::Prints { failed: None, .. });
         screen.now.take(activity, (self.age)());
         if draws {
@@ -224,13 +225,13 @@ impl Terminal {
         }
     }
 
-    /// Whether the end of a run is told at length: to a person at a terminal.
+    /// True if the end of a run is shown as a summary: to a person at a terminal.
     pub(crate) fn tells_end(&self) -> bool {
         self.look.live && self.look.verbosity >= Verbosity::Normal
     }
 
-    /// A task that has its commit: at its right what it changed, its tests, its time and its commit, as
-    /// far as there is room.
+    /// Writes a completed task, with its changes, tests, time and commit on the right if there is
+    /// room.
     fn task(
         &self,
         screen: &mut State,
@@ -242,7 +243,7 @@ impl Terminal {
     ) {
         let (mark, color) = match (fails, checks.starts_with("failed")) {
             (true, _) => ("✗", Slot::Error),
-            // As before the session.
+            // The same checks failed before the session.
             (false, true) => ("✓", Slot::Warning),
             (false, false) => ("✓", Slot::Success),
         };
@@ -261,9 +262,9 @@ impl Terminal {
         }
         let checks = if tests.is_empty() { checks } else { one_line(&tests, LINE) };
         let subject = one_line(subject, LINE);
-        // What stands at the right of a very wide screen is hard to follow from the left.
+        // On a very wide screen, text at the right edge is hard to match with its line.
         let width = width.min(WIDEST);
-        // With few columns the title gives way to the commit, and no further.
+        // Without enough room, the title keeps up to half of the width, and facts are left out.
         let least = measure_text_width(&subject).min(width / 2);
         let commit = short(commit).to_owned();
         let all = [(2, one_line(&files, 60)), (1, checks.clone()), (3, time), (0, commit)];
@@ -285,7 +286,7 @@ impl Terminal {
         let verbose = self.look.verbosity >= Verbosity::Verbose;
         if ok && !verbose {
             match tool {
-                // What it says comes as feedback.
+                // Its text arrives as feedback.
                 "provide_feedback" => return,
                 "exit_loop" => {
                     let who = screen.speaker.map(|role| format!("{role}: ")).unwrap_or_default();
@@ -296,7 +297,7 @@ impl Terminal {
                 _ => {}
             }
         }
-        // A command that ran and failed is an answer like any other to the model, not to a person.
+        // For the model, a failed command is a result like any other; for a person it is not.
         let failed = ok && command_failed(tool, &answer);
         let mark = if ok && !failed { "·" } else { "✗" };
         let mut text = one_line(&format!("{tool} {brief}"), LINE);
@@ -318,17 +319,17 @@ impl Terminal {
     }
 }
 
-/// Whether a tool that ran a command tells of its failure: `exit 2 after …`, `failed: …`.
+/// True if a tool that ran a command reports its failure: `exit 2 after …`, `failed: …`.
 fn command_failed(tool: &str, answer: &str) -> bool {
     (tool == "run_command" && !answer.starts_with("exit 0 ")) || answer.starts_with("failed: ")
 }
 
-/// Files named in a line.
+/// Most files named in a line.
 const NAMED: usize = 5;
 
-/// What a self-review came to: `revised plan.md`, `passed, nothing changed`.
+/// Formats the result of a self-review: `revised plan.md`, `passed, nothing changed`.
 fn self_review(files: &[String], unfixed: usize) -> String {
-    // Documents are known by their names.
+    // A document's file name is enough to identify it.
     let name = |path: &String| match path.strip_prefix(".cowork/") {
         Some(document) => document.rsplit('/').next().unwrap_or(document).to_owned(),
         None => path.clone(),

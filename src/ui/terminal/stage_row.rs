@@ -7,8 +7,8 @@ use crate::palette::Slot;
 use crate::stage::Stage;
 
 impl Terminal {
-    /// The row of the stages, in at most `width` columns: on narrow screens those that are done, then
-    /// those to come, are signs without names. Empty where the order is not known.
+    /// Formats the row of stages in at most `width` columns. On narrow screens, first the completed
+    /// and then the later stages become marks without names. Empty if the order is not known.
     pub(super) fn stage_row(&self, order: &[Stage], present: Stage, width: usize) -> String {
         let Some(at) = order.iter().position(|stage| *stage == present) else {
             return String::new();
@@ -37,7 +37,7 @@ impl Terminal {
     }
 }
 
-/// Each with its name, or all signs together.
+/// Returns each stage with its name, or all marks together.
 fn part(stages: &[Stage], sign: &str, is_named: bool) -> Vec<String> {
     match is_named {
         true => stages.iter().map(|stage| format!("{sign} {stage}")).collect(),

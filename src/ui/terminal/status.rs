@@ -1,4 +1,4 @@
-//! What the live lines say: what is done now, how far it is, what it has used, how to stop.
+//! The live lines: current activity, progress, usage, and how to stop.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use crate::stage::Stage;
 use crate::ui::out::elapsed;
 use crate::wrap::shortened;
 
-/// A model that is silent for so long is said to be.
+/// After this long without output, a model is reported as silent.
 const SILENT: Duration = Duration::from_secs(30);
-/// One after the other, while something goes on.
+/// Frames of the spinner.
 const TURNS: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Columns of a bar.
+/// Width of a progress bar.
 const BAR: usize = 12;
-/// What a person is told who may type, in many words or few.
+/// The invitation to type a note, long and short.
 const INVITATIONS: [&str; 2] = ["type a note for the actor and press Enter", "type a note"];
-/// Fewer columns are few.
+/// Below this width, shorter texts are used.
 const NARROW: usize = 60;
 
-/// The stage that is worked on.
+/// The current stage.
 pub(super) struct Progress {
     pub(super) stage: Stage,
     pub(super) number: usize,
     pub(super) of: usize,
     pub(super) began: Duration,
     pub(super) draft: Option<(u32, u32)>,
-    /// The task's id, tasks that are done, and all.
+    /// The task's id, the number of completed tasks, and of all tasks.
     pub(super) task: Option<(String, usize, usize)>,
 }
 
 impl Progress {
-    /// The same for the window, and how much of a hundred is done.
+    /// Returns the title of the window, and the progress in percent.
     pub(super) fn title(&self) -> (String, usize) {
         let (stage, of) = (self.number.saturating_sub(1), self.of.max(1));
         let (n, all, done) = match self.task {
@@ -45,26 +45,26 @@ impl Progress {
     }
 }
 
-/// What goes on, as far as it was told.
+/// The current activity and usage.
 #[derive(Default)]
 pub(super) struct Now {
     activity: Option<Activity>,
-    /// When it began, and when something of it was heard last.
+    /// When the activity started, and when its last sign of life came.
     since: Duration,
     heard: Duration,
-    /// Who is asked.
+    /// The model that was asked, and its server.
     model: String,
     server: String,
     gives_up: Duration,
-    /// The last line that a command printed.
+    /// The last line that a command printed, and whether it reports a failure.
     printed: Option<(String, bool)>,
-    /// What the session has used, and what it may.
+    /// The session's usage and its budget.
     used: Spent,
     budget: f64,
 }
 
 impl Now {
-    /// Takes in what goes on now.
+    /// Records an activity.
     pub(super) fn take(&mut self, activity: Activity, now: Duration) {
         self.heard = now;
         let same =
@@ -96,17 +96,17 @@ impl Now {
         (self.used, self.budget) = (used, budget);
     }
 
-    /// Whoever was waited for is back.
+    /// Restarts the clock after waiting for a person.
     pub(super) fn resume(&mut self, now: Duration) {
         (self.since, self.heard) = (now, now);
     }
 
-    /// The model's name, where one was asked.
+    /// Returns the model's name; empty if no model was asked.
     pub(super) fn model(&self) -> &str {
         &self.model
     }
 
-    /// Tokens of the answer that is being written.
+    /// Returns the tokens of the answer in progress.
     fn coming(&self) -> u64 {
         match self.activity {
             Some(
@@ -118,7 +118,7 @@ impl Now {
         }
     }
 
-    /// Verb and object, and for how long.
+    /// Describes the activity and its duration.
     fn words(&self, now: Duration) -> String {
         let silent = now.saturating_sub(self.heard);
         let took = elapsed(now.saturating_sub(self.since));
@@ -148,7 +148,7 @@ impl Now {
         }
     }
 
-    /// That nothing comes, and when it is given up.
+    /// Describes how long the server has been silent, and when the request is given up.
     fn silence(&self, silent: Duration) -> String {
         let server = one_line(&self.server, 60);
         let minutes = |time: Duration| match time.as_secs() {
@@ -156,13 +156,14 @@ impl Now {
             seconds => format!("{} min", seconds / 60),
         };
         let gives_up = match self.gives_up.is_zero() {
-            true => "Ctrl-C keeps all".to_owned(),
-            false => format!("gives up after {}; Ctrl-C keeps all", minutes(self.gives_up)),
+            true => "Ctrl-C is safe".to_owned(),
+            false => format!("gives up after {}; Ctrl-C is safe", minutes(self.gives_up)),
         };
         format!("no answer from {server} for {} ({gives_up})", minutes(silent))
     }
 
-    /// The last lines of what is written or printed, for below; true where one tells of a failure.
+    /// Returns the last lines that are being written or were printed; true for a line that reports
+    /// a failure.
     fn details(&self) -> Vec<(String, bool)> {
         match &self.activity {
             Some(Activity::Calls { tail, .. }) => {
@@ -173,7 +174,7 @@ impl Now {
         }
     }
 
-    /// What was used, the answer that comes included, and of how much.
+    /// Formats the tokens used, including the answer in progress, and the cost with its budget.
     fn cost(&self) -> (String, String) {
         let used = self.used.tokens() + self.coming();
         let counted = if used == 0 { String::new() } else { format!("{} tokens", tokens(used)) };
@@ -187,7 +188,7 @@ impl Now {
     }
 }
 
-/// A call that is being written: what it does to what.
+/// Describes a tool call that is being written: action and object.
 fn call(tool: &str, path: &str) -> String {
     let path = one_line(path, 80);
     let document = tool.strip_prefix("save_").map(|name| name.trim_end_matches("_doc"));
@@ -201,13 +202,13 @@ fn call(tool: &str, path: &str) -> String {
     .to_owned()
 }
 
-/// One of the live lines; what of it is red.
+/// One of the live lines.
 pub(super) struct Line {
     pub(super) text: String,
     pub(super) is_failure: bool,
 }
 
-/// The lines, none wider than `width`. Where a person may type, it `invites` them.
+/// Returns the live lines, none wider than `width`. `invites`: the user can type a note.
 pub(super) fn lines(
     progress: &Progress,
     spent: &Now,
@@ -239,7 +240,7 @@ pub(super) fn lines(
     let facts = facts.unwrap_or_default();
     let gap = width.saturating_sub(measure_text_width(&doing) + measure_text_width(&facts));
     lines.push(plain(format!("{doing}{}{facts}", " ".repeat(gap)).trim_end().to_owned()));
-    // Narrow screens get the same in fewer words.
+    // Narrow screens get shorter texts.
     let is_wide = width >= NARROW;
     let (number, of) = (progress.number, progress.of);
     let stage = match is_wide {
@@ -263,7 +264,7 @@ pub(super) fn lines(
         (3, one_line(spent.model(), 40)),
         (2, stop.to_owned()),
     ];
-    // Only where there is room beside all of these.
+    // The invitation is shown only if there is room beside all other parts.
     let all = fitted(&parts, usize::MAX).map_or(0, |line| measure_text_width(&line) + 3);
     let invitations = INVITATIONS.iter().filter(|text| invites && all + text.len() <= room);
     parts.extend(invitations.take(1).map(|text| (5, (*text).to_owned())));
@@ -273,13 +274,13 @@ pub(super) fn lines(
     lines
 }
 
-/// `████░░░░░░░░` for a third.
+/// Formats a progress bar: `████░░░░░░░░` for a third.
 pub(crate) fn bar(done: usize, all: usize) -> String {
     let full = (done * BAR).checked_div(all).unwrap_or_default().min(BAR);
     format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
 }
 
-/// The parts that fit, in their order; those with the highest number are left out first.
+/// Joins the parts that fit, in order; parts with the highest number are left out first.
 pub(super) fn fitted(parts: &[(u8, String)], width: usize) -> Option<String> {
     let mut parts: Vec<_> = parts.iter().filter(|(_, text)| !text.is_empty()).collect();
     loop {
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn verb_object_place_and_cost_are_told() {
+    fn activity_place_and_cost_are_shown() {
         let mut now = asked();
         let usage = crate::event::Usage { input: 40_000, output: 1_000, cached: 0 };
         now.uses(Spent { usage, micros: 110_000, ..Spent::default() }, 2.0);
@@ -343,7 +344,7 @@ mod tests {
         let lines = shown(&now, 35, 100);
         assert_eq!(lines[..2], ["  │ fn add() {", "  │ }"]);
         assert!(lines[2].contains("writing src/add.rs · 61 lines · 1.2k tokens"), "{lines:?}");
-        assert!(lines[2].contains("42k tokens"), "they grow: {lines:?}");
+        assert!(lines[2].contains("42k tokens"), "includes the answer: {lines:?}");
         now.take(Activity::Answered, at(36));
         now.take(Activity::Runs { command: "cargo test".to_owned() }, at(36));
         now.take(Activity::Prints { line: "test a ... ok".to_owned(), failed: None }, at(40));
@@ -357,7 +358,7 @@ mod tests {
         let now = asked();
         assert!(shown(&now, 49, 100)[0].contains("waiting for gpt-4.1 · 29 s"));
         let said =
-            "no answer from 127.0.0.1:11434 for 2 min (gives up after 20 min; Ctrl-C keeps all)";
+            "no answer from 127.0.0.1:11434 for 2 min (gives up after 20 min; Ctrl-C is safe)";
         assert!(shown(&now, 140, 100)[0].contains(said), "{:?}", shown(&now, 140, 100));
     }
 

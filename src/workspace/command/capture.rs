@@ -1,4 +1,4 @@
-//! Keeps the head and the tail of a stream, however long it is.
+//! Captures the beginning and the end of a stream of any length.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use crate::excerpt;
 use crate::secret::Secrets;
 use crate::workspace::command::watched::Lines;
 
-/// Bytes a model is shown of a stream.
+/// Maximum size of a stream's text shown to a model, in bytes.
 pub(crate) const SHOWN: usize = 10_000;
-/// Bytes kept of a stream, which is read for what failed and for the names of tests: all of it up
-/// to this, else half from each end.
+/// Maximum size of a stream's text kept for finding failures and test names, in bytes: a longer
+/// stream is kept in halves, from each end.
 pub(crate) const KEPT: usize = 256 * 1024;
 
-/// What is kept of one stream.
+/// The kept text of one stream.
 pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    /// Bytes kept: all of the stream up to this, else half from each end.
+    /// Maximum number of bytes kept; of a longer stream, half from each end.
     keep: usize,
-    /// Kept beyond what is shown, so that a secret is never cut in two before it is blanked out.
+    /// Bytes kept in addition, so that a secret is never cut in two before it is redacted.
     margin: usize,
     lines: Option<Lines>,
 }
@@ -32,12 +32,12 @@ impl Capture {
         Self { head: Vec::new(), tail: VecDeque::new(), total: 0, keep, margin, lines: None }
     }
 
-    /// Each line goes there, too.
+    /// Sends each line to `lines` too.
     pub(crate) fn watched(self, lines: Option<Lines>) -> Self {
         Self { lines, ..self }
     }
 
-    /// Whether something had to be left out.
+    /// True if some output is omitted.
     pub(crate) fn is_cut(&self) -> bool {
         self.total > self.keep as u64
     }
@@ -65,19 +65,19 @@ impl Capture {
         self.tail.drain(..excess);
     }
 
-    /// As plain text: the secrets blanked out, whole lines of the middle left out and a line that
-    /// says how much.
+    /// Returns the output as plain text: with secrets redacted, and, if too long, without whole
+    /// lines in the middle, replaced by a line with the omitted size.
     pub(crate) fn text(mut self, secrets: &Secrets) -> String {
         if !self.is_cut() {
             return secrets.withheld(&plain(&self.head)).into_owned();
         }
-        // What is cut in two looks like no secret any more.
+        // A secret cut in two would not be recognized.
         let whole = |bytes: &[u8]| secrets.for_models(&plain(bytes)).into_owned();
         let head = whole(&self.head[..self.keep / 2 + self.margin]);
         let head = excerpt::beginning(&head, head.len().saturating_sub(self.margin));
         let tail = whole(self.tail.make_contiguous());
         let tail = &tail[boundary(&tail, self.margin.min(tail.len()))..];
-        // A line that is longer than all that is kept is cut.
+        // If a line is longer than the kept text, it is cut.
         let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
         let shown = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
         let cut = self.total.saturating_sub(shown);
@@ -85,7 +85,7 @@ impl Capture {
     }
 }
 
-/// The character boundary at or before a place.
+/// Returns the character boundary at or before `at`.
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_long_output_are_whole_lines_of_plain_text() {
+    fn long_output_is_cut_at_line_boundaries() {
         let long: String = (0..9_000).map(|n| format!("\u{1b}[32mline {n}\u{1b}[0m\n")).collect();
         let text = text(&[&long], &Secrets::default());
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 8999\n"), "{text}");

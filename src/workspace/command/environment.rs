@@ -1,12 +1,11 @@
-//! The part of the caller's environment that commands get: what builds need, nothing that opens
-//! a door.
+//! The environment of commands: the variables that builds need, without secrets.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::secret::{PLAIN_VARIABLES, Secrets};
 use crate::workspace::sandbox::INSTALLED;
 
-/// Passed on as they are, beside [`PLAIN_VARIABLES`] and [`INSTALLED`].
+/// Variables passed on unchanged, in addition to [`PLAIN_VARIABLES`] and [`INSTALLED`].
 const NAMES: [&str; 11] = [
     "XDG_CACHE_HOME",
     "CARGO_HOME",
@@ -21,15 +20,16 @@ const NAMES: [&str; 11] = [
     "CXX",
 ];
 
-/// Names that begin like this are passed on as well.
+/// Prefixes of other variables that are passed on.
 const PREFIXES: [&str; 6] = ["LC_", "npm_config_", "NPM_CONFIG_", "PIP_", "UV_", "YARN_"];
 
-/// Never passed on, whatever else their names say.
+/// Variables with these words in their names are never passed on.
 const SECRET_WORDS: [&str; 7] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
-/// Set for every command: no colours, no pagers, no questions, no bytecode beside the sources,
-/// where it would be recorded, and a `git status` that does not lock the index under our own git.
+/// Variables set for every command: no colors, no pagers, no prompts, no bytecode beside the
+/// sources, where it would be committed, and no index lock in `git status`, which would conflict
+/// with git-cowork's own git.
 const SET: [(&str, &str); 7] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -40,7 +40,8 @@ const SET: [(&str, &str); 7] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// The environment of a command. Variables whose value holds one of `secrets` are left out.
+/// Returns the environment of a command. Variables with one of `secrets` in their value are
+/// omitted.
 pub(crate) fn scrubbed(
     env: &[(OsString, OsString)],
     secrets: &Secrets,
@@ -59,12 +60,12 @@ fn is_safe(name: &OsStr, value: &OsStr, secrets: &Secrets) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let upper = name.to_uppercase();
     let secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
-    // Package indexes may carry their password in the URL.
+    // URLs of package indexes may contain a password.
     let login = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
     wanted && !secret && !login && !sets_a_secret(&value) && secrets.for_models(&value) == value
 }
 
-/// Whether options set something secret, as `-DkeyStorePassword=…` does.
+/// True if options in the value set a secret, such as `-DkeyStorePassword=…`.
 fn sets_a_secret(value: &str) -> bool {
     let upper = value.to_uppercase();
     let mut names = upper.split('=').rev().skip(1);

@@ -1,5 +1,5 @@
-//! Running one command: what may run, in which environment, what is kept of its output, and the
-//! end of all its processes.
+//! Runs one command: the command policy, its environment, its captured output, and the end of all
+//! its processes.
 
 mod capture;
 mod environment;

@@ -1,14 +1,14 @@
-//! Which commands a model may run.
+//! The policy for a model's commands.
 //!
-//! Refused is only what the kernel and the time limit do not answer: git commands that write, whose
-//! place is taken by this program; jobs in the background, which would be stopped without a word; and
-//! scripts that come out of a pipe, which nobody can look into. A command that does not end is stopped
-//! at its time limit, and the answer says so.
+//! Only commands that the sandbox and the time limit do not handle are refused: git commands that
+//! write, because git-cowork commits; background jobs, which would be killed without notice; and
+//! scripts read from a pipe, which nobody can review. A command that does not end is stopped at its
+//! time limit, and the result says so.
 
 use super::shell;
 use crate::workspace::refusal::Refusal;
 
-/// Sub-commands of git that only look.
+/// Git subcommands that only read.
 const GIT_LOOKS: [&str; 31] = [
     "annotate",
     "blame",
@@ -45,10 +45,11 @@ const GIT_LOOKS: [&str; 31] = [
 
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
-/// Shells inside shells that are looked into.
+/// Maximum depth of nested shells that are checked.
 const DEPTH_MAX: u32 = 6;
 
-/// Refuses a command line that leaves something running, runs what a pipe brings, or changes git's data.
+/// Refuses a command line with background jobs, scripts read from a pipe, or git commands that
+/// write.
 pub(crate) fn judge(command: &str) -> Result<(), Refusal> {
     if command.trim().is_empty() {
         return Err(Refusal::failed("the command is empty"));
@@ -73,7 +74,7 @@ fn judge_script(command: &str, depth: u32) -> Result<(), Refusal> {
     })
 }
 
-/// Refuses one command; `fed` is whether it reads what another one writes.
+/// Checks one command; `fed` is true if it reads from a pipe.
 fn judge_words(words: &[&str], fed: bool, depth: u32) -> Result<(), Refusal> {
     let Some((first, args)) = unwrapped(words).split_first() else {
         return Ok(());
@@ -83,7 +84,7 @@ fn judge_words(words: &[&str], fed: bool, depth: u32) -> Result<(), Refusal> {
         return judge_git(args);
     }
     let shell = SHELLS.contains(&name);
-    // With an argument that is no option it runs a file, which can be read.
+    // With an argument that is not an option, the shell runs a file, which can be reviewed.
     let no_file = args.iter().all(|arg| arg.starts_with('-') && !arg.contains('c'));
     if shell && fed && (no_file || args.contains(&"-s")) {
         return Err(Refusal::guard(format!(
@@ -103,7 +104,7 @@ fn judge_words(words: &[&str], fed: bool, depth: u32) -> Result<(), Refusal> {
     }
 }
 
-/// The command behind assignments, reserved words and programs that run another one.
+/// Returns the command behind assignments, reserved words and wrapper programs.
 fn unwrapped<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     const RESERVED: [&str; 9] = ["if", "then", "else", "elif", "while", "until", "do", "{", "!"];
     const WRAPPERS: [&str; 15] = [
@@ -137,7 +138,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// The argument of `-c`, also when it is written `-lc`.
+/// Returns the script after `-c`, also if written `-lc`.
 fn script_of_shell<'a>(args: &[&'a str]) -> Option<&'a str> {
     let flag = |arg: &&str| arg.starts_with('-') && !arg.starts_with("--") && arg.contains('c');
     args.iter().position(flag).and_then(|at| args.get(at + 1)).copied()
@@ -175,8 +176,8 @@ fn judge_git(args: &[&str]) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::guard(format!(
-        "Security: `git {sub}` is not allowed: git is the program's business here; files you change \
-         are recorded for you"
+        "Security: `git {sub}` is not allowed: git-cowork runs git and commits the files you \
+         change"
     )))
 }
 
@@ -198,7 +199,7 @@ mod tests {
             "cat > x.sh <<EOF\nnpm start &\nEOF",
             "sh x.sh | tee log; cat words | sh check.sh; echo a | bash -c 'cat'",
             "find . -name '*.c' | xargs git blame",
-            // Stopped at the time limit, or gone with the command: nothing to refuse.
+            // Stopped at the time limit, or killed together with the command: allowed.
             "npm run dev",
             "python3 -m http.server 8000",
             "tail -f log",
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn git_may_look_but_not_write() {
+    fn git_commands_may_read_but_not_write() {
         for command in [
             "git commit -am x",
             "git add .",
@@ -257,7 +258,7 @@ mod tests {
             "git init",
         ] {
             let message = judge(command).expect_err(command).message;
-            assert!(message.contains("git is the program's business"), "{command}: {message}");
+            assert!(message.contains("git-cowork runs git"), "{command}: {message}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Running commands: in the root, with a scrubbed environment, a time limit, bounded output, and
-//! nothing left behind.
+//! Runs commands: in the root, with a scrubbed environment, a time limit, bounded output, and
+//! without leftover processes.
 //!
-//! What a command may run is judged in `policy`, what it may reach is decided in `sandbox`, how
-//! it ends in `process_tree`.
+//! `policy` checks a command, `sandbox` confines it, and `process_tree` ends it.
 
 use std::ffi::OsString;
 use std::process::{ExitStatus, Stdio};
@@ -23,47 +22,47 @@ use crate::workspace::effects::{self, BEAT, Bulk, OddName};
 use crate::workspace::sandbox::Confined;
 use crate::workspace::working_tree::WorkingTree;
 
-/// How long the output may stay open after everything was killed. Only matters where strays
-/// cannot be found.
+/// How long to wait for open output after all processes were killed. Only needed on systems where
+/// stray processes cannot be found.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Strays are told from strangers by what was there before, so commands run one after the other.
+/// Commands run one at a time: stray processes are those that did not exist before the command.
 pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
-/// What a command did.
+/// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandResult {
-    /// Exit code; `None` when a signal ended it, or the time limit.
+    /// Exit code; `None` if a signal or the time limit ended the command.
     pub exit: Option<i32>,
-    /// Stopped by the time limit.
+    /// True if the time limit ended the command.
     pub timed_out: bool,
-    /// What it printed, as plain text; head and tail where it is long.
+    /// Standard output as plain text; only its beginning and end if it is long.
     pub stdout: String,
-    /// Its complaints, likewise.
+    /// Standard error, in the same form.
     pub stderr: String,
-    /// Something of what it printed is left out.
+    /// True if output is omitted.
     pub cut: bool,
-    /// How long it took.
+    /// Duration.
     pub seconds: f64,
-    /// New folders with too many files to be recorded, and how many.
+    /// New folders with too many files to commit, and the number of files.
     pub bulk: Vec<Bulk>,
-    /// Files whose names keep them out of every commit, and what is wrong with each.
+    /// Files that cannot be committed because of their names, with the problem of each name.
     pub odd_names: Vec<OddName>,
-    /// Files git acts upon that it changed, which were put back.
+    /// Git control files that the command changed, which were restored.
     pub put_back: Vec<String>,
-    /// Repositories it made below the tree.
+    /// Repositories the command created below the tree.
     pub repositories: Vec<MadeRepository>,
-    /// What the project needs from outside and was not fetched, and why.
+    /// Dependencies that were not fetched, with the reason.
     pub missing: Vec<String>,
 }
 
 impl CommandResult {
-    /// Whether it ended by itself with exit code 0.
+    /// True if the command exited with code 0.
     pub fn succeeded(&self) -> bool {
         self.exit == Some(0)
     }
 
-    /// How it ended, in a few words: `exit 1`.
+    /// Describes the end of the command in a few words: `exit 1`.
     pub fn ending(&self) -> String {
         match self.exit {
             _ if self.timed_out => format!("stopped at the time limit of {:.0} s", self.seconds),
@@ -72,7 +71,8 @@ impl CommandResult {
         }
     }
 
-    /// The same with no more output than a model is shown: what failed first, else both ends.
+    /// Returns the result with the output shortened for a model: the failures if it failed,
+    /// otherwise both ends.
     #[must_use]
     pub fn shortened(&self) -> Self {
         let shorten = if self.succeeded() { excerpt::ends } else { excerpt::failures };
@@ -82,8 +82,8 @@ impl CommandResult {
     }
 }
 
-/// Runs a command and waits, at most `timeout_s` seconds: the configured limit when `None`. Its
-/// standard input is `input`, else it has none.
+/// Runs a command and waits at most `timeout_s` seconds (the configured limit if `None`). `input`
+/// is its standard input; without it the input is empty.
 pub(crate) async fn run(
     tree: &WorkingTree,
     settings: &CommandSettings,
@@ -93,15 +93,15 @@ pub(crate) async fn run(
 ) -> anyhow::Result<CommandResult> {
     let confined = match settings.prefix.is_empty() {
         true => settings.sandbox.confine(command, &settings.env)?,
-        // The person brought a sandbox.
+        // The user configured a sandbox of their own.
         false => None,
     };
     let limit = timeout_s.unwrap_or(settings.timeout_s);
     run_within(tree, settings, (command, input), confined, limit, ()).await
 }
 
-/// Runs a command of this program's own beside that of somebody else, confined the same way. When
-/// all its processes are gone, `kept` is dropped: it puts back what they are to leave as it was.
+/// Runs one of git-cowork's own commands, confined in the same way. `kept` is dropped when all its
+/// processes have ended: it restores the files that the command must not change.
 pub(crate) async fn run_confined(
     tree: &WorkingTree,
     settings: &CommandSettings,
@@ -120,7 +120,7 @@ pub(crate) async fn run_fetching(
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
     let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
-    let confined = confined.context("nothing is fetched where nothing is confined")?;
+    let confined = confined.context("dependencies are fetched only in the sandbox")?;
     run_within(tree, settings, (command, None), Some(confined), settings.timeout_max_s, kept).await
 }
 
@@ -133,8 +133,8 @@ async fn run_within(
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
     let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
-    // Declared before the child: when this future is dropped, the family goes after it, then
-    // files are put back, and what all of them did is found out last.
+    // Declared before the child: if this future is dropped, the processes end first, then files are
+    // restored, and the command's changes are detected last.
     let watch = effects::watch(tree)?;
     let kept = kept;
     let mut family = ProcessTree::begin();
@@ -197,10 +197,10 @@ async fn run_within(
     })
 }
 
-/// Writes `input` to a command that need not read it.
+/// Writes `input` to a command, which may ignore it.
 async fn feed(stdin: Option<ChildStdin>, input: Option<&str>) {
     if let (Some(mut stdin), Some(input)) = (stdin, input) {
-        // One that has ended, or has closed it, does not want it.
+        // Fails if the command has ended or closed its input.
         let _ = stdin.write_all(input.as_bytes()).await;
     }
 }
@@ -228,7 +228,7 @@ fn shell(
         .stderr(Stdio::piped())
         .kill_on_drop(true);
     #[cfg(unix)]
-    // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
+    // SAFETY: `detach` runs between fork and exec; it only makes system calls, and neither
     // allocates nor takes a lock.
     unsafe {
         built.pre_exec(detach);
@@ -236,17 +236,17 @@ fn shell(
     built
 }
 
-/// What holds with and without a sandbox, done in the child just before it becomes the shell or
-/// the helper: a session of its own takes away the terminal, so nothing can ask for a password,
-/// and strays are known by it.
+/// Settings for every command, sandboxed or not, applied in the child before it becomes the shell
+/// or the helper: a new session detaches it from the terminal, so that it cannot prompt for a
+/// password, and marks stray processes.
 #[cfg(unix)]
 fn detach() -> std::io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit, setsid};
     setsid()?;
-    // A command must not write on when we are killed.
+    // A command must stop writing if git-cowork is killed.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    // No core dumps of a crashing test in the tree.
+    // No core dumps of crashing tests in the tree.
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     Ok(())
 }
@@ -266,7 +266,7 @@ mod tests {
         block_on(tree.workspace.run_trusted(command, Some(timeout_s))).unwrap()
     }
 
-    /// Whether any process has this word among its arguments.
+    /// True if a process has this word among its arguments.
     fn is_running(word: &str) -> bool {
         std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
             std::fs::read(entry.path().join("cmdline"))
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn output_exit_code_and_place() {
+    fn output_exit_code_and_working_directory() {
         let tree = Tree::new();
         let result = run(&tree, "pwd; echo oops >&2; cat; exit 3", 20);
         assert_eq!(result.exit, Some(3));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_read_to_its_end_or_left_alone() {
+    fn input_may_be_read_or_ignored() {
         let tree = Tree::new();
         let long = "x".repeat(1 << 20);
         let given = |command| {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn strays_of_a_finished_command_are_gone_and_hold_nothing_up() {
+    fn strays_of_a_finished_command_are_killed_without_delay() {
         let result = run(&Tree::new(), "(setsid sleep 305.25 &); echo done", 20);
         assert_eq!((result.exit, result.stdout.as_str()), (Some(0), "done\n"));
         assert!(result.seconds < 10.0);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_the_future_kills() {
+    fn dropping_the_future_kills_the_command() {
         let tree = Tree::new();
         block_on(async {
             let command = "setsid sleep 306.25 & echo > started; sleep 306.25";
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn children_of_our_own_are_spared() {
+    fn other_children_are_not_killed() {
         let mut own = std::process::Command::new("sleep").arg("307.25").spawn().unwrap();
         run(&Tree::new(), "true", 20);
         assert!(own.try_wait().unwrap().is_none());
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_scrubbed_and_secrets_are_blanked_out() {
+    fn the_environment_is_scrubbed_and_secrets_are_redacted() {
         let tree = Tree::with(|options| {
             options.secrets = Secrets::new(["sk-12345678".to_owned()]);
             let more = [("OPENAI_API_KEY", "sk-12345678"), ("SSH_AUTH_SOCK", "/s"), ("LANG", "C")];
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_terminal_and_the_prefix_comes_first() {
+    fn commands_have_no_terminal_and_the_prefix_comes_first() {
         let tree = Tree::with(|options| {
             options.command_prefix = vec!["env".to_owned(), "PREFIXED=yes".to_owned()];
         });
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_gets_its_limit_within_the_maximum_and_is_judged() {
+    fn a_models_time_limit_is_capped_and_its_command_checked() {
         let tree = Tree::with(|options| options.timeout_max_s = 1);
         let result = block_on(tree.workspace.run("sleep 308.25", Some(10_000))).unwrap();
         assert!(result.timed_out);

@@ -1,9 +1,10 @@
-//! Everything a command started, so that nothing of it is left afterwards.
+//! The processes that a command started, so that none is left afterwards.
 //!
-//! Killing the process group is not enough: a child that calls `setsid` leaves it. On Linux this
-//! process makes itself the reaper of orphans while a command runs; every descendant of the command
-//! then stays below us, and those directly below us are known by their session: nobody can join
-//! ours, and our own other children (git, an editor) are in it. Elsewhere only the group is killed.
+//! Killing the process group is not enough: a child that calls `setsid` leaves the group. On Linux
+//! git-cowork makes itself the subreaper while a command runs, so every descendant of the command
+//! stays below it. Direct children that belong to the command are recognized by their session:
+//! other processes cannot join git-cowork's session, which contains its other children (git, an
+//! editor). On other systems only the process group is killed.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::ProcessTree;
@@ -23,13 +24,13 @@ mod linux {
         Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
     };
 
-    /// How long a killed process may take to be gone; only one stuck in the kernel takes longer.
+    /// Maximum time for killed processes to end; only one stuck in the kernel takes longer.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    /// One command's processes. Dropping it kills those that are left. Only one may exist at a
-    /// time, which the caller sees to.
+    /// The processes of one command. Dropping it kills the remaining ones. The caller ensures that
+    /// only one exists at a time.
     pub(crate) struct ProcessTree {
-        /// Children of ours that were there before.
+        /// Children that existed before the command.
         strangers: BTreeSet<i32>,
         leader: Option<i32>,
     }
@@ -45,17 +46,17 @@ mod linux {
             Self { strangers, leader: None }
         }
 
-        /// Names the process somebody else waits for.
+        /// Sets the process that the caller waits for.
         pub(crate) fn led_by(&mut self, pid: Option<u32>) {
             self.leader = pid.and_then(|pid| i32::try_from(pid).ok());
         }
 
-        /// Kills all that are left and waits until they are gone, except for the leader, whom the
-        /// caller waits for.
+        /// Kills all remaining processes and waits until they are gone, except the leader: the
+        /// caller waits for it.
         pub(crate) fn end(&self) {
             let begun = Instant::now();
-            // A confined command has a first process, with which all others die at once: faster
-            // than any of them can fork.
+            // If the command is confined, the leader is the first process of its PID namespace:
+            // killing it kills all others at once, before any of them can fork.
             let me = getpid().as_raw_pid();
             if let Some(leader) = self.leader
                 && processes().get(&leader).is_some_and(|p| p.parent == me && !p.dead)
@@ -87,7 +88,7 @@ mod linux {
             }
         }
 
-        /// Stopped processes start no new ones, so what is found now is complete.
+        /// Stops all processes: stopped processes cannot fork, so the list is then complete.
         fn stop_all(&self) {
             let mut stopped = BTreeSet::new();
             loop {
@@ -102,11 +103,11 @@ mod linux {
             }
         }
 
-        /// All living or unreaped members, the dead leader left out.
+        /// Returns the living and unreaped processes, except a dead leader.
         fn members(&self) -> Vec<i32> {
             let me = getpid().as_raw_pid();
             let all = processes();
-            // Zero where the session's leader lives outside our process namespace (a container).
+            // Zero if the session's leader is outside this PID namespace (in a container).
             let session = all.get(&me).map_or(0, |p| p.session);
             let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
             for (pid, process) in &all {
@@ -123,7 +124,7 @@ mod linux {
                 found.extend(children.get(pid).into_iter().flatten());
                 at += 1;
             }
-            // A zombie is only ours to reap when we are its parent.
+            // Only the parent can reap a zombie.
             found.retain(|pid| {
                 all.get(pid).is_some_and(|p| !p.dead || p.parent == me && Some(*pid) != self.leader)
             });
@@ -131,8 +132,8 @@ mod linux {
         }
     }
 
-    /// Kills whatever a command has started, from any thread, without waiting: for a program that
-    /// ends now. Until then nobody reaps, so no process id is given away twice.
+    /// Kills the processes of all commands, from any thread, without waiting; for an exiting
+    /// process. Nothing reaps them until then, so no process ID is reused.
     pub fn abandon() {
         let all =
             std::mem::ManuallyDrop::new(ProcessTree { strangers: BTreeSet::new(), leader: None });
@@ -145,7 +146,7 @@ mod linux {
     impl Drop for ProcessTree {
         fn drop(&mut self) {
             self.end();
-            // Daemons of our own git belong to init again.
+            // Daemons started by git are adopted by init again.
             let _ = set_child_subreaper(None);
         }
     }
@@ -156,7 +157,7 @@ mod linux {
         dead: bool,
     }
 
-    /// All processes we can see.
+    /// Returns all visible processes.
     fn processes() -> HashMap<i32, Process> {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return HashMap::new();
@@ -164,7 +165,8 @@ mod linux {
         let read = |entry: std::fs::DirEntry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read(entry.path().join("stat")).ok()?;
-            // The name stands in parentheses and may hold anything, so fields count from its end.
+            // The name is in parentheses and may contain any character, so fields are counted after
+            // it.
             let rest = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
             let mut fields = std::str::from_utf8(rest).ok()?.split_ascii_whitespace();
             let dead = matches!(fields.next()?, "Z" | "X");
@@ -181,14 +183,14 @@ mod linux {
         }
     }
 
-    /// Reaps a child, or finds that it is nobody's or not ours.
+    /// Reaps a child; false if it still runs, or is not a child of this process.
     fn gone(pid: i32) -> bool {
         let Some(child) = Pid::from_raw(pid) else {
             return true;
         };
         match waitpid(Some(child), WaitOptions::NOHANG) {
             Ok(reaped) => reaped.is_some(),
-            // Not our child (yet): its parent is being killed, too.
+            // Not a child of this process (yet): its parent is being killed too.
             Err(_) => false,
         }
     }
@@ -196,10 +198,10 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod other {
-    /// Here nobody knows a command's processes but the thread that waits for it.
+    /// Does nothing: only the waiting thread knows a command's processes on this system.
     pub const fn abandon() {}
 
-    /// One command's processes: the group of its leader.
+    /// The processes of one command: the process group of its leader.
     pub(crate) struct ProcessTree {
         leader: Option<i32>,
     }
@@ -209,12 +211,12 @@ mod other {
             Self { leader: None }
         }
 
-        /// Names the process somebody else waits for.
+        /// Sets the process that the caller waits for.
         pub(crate) fn led_by(&mut self, pid: Option<u32>) {
             self.leader = pid.and_then(|pid| i32::try_from(pid).ok());
         }
 
-        /// Kills the group.
+        /// Kills the process group.
         pub(crate) fn end(&self) {
             #[cfg(unix)]
             if let Some(pid) = self.leader.and_then(rustix::process::Pid::from_raw) {

@@ -1,4 +1,4 @@
-//! Running somebody else's program where commands run: an agent program, in a linked working tree.
+//! Confines an agent program in a linked working tree, in the same way as commands.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,45 +14,45 @@ use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::sandbox::{Level, Overlay, OwnFiles};
 
-/// Why a program is not run where a server cannot be told from another.
-const CANNOT_LIMIT: &str = "what confines programs here cannot limit them to some servers";
+/// Reason why a program does not run if connections cannot be limited by server.
+const CANNOT_LIMIT: &str = "the sandbox of this machine cannot limit programs to some servers";
 
-/// What stands before a program, and all the variables it sees.
+/// How to run a confined program.
 #[derive(Clone, Debug, Default)]
 pub struct ConfinedProgram {
-    /// Words to be put before its own; none where nothing confines it.
+    /// Words before the program's own; empty if it is not confined.
     pub before: Vec<OsString>,
-    /// All its variables.
+    /// The program's environment.
     pub env: Vec<(OsString, OsString)>,
-    /// How it reaches servers, where it has a network of its own.
+    /// Access to servers, if the program has a private network namespace.
     pub way_out: Option<Rc<WayOut>>,
 }
 
-/// What a program may reach besides the tree it works in.
+/// Access granted to a program besides its working tree.
 #[derive(Clone, Debug, Default)]
 pub struct Lent {
-    /// What it keeps in a home for itself.
+    /// The program's own files in a home directory.
     pub own: Vec<OwnFiles>,
-    /// To be read.
+    /// Readable paths.
     pub readable: Vec<PathBuf>,
-    /// To be seen in its tree.
+    /// Folders shown in its tree.
     pub overlays: Vec<Overlay>,
-    /// Servers, where commands have no network.
+    /// Reachable servers, if commands have no network access.
     pub hosts: Reachable,
-    /// The whole network, as the user has said.
+    /// Full network access, allowed by the user.
     pub network: bool,
 }
 
-/// The processes of a program that somebody else starts and waits for: those that are left when this is
-/// dropped are killed, also such as left its group. No command runs meanwhile.
+/// The processes of a program that the caller starts and waits for: on drop, the remaining ones are
+/// killed, including those that left its process group. No command runs in the meantime.
 pub struct ProgramProcesses {
-    // Dropped first.
+    // Dropped first, so that no command runs before the processes are gone.
     _tree: ProcessTree,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl ProgramProcesses {
-    /// What is started from now on is the program's.
+    /// Starts tracking: processes started from now on are the program's.
     pub async fn begin() -> Self {
         let turn = ONE_AT_A_TIME.lock().await;
         Self { _tree: ProcessTree::begin(), _turn: turn }
@@ -60,10 +60,10 @@ impl ProgramProcesses {
 }
 
 impl CommandSettings {
-    /// Like [`Self::beside`], for a program that is lent this.
+    /// Like [`Self::beside`], for a program with the access in `lent`.
     ///
     /// # Errors
-    /// What confines commands cannot be found out.
+    /// If the confinement level cannot be determined.
     pub fn beside_lending(
         &self,
         root: &Path,
@@ -73,8 +73,9 @@ impl CommandSettings {
     ) -> anyhow::Result<WorkspaceOptions> {
         let mut options = self.beside(root, state, repository);
         if self.confined_by()? == Some(Level::Landlock) {
-            // Landlock seals an entry of a folder only by keeping new ones out of it, and the program
-            // could make nothing at the top. What `.git` leads to is out of its reach all the same.
+            // Landlock can only seal an entry of a folder by preventing new entries in the folder,
+            // so the program could create nothing at the top. The target of `.git` is not writable
+            // anyway.
             options.confinement.sealed.clear();
         }
         options.confinement.own = lent.own;
@@ -85,20 +86,21 @@ impl CommandSettings {
         Ok(options)
     }
 
-    /// Whether what is run sees the folders it was lent as [`Lent::overlays`].
+    /// True if programs see the folders in [`Lent::overlays`].
     ///
     /// # Errors
-    /// What confines commands cannot be found out.
+    /// If the confinement level cannot be determined.
     pub fn shows_overlays(&self) -> anyhow::Result<bool> {
         Ok(self.prefix.is_empty() && self.sandbox.has_overlays()?)
     }
 
-    /// How to run a program of the user's own, called `title`: confined as commands are, but with the
-    /// user's home, as far as that is lent to it. `env` is what it sees besides what commands see. Where
-    /// commands have no network, it reaches these `hosts`.
+    /// Returns how to run the user's program `title`: confined like commands, but with the parts of
+    /// the user's home it was granted. `env` are its additional variables. If commands have no
+    /// network access, the program can reach `hosts`.
     ///
     /// # Errors
-    /// It cannot be confined, or not to these hosts, and nobody allows that.
+    /// If the program cannot be confined, or not to these hosts, and nobody allows it to run
+    /// anyway.
     pub fn confine_program(
         &self,
         title: &str,
@@ -109,7 +111,7 @@ impl CommandSettings {
         let mut all = self.env.clone();
         all.extend(own());
         if !self.prefix.is_empty() {
-            // The person brought a sandbox.
+            // The user configured a sandbox of their own.
             let before = self.prefix.iter().map(OsString::from).collect();
             return Ok(ConfinedProgram { before, env: all, way_out: None });
         }
@@ -118,7 +120,7 @@ impl CommandSettings {
             return Ok(ConfinedProgram { env: all, ..ConfinedProgram::default() });
         };
         let mut all = confined.env;
-        // Its login is there.
+        // The real home contains the program's credentials.
         all.retain(|(name, _)| name != "HOME");
         all.extend(own().filter(|(name, _)| name == "HOME"));
         let way_out = doors.first().map(|port| {
@@ -128,8 +130,8 @@ impl CommandSettings {
         Ok(ConfinedProgram { before: confined.before, env: all, way_out })
     }
 
-    /// Where a program's connections are taken up, that of the proxy first; nowhere where it has the
-    /// network as it is.
+    /// Returns the ports at which the program's connections are accepted, the proxy's first; empty
+    /// if the program has direct network access.
     fn doors(&self, hosts: &Reachable) -> anyhow::Result<Vec<u16>> {
         if self.sandbox.has_network() {
             return Ok(Vec::new());

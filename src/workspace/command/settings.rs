@@ -1,4 +1,4 @@
-//! How the commands of a workspace are run.
+//! Settings for running the commands of a workspace.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::secret::Secrets;
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::sandbox::{Level, Sandbox};
 
-/// How commands are run.
+/// Settings for running commands.
 pub struct CommandSettings {
     pub(crate) timeout_s: u64,
     pub(crate) timeout_max_s: u64,
@@ -23,7 +23,7 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
-    /// How commands would run in a tree, which nobody opens.
+    /// The settings for commands in a tree that is not opened.
     pub fn of(options: &WorkspaceOptions) -> Self {
         Self::new(options, &options.root)
     }
@@ -47,9 +47,9 @@ impl CommandSettings {
         }
     }
 
-    /// What to open another working tree with in which commands run that are confined alike. It
-    /// belongs to the repository whose git directory is `repository`. Nothing is fetched for it, and
-    /// what commands change in it is not noted.
+    /// Returns options to open another working tree in which commands are confined in the same way.
+    /// The tree belongs to the repository with the git directory `repository`. Dependencies are not
+    /// fetched for it, and changes by commands are not recorded.
     pub fn beside(&self, root: &Path, state: &Path, repository: &Path) -> WorkspaceOptions {
         let mut options = self.options.clone();
         options.root = root.to_owned();
@@ -62,7 +62,7 @@ impl CommandSettings {
         options
     }
 
-    /// The user's own environment.
+    /// The user's environment.
     pub(crate) fn env_of_user(&self) -> &[(OsString, OsString)] {
         &self.options.env
     }
@@ -71,8 +71,8 @@ impl CommandSettings {
         &self.secrets
     }
 
-    /// What commands may reach, in words for a model; empty where that is not known, as behind a
-    /// person's own sandbox.
+    /// Describes to a model what commands can access; empty if unknown, as in the user's own
+    /// sandbox.
     pub fn told(&self) -> String {
         match self.prefix.is_empty() {
             true => self.sandbox.told(),
@@ -80,7 +80,8 @@ impl CommandSettings {
         }
     }
 
-    /// The level at which commands are confined; none where a person brought a sandbox of their own.
+    /// The level at which commands are confined; `None` if the user configured a sandbox of their
+    /// own.
     pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
         match self.prefix.is_empty() {
             true => self.sandbox.level().map(Some),
@@ -88,18 +89,18 @@ impl CommandSettings {
         }
     }
 
-    /// Fails where commands would see private files.
+    /// Fails if commands would see private files.
     ///
     /// # Errors
-    /// Exit 4: what confines commands here cannot keep files from them.
+    /// Exit 4: the sandbox of this machine cannot hide files from commands.
     pub fn require_private_kept(&self) -> anyhow::Result<()> {
         if !self.sandbox.has_private() || self.confined_by()?.is_some_and(Level::has_mounts) {
             return Ok(());
         }
-        let message = "project.private is set, and nothing here keeps these files from commands: that \
+        let message = "project.private is set, but files cannot be hidden from commands: that \
                        needs namespaces and the built-in sandbox";
         Err(Error::model(message)
-            .hint("what confines commands here, and why nothing better does: git cowork status -v")
+            .hint("to see how commands are confined: git cowork status -v")
             .hint("take the private files out of this tree and the globs out of the configuration")
             .into())
     }

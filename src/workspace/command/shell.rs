@@ -1,28 +1,27 @@
-//! Takes a shell script apart into simple commands, well enough to judge what it runs.
+//! Splits a shell script into simple commands, precisely enough to check what it runs.
 //!
-//! Not a shell: expansions stay as they are written, and what is quoted is one word. It is there so
-//! that a word in a string or a here-document is not taken for a command, as a search for
-//! substrings would.
+//! Not a shell: expansions are kept as written, and quoted text is one word. Unlike a substring
+//! search, it does not mistake a word in a string or here-document for a command.
 
-/// The simple commands of a script, those of sub-shells and substitutions among them.
+/// The simple commands of a script, including those in subshells and substitutions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// Words of each command, quotes removed, redirections left out.
+    /// The words of each command, without quotes and redirections.
     pub commands: Vec<Vec<String>>,
-    /// Which of them read what another one writes, through a pipe.
+    /// Indices of the commands that read from a pipe.
     pub fed: Vec<usize>,
-    /// Some command is put into the background with `&`.
+    /// True if a command runs in the background (`&`).
     pub background: bool,
 }
 
-/// Takes `text` apart. Never fails: of a script that no shell would accept, what can be seen.
+/// Splits `text`. Never fails: for an invalid script, returns the commands that were recognized.
 pub(crate) fn split(text: &str) -> Script {
     let mut splitter = Splitter { chars: text.chars().collect(), ..Splitter::default() };
     splitter.run();
     splitter.script
 }
 
-/// Sub-shells inside one another that are looked into.
+/// Maximum depth of nested subshells that are parsed.
 const DEPTH_MAX: usize = 16;
 
 #[derive(Default)]
@@ -31,11 +30,11 @@ struct Splitter {
     at: usize,
     word: Option<String>,
     words: Vec<String>,
-    /// The command reads what the one before it writes.
+    /// The command reads from a pipe.
     fed: bool,
     /// The next word is the target of a redirection.
     target: bool,
-    /// Delimiters of here-documents that begin at the next line; true = leading tabs go.
+    /// Delimiters of here-documents that begin on the next line; true = leading tabs are stripped.
     documents: Vec<(String, bool)>,
     depth: usize,
     script: Script,
@@ -151,17 +150,17 @@ impl Splitter {
         }
     }
 
-    /// `$(…)` or `$((…))`, from its parenthesis on.
+    /// Parses `$(…)` or `$((…))`, starting at its parenthesis.
     fn substitution(&mut self) {
         let inner = self.parenthesised();
-        // Arithmetic runs nothing.
+        // Arithmetic runs no command.
         if !inner.starts_with('(') {
             self.nested(&inner);
         }
         self.word().push_str("$()");
     }
 
-    /// What stands between the parenthesis at the present place and its partner.
+    /// Returns the text between the parenthesis at the current position and its closing one.
     fn parenthesised(&mut self) -> String {
         let mut inner = String::new();
         let mut open = 0_usize;
@@ -207,9 +206,9 @@ impl Splitter {
         }
     }
 
-    /// After `<` or `>`: everything up to the target, which is no word of the command.
+    /// Parses a redirection after `<` or `>`, up to its target, which is not a word of the command.
     fn redirection(&mut self, first: char) {
-        // The `2` of `2>file` is a descriptor.
+        // The `2` of `2>file` is a file descriptor.
         if self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit())) {
             self.word = None;
         }
@@ -233,7 +232,7 @@ impl Splitter {
         self.target = true;
     }
 
-    /// Notes a here-document's delimiter, after `<<`.
+    /// Parses a here-document's delimiter, after `<<`.
     fn document(&mut self) {
         let tabs = self.take('-');
         while self.peek().is_some_and(|c| c == ' ' || c == '\t') {
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_separate_and_quotes_hold_together() {
+    fn operators_separate_commands_and_quotes_join_words() {
         assert_eq!(
             commands("a 'b;c' && d \"e & f\" | g\\ h; (i) || j # k & l\nm"),
             ["a b;c", "d e & f", "g h", "i", "j", "m"]
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_known_from_an_or() {
+    fn pipes_are_distinguished_from_or() {
         assert_eq!(split("a | b |& c || d $(e | f); g |\n h").fed, [1, 2, 4, 7]);
         assert_eq!(commands("a | b $(c)"), ["a", "c", "b $()"]);
         assert_eq!(split("a | b $(c)").fed, [2]);
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_scripts_end() {
+    fn invalid_scripts_are_parsed_without_a_panic() {
         for text in ["'", "\"$(", "$(((", "a <<", "`", "\\", ">", "<(", ")", "$())", "&"] {
             split(text);
         }

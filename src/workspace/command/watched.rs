@@ -1,9 +1,9 @@
-//! What a command prints, told line by line while it runs.
+//! Reports a command's output line by line while it runs.
 
 use crate::activity::{Activity, Watch};
 use crate::secret::Secrets;
 
-/// Bytes of a line that are told.
+/// Maximum number of bytes of a line that are reported.
 const LONGEST: usize = 400;
 
 /// Splits a stream into lines.
@@ -18,7 +18,7 @@ impl Lines {
         Self { watch, secrets: secrets.clone(), line: Vec::new() }
     }
 
-    /// Takes in what was read; a line is told when it is complete.
+    /// Adds output; a line is reported once complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let room = LONGEST.saturating_sub(self.line.len());
@@ -35,7 +35,7 @@ impl Lines {
     }
 }
 
-/// A command that runs, until this is dropped.
+/// Reports a command as running until dropped.
 pub(crate) struct Running(Watch);
 
 impl Running {

@@ -1,5 +1,5 @@
-//! The way of a confined program to the servers it may reach: a proxy in this process, and a descriptor
-//! that the first process of a run inherits.
+//! Access of a confined program to its permitted servers: a proxy in this process, and a socket
+//! that the program's first process inherits.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,38 +15,38 @@ use crate::workspace::proxy::{Proxy, Refused};
 #[cfg(target_os = "linux")]
 use crate::workspace::sandbox::{door_pair, door_word};
 
-/// Where the proxy is found inside: above the ports that the kernel gives out by itself.
+/// Port of the proxy inside the sandbox: above the kernel's range of ephemeral ports.
 pub(crate) const PROXY_PORT: u16 = 61_080;
-/// Variables that name proxies to programs.
+/// Variables that configure a proxy for programs.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
-/// What a program would take for another one.
+/// Variables that programs would use instead; removed.
 const OTHERS: [&str; 2] = ["all_proxy", "ALL_PROXY"];
 const WITHOUT: [&str; 2] = ["no_proxy", "NO_PROXY"];
-/// Its own loopback is reached as it is.
+/// The program's own loopback is reached without the proxy.
 const LOOPBACK: &str = "localhost,127.0.0.1,::1";
-/// Lets Node.js look at the variables.
+/// Makes Node.js use the variables.
 const NODE: &str = "NODE_USE_ENV_PROXY";
 
-/// The way of a confined program to the servers it may reach.
+/// Access of a confined program to its permitted servers.
 #[derive(Debug)]
 pub struct WayOut {
-    /// What people call the program.
+    /// The program's name, as shown to the user.
     #[cfg(target_os = "linux")]
     title: String,
-    /// What the user lists, as it is written.
+    /// The servers the user permitted, as configured.
     #[cfg(target_os = "linux")]
     listed: Vec<String>,
     #[cfg(target_os = "linux")]
     proxy: Rc<Proxy>,
 }
 
-/// One run's way.
+/// The access for one run.
 pub struct OpenWay {
-    /// What stands before the program, with the descriptor named.
+    /// Words before the program's command, including the descriptor's number.
     pub before: Vec<OsString>,
-    /// What the first process inherits, by its number. It is open as long as this lives.
+    /// Descriptor number for the first process to inherit. It is open while this value lives.
     pub descriptor: i32,
-    /// Lets the program through; to be polled while it runs.
+    /// Serves the connections; poll while the program runs.
     pub serving: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for OpenWay {
     }
 }
 
-/// Whom a program is told to ask.
+/// Sets the proxy variables of a program.
 pub(super) fn set_variables(env: &mut Vec<(OsString, OsString)>, port: u16) {
     let all = [&PROXIES[..], &OTHERS, &WITHOUT, &[NODE]].concat();
     env.retain(|(name, _)| !all.iter().any(|one| name == one));
@@ -74,15 +74,16 @@ impl WayOut {
         Self { title: title.to_owned(), listed: hosts.listed.clone(), proxy }
     }
 
-    /// Opens it for one run, before which stands `before`. `told` hears what was refused, as sentences.
+    /// Opens the access for one run; `before` are the words before the program. `told` receives a
+    /// sentence for each refused connection.
     ///
     /// # Errors
-    /// There is no descriptor left.
+    /// If no descriptor is available.
     pub fn open(&self, before: &[OsString], told: Rc<dyn Fn(&str)>) -> std::io::Result<OpenWay> {
         use std::os::fd::AsRawFd as _;
         let (outer, inner) = door_pair()?;
         let descriptor = inner.as_raw_fd();
-        // The helper and its word come first.
+        // The helper's path and its first argument come first.
         let mut words = before.to_vec();
         words.insert(2.min(words.len()), door_word(descriptor));
         let (proxy, title, listed) =
@@ -102,7 +103,7 @@ impl WayOut {
         Self {}
     }
 
-    /// There is none here.
+    /// Not supported on this system.
     ///
     /// # Errors
     /// Always.
@@ -111,18 +112,18 @@ impl WayOut {
     }
 }
 
-/// Which servers a program may reach.
+/// The servers that a program may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reachable {
-    /// All of them.
+    /// All permitted servers.
     pub hosts: Vec<Host>,
-    /// Those that the user lists, as they are written.
+    /// Servers that the user permitted, as configured.
     pub listed: Vec<String>,
 }
 
 impl Reachable {
-    /// Where its connections are taken up: at the proxy's port, and at those of this machine's servers
-    /// that are among them.
+    /// Returns the ports at which the program's connections are accepted: the proxy's port, and the
+    /// ports of permitted servers on this machine.
     pub(super) fn doors(&self) -> Vec<u16> {
         let here = self.hosts.iter().filter(|host| host.is_loopback());
         let here: BTreeSet<u16> = here.map(Host::port).filter(|port| *port != PROXY_PORT).collect();
@@ -130,7 +131,7 @@ impl Reachable {
     }
 }
 
-/// What a person is told of a server that was refused.
+/// Returns the message about a refused server.
 #[cfg(target_os = "linux")]
 fn sentence(title: &str, listed: &[String], refused: &Refused) -> String {
     let (why, wanted) = match refused {
@@ -140,13 +141,13 @@ fn sentence(title: &str, listed: &[String], refused: &Refused) -> String {
         Refused::Inside(host, address) => {
             let named = Host::new(&address.to_string(), host.port());
             let why = format!(
-                "asked for {host}, which leads to {address}: this machine and the link it is on are \
-                 reached only by their address"
+                "asked for {host}, which resolves to {address}: addresses of this machine and its \
+                 local link must be listed by address"
             );
             (why, named.map(|named| named.to_string()).unwrap_or_default())
         }
     };
     let all: Vec<&str> = listed.iter().map(String::as_str).chain([wanted.as_str()]).collect();
     let all = shell_quote::quoted(&all.join(", "));
-    format!("{title} {why}. To let it: git config cowork.sandbox.hosts {all}")
+    format!("{title} {why}. To allow it: git config cowork.sandbox.hosts {all}")
 }

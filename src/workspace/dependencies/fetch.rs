@@ -1,5 +1,5 @@
-//! The one step with the network: asked about once for each content of the files that say what is
-//! fetched, before the first command that may need it.
+//! The fetch step, the only one with network access: a person is asked once for each content of the
+//! manifests and lock files, before the first command that may need the dependencies.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,40 +18,40 @@ use crate::workspace::effects;
 use crate::workspace::sandbox::{MayFetch, Sandbox, Wanted};
 use crate::workspace::working_tree::WorkingTree;
 
-/// What is known in this run.
+/// Results cached for this run.
 #[derive(Default)]
 pub(crate) struct Known {
     seen: RefCell<Vec<Seen>>,
     needs: RefCell<Vec<(String, Need)>>,
-    /// By hash: fetched, or nothing to fetch; else what is missing.
+    /// By hash: `None` if fetched or nothing to fetch, otherwise the missing dependencies.
     settled: RefCell<BTreeMap<String, Option<Missing>>>,
 }
 
-/// Where packages of a project were found.
+/// Where the packages of a project were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// With what is installed.
+    /// Among the installed packages.
     Installed,
-    /// Among what was fetched for this repository.
+    /// Among the packages fetched for this repository.
     Fetched,
 }
 
-/// What a shell answers for a program that is not there (POSIX, 2.8.2).
+/// Exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
-/// How a fetch that did not work ended, in one line.
+/// Describes a failed fetch in one line.
 fn why(result: &CommandResult) -> String {
     let said = format!("{}\n{}", result.stdout, result.stderr);
     if let Some(line) = login_wanted(&said) {
-        return format!("a login is wanted, and this step is given none: {line}");
+        return format!("the registry requires a login, and this step has none: {line}");
     }
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let telling = lines.iter().find(|line| line.to_lowercase().contains("error"));
-    let line = telling.or(lines.last()).copied().unwrap_or("it said nothing");
+    let line = telling.or(lines.last()).copied().unwrap_or("no output");
     format!("{}: {line}", result.ending())
 }
 
-/// Finds out what the projects of a tree lack, and fetches it where a person agrees.
+/// Finds missing dependencies of a tree's projects, and fetches them if a person agrees.
 pub(crate) struct Fetcher<'a> {
     pub(crate) tree: &'a WorkingTree,
     pub(crate) settings: &'a CommandSettings,
@@ -59,7 +59,7 @@ pub(crate) struct Fetcher<'a> {
 }
 
 impl Fetcher<'_> {
-    /// What the projects lack after everything was fetched that may be.
+    /// Returns the dependencies still missing after all permitted ones were fetched.
     pub(crate) async fn missing(&self) -> anyhow::Result<Vec<Missing>> {
         if !self.settings.prefix.is_empty() {
             return Ok(Vec::new());
@@ -73,12 +73,12 @@ impl Fetcher<'_> {
         }
         let all = known.needs.borrow().clone();
         let sandbox = &self.settings.sandbox;
-        // Asked last: it starts a process, and most runs need nothing.
+        // Checked last: it starts a process, and most runs need no dependencies.
         if all.is_empty() || !sandbox.keeps_off_network()? {
             return Ok(Vec::new());
         }
         for manager in languages::managers() {
-            // What is missing and was decided about stays so in this run.
+            // A decision about missing dependencies applies for the whole run.
             let open = |(hash, need): &&(String, Need)| {
                 need.manager.name == manager.name
                     && !matches!(known.settled.borrow().get(hash), Some(Some(_)))
@@ -94,7 +94,8 @@ impl Fetcher<'_> {
         Ok(all.iter().filter_map(|(hash, _)| settled.get(hash).cloned().flatten()).collect())
     }
 
-    /// Whether what `command` needs is there, and what is missing of it in words.
+    /// Returns the state of the dependencies that `command` needs, and descriptions of the missing
+    /// ones.
     pub(crate) async fn lacking(
         &self,
         command: &str,
@@ -121,7 +122,7 @@ impl Fetcher<'_> {
         Ok((state, words))
     }
 
-    /// Finds out of one manager's projects whether something is missing, asks, fetches.
+    /// Finds the missing dependencies of one manager's projects, asks, and fetches.
     async fn settle(
         &self,
         manager: &'static Manager,
@@ -142,14 +143,14 @@ impl Fetcher<'_> {
         let mut whys = BTreeMap::new();
         let mut undecided = false;
         if absent(&found) {
-            // Where all projects share one directory, those that are installed are fetched along:
-            // commands are given one of the two.
+            // If all projects share one package directory, installed packages are fetched too:
+            // commands get either the installed or the fetched ones.
             let along = |at: usize| found[at].is_none() || manager.shared;
             let asked: Vec<usize> = (0..own.len()).filter(|at| along(*at)).collect();
             let wanted = self.wanted(own, &asked, sandbox);
             let may = match sandbox.person() {
                 Some(person) => {
-                    // Who is asked may edit files meanwhile.
+                    // The person may edit files while being asked.
                     effects::compare_now(self.tree)?;
                     person.may_fetch(&wanted)?
                 }
@@ -185,7 +186,7 @@ impl Fetcher<'_> {
         if manager.shared {
             self.choose(manager, own, &mut found, sandbox).await?;
         }
-        let elsewhere = "they are not where those of another project of this repository are";
+        let elsewhere = "they are in another directory than those of another project";
         for (at, (hash, need)) in own.iter().enumerate() {
             let missing = Missing {
                 named: need.named(),
@@ -203,7 +204,7 @@ impl Fetcher<'_> {
         Ok(outcomes)
     }
 
-    /// Where the packages of a project are; looked for only where `only` says, if it does.
+    /// Returns where the packages of a project are; `only` restricts the search to one place.
     async fn find(
         &self,
         hash: &str,
@@ -225,7 +226,7 @@ impl Fetcher<'_> {
         if (manager.is_installed)(&self.tree.root, &need.place, &need.files) {
             return Ok(Some(Found::Installed));
         }
-        // What was fetched for other contents may be enough, too.
+        // Packages fetched for other contents may suffice.
         let places: &[Found] = match manager.shared {
             true => &[Found::Installed, Found::Fetched],
             false => &[Found::Installed],
@@ -242,19 +243,20 @@ impl Fetcher<'_> {
             )
             .await?;
             let unreadable = manager.unreadable.iter().any(|words| complete.stderr.contains(words));
-            // Everything is there, or the manager is not, or it is not about packages.
+            // Success, or the manager is not installed, or its error is not about packages.
             if unreadable || matches!(complete.exit, Some(0 | NO_SUCH_COMMAND)) {
                 there = Some(*place);
                 break;
             }
         }
-        // What one project lacks takes nothing away from the others.
+        // Packages missing in one project must not affect the others.
         sandbox.use_fetched(manager.name, false);
         Ok(there)
     }
 
-    /// Of a manager that keeps all packages in one directory, commands are given the one in which
-    /// all projects find theirs; else the one of the outermost, and the others lack theirs.
+    /// For a manager that keeps all packages in one directory, selects the directory in which all
+    /// projects find theirs, otherwise that of the outermost project; the other projects then lack
+    /// theirs.
     async fn choose(
         &self,
         manager: &'static Manager,
@@ -268,7 +270,7 @@ impl Fetcher<'_> {
         };
         let mut chosen = first;
         if !all_in(found, first) {
-            // Each of them may well be in the other directory, too.
+            // Their packages may also be in the other directory.
             for place in [Found::Fetched, Found::Installed] {
                 let mut there = Vec::new();
                 for ((hash, need), before) in own.iter().zip(found.iter()) {
@@ -312,7 +314,7 @@ impl Fetcher<'_> {
         }
     }
 
-    /// Fetches for one project; else why that failed.
+    /// Fetches the dependencies of one project; returns why if that failed.
     async fn fetch(
         &self,
         hash: &str,
@@ -326,8 +328,8 @@ impl Fetcher<'_> {
         let wanted = self.wanted(&[&(hash.to_owned(), need.clone())], &[0], sandbox);
         let Wanted { command, named, .. } = &wanted;
         person.tell(&format!("fetching dependencies ({named}): {command}"), false);
-        // What is to be found in the tree has to be there before: where Landlock is alone, a
-        // command makes nothing new at its top.
+        // Create this directory first: with Landlock alone, a command cannot create entries at the
+        // top of the tree.
         if manager.leaves == "node_modules" {
             let _ = std::fs::create_dir(self.tree.root.join(&need.place).join(manager.leaves));
         }
@@ -367,13 +369,13 @@ impl Fetcher<'_> {
 
 fn not_fetched(wanted: &Wanted, why: &str) -> String {
     format!(
-        "dependencies were not fetched ({}): {why}. Checks that need them are not run; to have them, \
-         run it yourself: {}",
+        "dependencies were not fetched ({}): {why}. Checks that need them are skipped; to fetch \
+         them yourself: {}",
         wanted.named, wanted.by_hand
     )
 }
 
-/// Where the person is who reads what to type.
+/// The user's current directory, for commands to paste.
 fn here() -> Option<PathBuf> {
     std::env::current_dir().ok()?.canonicalize().ok()
 }
@@ -389,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_in_one_line() {
+    fn a_failure_is_described_in_one_line() {
         let result = CommandResult {
             exit: Some(101),
             stderr: "  Updating index\nerror: no such host\n\nCaused by:\n  x\n".to_owned(),

@@ -1,5 +1,5 @@
-//! Manifests and lock files stay as they were while a package manager looks and fetches: to write
-//! them is the session's or a person's work, and comes with a commit.
+//! Keeps manifests and lock files unchanged while a package manager checks and fetches: only the
+//! session or a person may change them, in a commit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use super::need::Need;
 use crate::workspace::atomic_file;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Their note in the state directory, for the process after one that was killed.
+/// Record of the files in the state directory, for the next process if this one is killed.
 const FILE: &str = "lock-files.json";
-/// Where in the state directory copies are of what such a process replaced.
+/// Folder in the state directory for copies of the content that such a process replaced.
 const REPLACED: &str = "replaced";
 
-/// The files of some projects as they were; put back when this is dropped.
+/// The files of a project, restored on drop.
 pub(crate) struct LockFiles<'a> {
     tree: &'a WorkingTree,
-    /// What a project did not have is none.
+    /// `None` for a file the project did not have.
     files: BTreeMap<PathBuf, Option<String>>,
 }
 
 impl<'a> LockFiles<'a> {
-    /// Keeps what one project has.
+    /// Saves the files of one project.
     pub(super) fn of(tree: &'a WorkingTree, need: &Need) -> anyhow::Result<Self> {
         let names = [need.manager.locks, need.manager.manifests].concat();
         let mut files = BTreeMap::new();
@@ -29,7 +29,7 @@ impl<'a> LockFiles<'a> {
             let path = need.place.join(name);
             let whole = tree.root.join(&path);
             match whole.symlink_metadata() {
-                // What is no text is no lock file that a manager would write.
+                // A file that is not text is not a lock file.
                 Ok(found) if found.is_file() => {
                     if let Ok(text) = std::fs::read_to_string(&whole) {
                         files.insert(path, Some(text));
@@ -52,7 +52,7 @@ impl Drop for LockFiles<'_> {
     }
 }
 
-/// Puts back what a run that was killed while it fetched has left.
+/// Restores the files after a run was killed while fetching.
 pub(crate) fn put_back_lock_files(tree: &WorkingTree) {
     let note = std::fs::read(tree.state_dir.join(FILE)).ok();
     if let Some(files) = note.and_then(|note| serde_json::from_slice(&note).ok()) {
@@ -61,8 +61,8 @@ pub(crate) fn put_back_lock_files(tree: &WorkingTree) {
     }
 }
 
-/// Copies what is there otherwise than noted: nobody knows whether a killed manager wrote it, or a
-/// person since.
+/// Copies files that differ from the record: the change may be the killed manager's, or a later one
+/// by a person.
 fn keep_lock_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>) {
     for (path, text) in files {
         let Ok(now) = std::fs::read(tree.root.join(path)) else { continue };
@@ -73,12 +73,12 @@ fn keep_lock_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>
         let kept = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
         match kept.and_then(|()| std::fs::write(&copy, now)) {
             Ok(()) => tracing::warn!(
-                "{} is put back as it was before a fetch that was killed; what it held is in {}",
+                "{} was restored as before a fetch that was killed; its last content is in {}",
                 path.display(),
                 copy.display()
             ),
             Err(error) => {
-                let text = format!("keeping {}: {error}", path.display());
+                let text = format!("copying {}: {error}", path.display());
                 tree.io_errors.note(text, &error.into());
             }
         }
@@ -88,15 +88,15 @@ fn keep_lock_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>
 fn put_back_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>) {
     for (path, text) in files {
         if let Err(error) = put_back(&tree.root, path, text.as_deref()) {
-            let text = format!("putting back {}: {error}", path.display());
+            let text = format!("restoring {}: {error}", path.display());
             tree.io_errors.note(text, &error.into());
         }
     }
     let _ = std::fs::remove_file(tree.state_dir.join(FILE));
 }
 
-/// Gives a file its text again, or takes it away. Never through a link, neither its own nor one that
-/// a command has put in the place of a folder.
+/// Restores a file's text, or removes the file. Never follows a link, neither the file itself nor
+/// one that a command put in place of a folder.
 fn put_back(root: &Path, path: &Path, text: Option<&str>) -> std::io::Result<()> {
     for folder in path.ancestors().skip(1) {
         let found = root.join(folder).symlink_metadata()?;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_manager_writes_is_put_back() {
+    fn changes_of_a_manager_are_reverted() {
         let tree = Tree::new();
         tree.put("Cargo.toml", MANIFEST);
         let kept = LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap();
@@ -166,7 +166,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_put_back_through_a_folder_that_became_a_link() {
+    fn files_are_not_restored_through_a_folder_that_became_a_link() {
         let (tree, elsewhere) = (Tree::new(), tempfile::tempdir().unwrap());
         tree.put("sub/Cargo.toml", MANIFEST);
         let kept = LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_process_puts_back_what_a_killed_one_left() {
+    fn the_next_process_restores_the_files_of_a_killed_one() {
         let tree = Tree::new();
         tree.put("Cargo.toml", MANIFEST);
         tree.put("Cargo.lock", "old");

@@ -1,26 +1,27 @@
-//! What is missing, and what comes of it for a check.
+//! Missing dependencies, and their effect on checks.
 
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// What one project lacks.
+/// The missing dependencies of one project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The package manager and its files: `cargo: Cargo.lock, Cargo.toml`.
     pub named: String,
-    /// Why it was not fetched, as the end of a sentence.
+    /// Why they were not fetched; completes a sentence.
     pub why: String,
-    /// What a person types to fetch it, to be pasted where this program was started.
+    /// Command with which the user can fetch them, to paste in the directory where git-cowork was
+    /// started.
     pub by_hand: String,
-    /// Nobody was there to be asked: a person can still decide.
+    /// Nobody was there to approve fetching: a person can still decide.
     pub undecided: bool,
     pub(super) manager: &'static str,
     pub(super) place: PathBuf,
 }
 
 impl Missing {
-    /// In words for a model.
+    /// Describes the missing dependencies to a model.
     pub(super) fn sentence(&self) -> String {
         format!(
             "dependencies were not fetched ({}) because {}; commands have no network, so only what is \
@@ -30,8 +31,8 @@ impl Missing {
     }
 }
 
-/// Where something is missing that a person could still decide about, and none is there: what is
-/// missing, and the ways on.
+/// Returns an error with the possible next steps if dependencies are missing that a person could
+/// still approve, and nobody is there.
 pub fn undecided(missing: &[Missing]) -> Option<Error> {
     let open: Vec<&Missing> = missing.iter().filter(|missing| missing.undecided).collect();
     if open.is_empty() {
@@ -40,7 +41,7 @@ pub fn undecided(missing: &[Missing]) -> Option<Error> {
     let named: Vec<&str> = open.iter().map(|missing| missing.named.as_str()).collect();
     let text = format!(
         "dependencies are missing ({}): checks need them, commands have no network, and nobody is at \
-         a terminal to be asked",
+         a terminal to approve fetching them",
         named.join("; ")
     );
     let error = open.iter().fold(Error::repository(text), |error, missing| {
@@ -49,17 +50,17 @@ pub fn undecided(missing: &[Missing]) -> Option<Error> {
     Some(
         error
             .hint("or have them fetched: git config --global cowork.sandbox.fetch always")
-            .hint("or do without, and without the checks that need them: git config --global cowork.sandbox.fetch never"),
+            .hint("or skip them and the checks that need them: git config --global cowork.sandbox.fetch never"),
     )
 }
 
-/// Whether what a command needs from outside is there.
+/// State of the dependencies that a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dependencies {
-    /// It is.
+    /// Complete.
     Present,
-    /// Something is missing that the command may need or not: that it passes counts.
+    /// Some are missing that the command may need: its success counts, its failure does not.
     PartlyMissing,
-    /// What it needs is missing: whatever it says is about that.
+    /// Some that it needs are missing: its result only reflects that.
     Missing,
 }

@@ -1,5 +1,5 @@
-//! What a project needs from outside: found from its manifests and lock files, and fetched in one
-//! step with the network, to which a person agreed (`fetch`).
+//! A project's external dependencies: found in its manifests and lock files, and fetched in one
+//! step with network access that a person approved (`fetch`).
 
 pub(super) mod fetch;
 mod lock_files;

@@ -1,4 +1,4 @@
-//! What one package manager has to fetch for one project, and the commands for it.
+//! The dependencies of one project for one package manager, and the commands to fetch them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,22 +9,22 @@ use ring::digest::{Context, SHA256};
 use super::paths::word;
 use crate::languages::Manager;
 
-/// Files that a sentence names.
+/// Maximum number of files named in a sentence.
 const NAMED: usize = 6;
 
-/// What one package manager has to fetch for one project of the tree. Each project is judged on its
-/// own: what one of them lacks says nothing about another.
+/// The dependencies of one project for one package manager. Each project is checked separately:
+/// what one lacks says nothing about another.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) manager: &'static Manager,
     /// The project's folder, relative to the root; the root itself is empty.
     pub(super) place: PathBuf,
-    /// Manifests and lock files that say what, those of its members included.
+    /// Manifests and lock files that list the dependencies, including those of members.
     pub(super) files: BTreeMap<PathBuf, String>,
 }
 
 impl Need {
-    /// SHA-256 of what the files say: a consent is for exactly this.
+    /// Returns the SHA-256 of the files' content: consent applies to exactly this content.
     pub(super) fn hash(&self) -> String {
         let mut context = Context::new(&SHA256);
         let mut add = |bytes: &[u8]| {
@@ -42,8 +42,8 @@ impl Need {
         })
     }
 
-    /// A command of the manager's as one line of `sh`, for the tree at `root` and a directory
-    /// `target` for what is fetched.
+    /// Returns a command of the manager as one line of `sh`, for the tree at `root` and the
+    /// directory `target` for fetched packages.
     pub(super) fn line(&self, command: &str, root: &Path, target: &Path) -> String {
         let command = command.replace("TARGET", &word(target));
         if command.contains(&*word(target)) {
@@ -56,8 +56,8 @@ impl Need {
         }
     }
 
-    /// What a person types to have the same done with their own logins. It can be pasted where they
-    /// are: `here` is their directory.
+    /// Returns the command with which the user can fetch by hand with their own credentials, to
+    /// paste in `here`, their current directory.
     pub(super) fn by_hand(&self, root: &Path, here: Option<&Path>) -> String {
         let command = (self.manager.by_hand)(&self.place, &self.files);
         let at = self.at(root);
@@ -68,18 +68,18 @@ impl Need {
         }
     }
 
-    /// The project's folder.
+    /// Returns the project's folder.
     fn at(&self, root: &Path) -> PathBuf {
-        // Joined with nothing, a path would end with a slash.
+        // Joining an empty path would add a trailing slash.
         if self.place.as_os_str().is_empty() { root.to_owned() } else { root.join(&self.place) }
     }
 
-    /// Whether everything is there that fetching leaves in the tree.
+    /// True if the files that fetching leaves in the tree exist.
     pub(super) fn left(&self, root: &Path) -> bool {
         root.join(&self.place).join(self.manager.leaves).exists()
     }
 
-    /// What is fetched, for people: `cargo: Cargo.lock, Cargo.toml`.
+    /// Returns the names of the manager and its files: `cargo: Cargo.lock, Cargo.toml`.
     pub(super) fn named(&self) -> String {
         let files: Vec<_> = self.files.keys().map(|path| path.display().to_string()).collect();
         let more = files.len().saturating_sub(NAMED);

@@ -1,50 +1,50 @@
-//! Which projects' dependencies a command needs, as far as its words tell: a test of the project at
-//! the top says something also where a project beside it lacks everything.
+//! Determines from a command's words which projects' dependencies it needs: a test of the top
+//! project is meaningful even if a project beside it lacks all dependencies.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::languages::{self, Language};
 use crate::workspace::command::shell;
 
-/// What a command needs of one project.
+/// A command's need for the dependencies of one project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Needed {
-    /// Nothing.
+    /// Not needed.
     Not,
-    /// It may go into that project; nobody can tell.
+    /// The command may use that project; its words do not tell.
     Perhaps,
-    /// Without what that project depends on it says nothing.
+    /// Without that project's dependencies the command's result is meaningless.
     Surely,
 }
 
-/// Commands that only look need nothing from outside.
+/// Commands that only read files need no dependencies.
 const LOOKS: [&str; 32] = [
     "awk", "basename", "cat", "cd", "cut", "date", "diff", "dirname", "du", "echo", "env", "false",
     "file", "find", "git", "grep", "head", "ls", "mkdir", "nl", "printf", "pwd", "rg", "sed",
     "sort", "stat", "tail", "test", "tree", "true", "wc", "which",
 ];
 
-/// Whether a program only looks.
+/// True if a program only reads files.
 fn looks(program: &str) -> bool {
     LOOKS.contains(&program)
 }
 
-/// Whether a command is sure not to build anything.
+/// True if a command certainly builds nothing.
 pub(super) fn only_looks(command: &str) -> bool {
     let script = shell::split(command);
     script.commands.iter().all(|words| words.first().is_some_and(|word| looks(word)))
 }
 
-/// A program that needs none of a project's dependencies, besides those of languages and those that
-/// only look.
+/// A program that needs no dependencies, in addition to those listed by languages and those that
+/// only read files.
 const ALONE: &str = "typos";
-/// Words that stand before the program that counts.
+/// Words that may precede the program.
 const BEFORE: [&str; 5] = ["env", "time", "nice", "exec", "command"];
-/// Options that name the directory a program works in, or a manifest there.
+/// Options that name a program's working directory, or a manifest in it.
 const DIRECTORY: [&str; 5] = ["-C", "--prefix", "--directory", "--manifest-path", "--project"];
 
-/// What `command`, run at the `root` of the tree, needs of the project of `manager` at `place`, where
-/// managers have these `projects`.
+/// Returns whether `command`, run at the `root` of the tree, needs the dependencies of the project
+/// of `manager` at `place`; `projects` are all projects.
 pub(super) fn needed(
     command: &str,
     root: &Path,
@@ -98,8 +98,8 @@ fn of_program(
     }
 }
 
-/// `to`, or the directory of that file, from `at`; from the top where that leads nowhere: a command
-/// may have left a sub-shell meanwhile.
+/// Returns `to`, or the directory of that file, relative to `at`; relative to the root if that does
+/// not exist, because the command may have left a subshell in the meantime.
 fn joined(root: &Path, at: &Path, to: &str) -> PathBuf {
     let path = |from: &Path| {
         let mut path = from.to_owned();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looking_around_asks_for_nothing() {
+    fn reading_files_needs_no_dependencies() {
         for command in ["ls -la", "cat a | grep b && cd src; git status", "rg x $(ls)"] {
             assert!(only_looks(command), "{command}");
         }
@@ -139,7 +139,7 @@ mod tests {
     use crate::workspace::testing::Tree;
 
     #[test]
-    fn a_command_needs_its_own_project() {
+    fn a_command_needs_the_dependencies_of_its_own_project() {
         use Needed::{Not, Perhaps, Surely};
         let tree = Tree::new();
         for file in ["Cargo.toml", "crates/a/x", "web/package.json", "tool/Cargo.toml", "py/x"] {

@@ -1,5 +1,4 @@
-//! The projects of a tree that need something from outside, found from their manifests and lock
-//! files.
+//! Finds the projects of a tree that have dependencies, from their manifests and lock files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,24 +8,25 @@ use super::need::Need;
 use super::paths::name_of;
 use crate::languages::{self, Language, Manager};
 
-/// Whether a file of this name says what some package manager has to fetch.
+/// True if a file of this name lists dependencies for some package manager.
 pub fn is_manifest(path: &str) -> bool {
     languages::managers().any(|manager| manager.reads(name_of(Path::new(path))))
 }
 
-/// Folders inside one another that are looked into.
+/// Maximum depth of the folders searched.
 const DEPTH_MAX: usize = 2;
-/// Folders that are looked into, those nearer to the top first: this is done before every command.
+/// Maximum number of folders searched, those nearest to the top first: the search runs before every
+/// command.
 const FOLDERS_MAX: usize = 256;
-/// Larger files name nothing we would look for.
+/// Larger files are not manifests.
 const FILE_MAX: u64 = 32 * 1024 * 1024;
-/// Folders that hold others' manifests, besides those that a language has for it.
+/// Folders that contain other projects' manifests, in addition to those listed by languages.
 const PASSED_OVER: [&str; 6] = ["target", "vendor", "dist", "build", "testdata", "fixtures"];
 
-/// A manifest or lock file: its path relative to the root, and how it looked from outside.
+/// A manifest or lock file: its path relative to the root, modification time and size.
 pub(super) type Seen = (PathBuf, Option<SystemTime>, u64);
 
-/// Every manifest and lock file near the top of the tree.
+/// Returns every manifest and lock file near the top of the tree.
 pub(super) fn look(root: &Path) -> Vec<Seen> {
     let known = |name: &str| languages::managers().any(|manager| manager.reads(name));
     let foreign = |name: &str| {
@@ -59,7 +59,7 @@ pub(super) fn look(root: &Path) -> Vec<Seen> {
     seen
 }
 
-/// What the files that were seen ask for.
+/// Returns the dependencies listed by these files.
 pub(super) fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
     let of_manager = |manager: &'static Manager| {
         let own = seen.iter().map(|(path, ..)| path).filter(|path| manager.reads(name_of(path)));
@@ -68,7 +68,7 @@ pub(super) fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
             .collect();
         let places = places(manager, &files);
         let need = |place: &PathBuf| {
-            // A file is of the innermost project that is around it.
+            // A file belongs to the innermost project that contains it.
             let around = |path: &Path| places.iter().rfind(|place| path.starts_with(place));
             let own = files.iter().filter(|(path, _)| around(path) == Some(place));
             let files = own.map(|(path, text)| (path.clone(), text.clone())).collect();
@@ -80,8 +80,9 @@ pub(super) fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
     languages::managers().flat_map(of_manager).collect()
 }
 
-/// Where a manager is called: beside its lock files, and where a manifest has no lock and is no
-/// member of something above it. In order, so that what is inside another one comes after it.
+/// Returns the folders in which the manager runs: those with lock files, and those with a manifest
+/// but no lock file that are not members of a project above. Sorted, so that inner folders follow
+/// outer ones.
 fn places(manager: &Manager, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> {
     let has = |folder: &Path, names: &[&str]| {
         names.iter().any(|name| files.contains_key(&folder.join(name)))
@@ -128,7 +129,7 @@ mod tests {
     const LEFT_PAD: &str = r#"{"dependencies":{"left-pad":"1"}}"#;
 
     #[test]
-    fn each_manager_is_known_by_its_files() {
+    fn each_manager_is_recognized_by_its_files() {
         assert_eq!(one(&[("Cargo.toml", SERDE)]), "cargo ");
         assert_eq!(one(&[("Cargo.toml", "[workspace]"), ("crates/a/Cargo.toml", SERDE)]), "cargo ");
         assert_eq!(one(&[("tool/Cargo.toml", SERDE), ("tool/Cargo.lock", "")]), "cargo tool");
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_is_left_alone() {
+    fn projects_without_dependencies_are_ignored() {
         for files in [
             &[("Cargo.toml", "[package]\nname = \"x\"\n")][..],
             &[("Cargo.toml", "[dependencies]\nmine = { path = \"mine\" }")],
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consent_is_for_exactly_these_bytes() {
+    fn the_hash_covers_the_exact_content() {
         let hash = |files: &[(&str, &str)]| {
             let tree = Tree::new();
             for (path, text) in files {
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_project_of_the_tree_is_a_need_of_its_own() {
+    fn each_project_has_its_own_dependencies() {
         let files = [
             ("Cargo.toml", SERDE),
             ("crates/a/Cargo.toml", SERDE),
@@ -210,7 +211,7 @@ mod tests {
                 "npm: web/package.json"
             ]
         );
-        // Another project's change is not this one's.
+        // A change of another project does not matter.
         let hash = needs[0].hash();
         tree.put("tool/Cargo.lock", "changed");
         let after = super::needs(tree.root(), &look(tree.root()));
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_names_its_place() {
+    fn commands_run_in_the_projects_folder() {
         let tree = Tree::new();
         tree.put("package.json", LEFT_PAD);
         tree.put("package-lock.json", r#"{"packages":{"":{"dependencies":{"left-pad":"1"}}}}"#);
@@ -237,7 +238,7 @@ mod tests {
         let hand = |n: usize, here: &str| needs[n].by_hand(Path::new("/r"), Some(Path::new(here)));
         assert_eq!(hand(0, "/r"), "npm ci");
         assert_eq!(hand(0, "/r/src"), "(cd /r && npm ci)");
-        // A lock file that is not of this manifest is refused by `npm ci`.
+        // `npm ci` rejects a lock file that does not match the manifest.
         assert_eq!(hand(1, "/r"), r"(cd 'it'\''s' && npm install)");
         let pip = "python3 -m pip install -r requirements-dev.txt -r requirements.txt";
         assert_eq!(hand(2, "/r"), pip);

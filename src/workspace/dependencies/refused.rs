@@ -1,11 +1,11 @@
-//! A registry that wants a login: the step that fetches is given none, so a person has to run the
-//! command that has theirs.
+//! Detects that a registry requires a login: the fetch step has no credentials, so the user must
+//! run the command with theirs.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// How managers, and the git and curl in them, say that they are not let in.
+/// Messages of package managers, and of git and curl used by them, about missing access.
 static REFUSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?ix)
         # npm, pnpm: `npm error code E401`, `npm ERR! 403 403 Forbidden - GET …`, ERR_PNPM_FETCH_401
@@ -23,7 +23,7 @@ static REFUSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(FORM).ok()
 });
 
-/// The first line that says so.
+/// Returns the first line with such a message.
 pub(super) fn login_wanted(output: &str) -> Option<&str> {
     let form = REFUSED.as_ref()?;
     output.lines().map(str::trim).find(|line| form.is_match(line))
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn managers_say_in_many_ways_that_they_are_not_let_in() {
+    fn messages_about_missing_access_are_recognized() {
         for line in [
             "npm error code E401",
             "npm ERR! code E403",

@@ -1,17 +1,16 @@
-//! Where in a text a passage is that a model has copied, more or less well, and what the text is to
-//! read there instead. Pure.
+//! Finds a passage that a model has copied, possibly inexactly, in a text, and computes the
+//! replacement. Pure.
 //!
-//! Four levels of matching: the passage as given; then without regard to white space at the ends of
-//! lines; then at both ends, where the indentation differs evenly; then without regard to
-//! typography. It stops there: looser matching hardly ever helps and sometimes hits the wrong
-//! place. A lower level is tried only where all above have found nothing, and its matches keep the
-//! file's own bytes wherever the model did not mean to change them.
+//! Four levels of matching: exact; ignoring white space at the ends of lines; also ignoring
+//! indentation that differs consistently; ignoring typography. Looser matching rarely helps and
+//! sometimes finds the wrong place. A level is tried only if all stricter ones find nothing, and
+//! its replacements keep the file's own bytes where the model did not intend a change.
 
 use std::ops::Range;
 
 use crate::workspace::edit::normalize::{Folded, folded};
 
-/// How exactly a passage was found, the best first.
+/// How exactly a passage was matched, the strictest level first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MatchLevel {
     Exact,
@@ -20,25 +19,25 @@ pub(crate) enum MatchLevel {
     Punctuation,
 }
 
-/// A place to change, and what to put there.
+/// A range to replace, and its new text.
 #[derive(Debug)]
 pub(crate) struct Match {
     pub range: Range<usize>,
     pub new: String,
 }
 
-/// All places of a passage on the first level that has any.
+/// All matches of a passage on the first level that has any.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub level: MatchLevel,
-    /// In order; they may overlap, and then no two of them can be changed.
+    /// Sorted; overlapping matches cannot both be replaced.
     pub matches: Vec<Match>,
 }
 
-/// One way to look for a passage in a text, and what it is to become.
+/// A way to find a passage: text, old passage, new passage.
 type Look = fn(&str, &str, &str) -> Vec<Match>;
 
-/// Looks for `old`, which is to become `new`, both with `\n` line ends.
+/// Finds `old`, to be replaced by `new`; both have `\n` line endings.
 pub(crate) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
     let rungs: [(MatchLevel, Look); 5] = [
         (MatchLevel::Exact, exact),
@@ -57,7 +56,7 @@ pub(crate) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
 }
 
 fn exact(text: &str, old: &str, new: &str) -> Vec<Match> {
-    // A file may mix line ends, so a passage of several lines is tried with either.
+    // A file may mix line endings, so a passage of several lines is tried with both.
     let ends: &[&str] = if old.contains('\n') { &["\n", "\r\n"] } else { &[""] };
     let mut matches = Vec::new();
     for end in ends {
@@ -71,7 +70,7 @@ fn exact(text: &str, old: &str, new: &str) -> Vec<Match> {
     matches
 }
 
-/// Where a passage begins, overlapping ones included.
+/// Returns where the passage occurs, including overlapping occurrences.
 fn places(text: &str, passage: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -82,8 +81,8 @@ fn places(text: &str, passage: &str) -> Vec<usize> {
     found
 }
 
-/// Matches without regard to typography; of the file only the part changes in which `old` and
-/// `new` differ.
+/// Matches that ignore typography; only the part of the file that differs between `old` and `new`
+/// is replaced.
 fn within_typography(text: &str, old: &str, new: &str) -> Vec<Match> {
     let wanted = folded(old);
     if wanted.trim().is_empty() {
@@ -107,7 +106,7 @@ fn within_typography(text: &str, old: &str, new: &str) -> Vec<Match> {
     matches
 }
 
-/// Bytes at the beginning that both have, and where in `old` the end begins that both have.
+/// Returns the length in bytes of the common prefix, and where in `old` the common suffix begins.
 fn common(old: &str, new: &str) -> (usize, usize) {
     let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
     let same: usize = same.map(|(c, _)| c.len_utf8()).sum();
@@ -138,7 +137,7 @@ fn by_lines(text: &str, old: &str, new: &str, level: MatchLevel) -> Vec<Match> {
         };
         let last = wanted.len() - 1;
         let (end, mut closing) = match old.ends_with('\n') {
-            // The window's last line end belongs to it; a missing one in `new` is carelessness.
+            // The last line ending belongs to the match; if `new` lacks it, that is an oversight.
             true => (next, end_of(last).to_owned()),
             false if new.ends_with('\n') => (window[last].end, own.to_owned()),
             false => (window[last].end, String::new()),
@@ -163,9 +162,9 @@ fn by_lines(text: &str, old: &str, new: &str, level: MatchLevel) -> Vec<Match> {
     matches
 }
 
-/// For every line of `new` the line of `old` it is, if any, in rising order.
+/// Returns for every line of `new` the unchanged line of `old`, if any, in ascending order.
 fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
-    /// Cells of the table; passages beyond that keep what they begin and end with.
+    /// Maximum table size; for longer passages only the common first and last lines are kept.
     const MOST: usize = 1_000_000;
     let alike = |a: &&str, b: &&str| a.trim_end() == b.trim_end();
     let mut kept = vec![None; new.len()];
@@ -179,7 +178,7 @@ fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     if a.len().saturating_mul(b.len()) > MOST {
         return kept;
     }
-    // Lengths of the longest common run of lines from here to the end.
+    // Lengths of the longest common subsequence from here to the end.
     let width = b.len() + 1;
     let mut table = vec![0_usize; (a.len() + 1) * width];
     for i in (0..a.len()).rev() {
@@ -204,7 +203,7 @@ fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     kept
 }
 
-/// Whether lines are the wanted ones on this level, and how their indentation differs.
+/// Returns how the indentation differs if the lines match on this level.
 fn fits(found: &[&str], wanted: &[&str], level: MatchLevel) -> Option<Shift> {
     if level == MatchLevel::LineEnds {
         let same = found.iter().zip(wanted).all(|(a, b)| a.trim_end() == b.trim_end());
@@ -228,23 +227,23 @@ fn fits(found: &[&str], wanted: &[&str], level: MatchLevel) -> Option<Shift> {
     Some(shift.unwrap_or_else(|| Shift::Add(String::new())))
 }
 
-/// How the file is indented in comparison with what the model wrote; the new text gets the same.
+/// How the file's indentation differs from the model's; applied to the new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shift {
     Add(String),
     Remove(String),
-    /// Tabs, where the model wrote so many spaces for each; none seen yet when 0.
+    /// The file has a tab where the model wrote this many spaces; 0 if not yet known.
     Tabs(usize),
 }
 
 impl Shift {
-    /// The difference of two indentations, if it goes with that of the lines before.
+    /// Returns the difference of two indentations, if it is consistent with the previous lines.
     fn between(found: &str, wanted: &str, before: Option<&Self>) -> Option<Self> {
         let this = Self::of(found, wanted)?;
         match before {
             None => Some(this),
             Some(before) if *before == this => Some(this),
-            // A line without indentation goes with any width of a tab.
+            // A line without indentation is consistent with any tab width.
             Some(Self::Add(none)) if none.is_empty() && matches!(this, Self::Tabs(_)) => Some(this),
             Some(tabs @ Self::Tabs(_)) if found.is_empty() && wanted.is_empty() => {
                 Some(tabs.clone())
@@ -281,7 +280,7 @@ impl Shift {
     }
 }
 
-/// Lines of a text, without their ends.
+/// Returns the lines of a text, without line endings.
 fn spans(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let line = |whole: &str| {
@@ -297,7 +296,7 @@ fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// What the line at a place ends with; where it has no end, what most lines end with.
+/// Returns the ending of the line at a position; if it has none, that of most lines.
 fn eol_at(text: &str, at: usize) -> &'static str {
     match text[at..].find('\n') {
         Some(end) if text[..at + end].ends_with('\r') => "\r\n",
@@ -306,13 +305,13 @@ fn eol_at(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// What most lines end with.
+/// Returns the line ending of most lines.
 pub(crate) fn eol_of(text: &str) -> &'static str {
     let windows = text.matches("\r\n").count();
     if windows > 0 && windows * 2 >= text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
-/// A text with `\n` line ends, with these instead.
+/// Returns a text with `\n` line endings converted to `eol`.
 pub(crate) fn with_eol(text: &str, eol: &str) -> String {
     if eol == "\r\n" { text.replace('\n', eol) } else { text.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Finding the passage an edit means, and replacing it.
+//! Finds and replaces the passages of edits.
 
 pub(crate) mod apply;
 mod fuzzy_match;

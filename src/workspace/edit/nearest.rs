@@ -1,15 +1,15 @@
-//! The lines of a file that look most like a passage that was not found, for the answer to a
-//! failed edit.
+//! Finds the lines of a file most similar to a passage that was not found, for the refusal of an
+//! edit.
 
 use strsim::sorensen_dice;
 
-/// Share of common letter pairs below which nothing is worth showing.
+/// Minimum share of common letter pairs for a line to be shown.
 const ALIKE: f64 = 0.5;
-/// Lines longer than this are generated, and not what anybody looks for.
+/// Longer lines are usually generated, not what an edit refers to.
 const LINE_MAX: usize = 500;
 const SHOWN_MAX: usize = 12;
 
-/// A few numbered lines around the one most like the first line of `passage`.
+/// Returns a few numbered lines around the one most similar to the first line of `passage`.
 pub(crate) fn excerpt(text: &str, passage: &str) -> Option<String> {
     let (skipped, wanted) = passage.lines().enumerate().find(|(_, line)| line.trim().len() > 2)?;
     let lines: Vec<_> = text.lines().collect();

@@ -1,7 +1,7 @@
-//! Punctuation as models write it: quotes, dashes, dots and blanks of typography are one with
-//! their plain spelling when a passage is looked for.
+//! Normalizes punctuation: typographic quotes, dashes, dots and blanks match their plain spelling
+//! when a passage is searched.
 
-/// Its plain spelling; the character itself when it has no other.
+/// Returns the plain spelling of a character, or the character itself.
 fn plain(c: char, buffer: &mut [u8; 4]) -> &str {
     match c {
         '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{02bc}' => "'",
@@ -14,7 +14,7 @@ fn plain(c: char, buffer: &mut [u8; 4]) -> &str {
     }
 }
 
-/// A text in plain punctuation.
+/// Returns a text with plain punctuation.
 pub(crate) fn folded(text: &str) -> String {
     let mut buffer = [0; 4];
     let mut folded = String::with_capacity(text.len());
@@ -22,12 +22,12 @@ pub(crate) fn folded(text: &str) -> String {
     folded
 }
 
-/// A text in plain punctuation and with `\n` line ends, and where its parts come from.
+/// A text with plain punctuation and `\n` line endings, with the origin of its characters.
 pub(crate) struct Folded {
     pub text: String,
-    /// Byte by byte of `text`: where the character it comes from begins, if it is its first byte.
+    /// For each byte of `text`: where its original character begins, if it is the first byte of it.
     origin: Vec<Option<usize>>,
-    /// Length of what was folded.
+    /// Length of the original text.
     length: usize,
 }
 
@@ -43,7 +43,7 @@ impl Folded {
             if c == '\r' && text[at + 1..].starts_with('\n') {
                 continue;
             }
-            // A line end begins with all of it.
+            // A CRLF line ending begins at its `\r`.
             let at = if c == '\n' && text[..at].ends_with('\r') { at - 1 } else { at };
             let written = plain(c, &mut buffer);
             folded.text.push_str(written);
@@ -53,7 +53,8 @@ impl Folded {
         folded
     }
 
-    /// Where a place in the folded text was; none in the middle of a character.
+    /// Returns the original position of a position in the normalized text; `None` inside a
+    /// character.
     pub(crate) fn origin(&self, at: usize) -> Option<usize> {
         if at == self.origin.len() { Some(self.length) } else { *self.origin.get(at)? }
     }
@@ -64,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typography_is_one_with_plain_punctuation() {
+    fn typography_is_converted_to_plain_punctuation() {
         assert_eq!(folded("“It’s” – a\u{a0}b…"), "\"It's\" - a b...");
         assert_eq!(folded("naïve 日本\t x\u{200b}y"), "naïve 日本\t xy");
     }
 
     #[test]
-    fn places_are_found_again() {
+    fn positions_are_mapped_to_the_original_text() {
         let text = "é…\r\n“x”";
         let folded = Folded::new(text);
         assert_eq!(folded.text, "é...\n\"x\"");

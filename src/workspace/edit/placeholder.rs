@@ -1,9 +1,9 @@
-//! Refuses text that leaves code out ("... rest of the code unchanged"), a habit of models that
-//! silently deletes what it stands for.
+//! Refuses text with placeholders for code ("... rest of the code unchanged"), a habit of models
+//! that would silently delete the code.
 
 use crate::workspace::refusal::Refusal;
 
-/// What such a line says, once comment marks and dots are gone.
+/// Placeholder texts, without comment marks and dots.
 const SAYS: [&str; 19] = [
     "rest of the code",
     "rest of code",
@@ -26,12 +26,12 @@ const SAYS: [&str; 19] = [
     "unchanged code",
 ];
 
-/// What it begins or ends with where dots stand before it, which say the same.
+/// Words at the beginning or end of a placeholder that starts with dots.
 const BEGINS: [&str; 8] =
     ["rest", "existing", "remaining", "other", "previous", "same", "unchanged", "omitted"];
 const ENDS: [&str; 4] = ["unchanged", "omitted", "as before", "remain the same"];
 
-/// Refuses when `new` has a placeholder line that `present`, the file as it is, does not have.
+/// Refuses `new` if it has a placeholder line that `present`, the current file, does not have.
 pub(crate) fn refuse(new: &str, present: &str) -> Result<(), Refusal> {
     let found = new.lines().enumerate().find(|(_, line)| {
         is_placeholder(line) && !present.lines().any(|old| old.trim() == line.trim())
@@ -47,10 +47,11 @@ pub(crate) fn refuse(new: &str, present: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Only a comment or a line of dots can be one: code and prose may well say "existing code".
+/// True for a placeholder: a comment or a line of dots. Other code and prose may contain "existing
+/// code".
 fn is_placeholder(line: &str) -> bool {
     const MARKS: [&str; 11] = ["//", "#", "--", "/*", "{/*", "<!--", "*", ";", "%", "...", "…"];
-    /// Longer ones say something.
+    /// Longer comments are not placeholders.
     const LONG: usize = 60;
     let line = line.trim();
     if !MARKS.iter().any(|mark| line.starts_with(mark)) {

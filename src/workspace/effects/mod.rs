@@ -1,9 +1,9 @@
-//! What a command changed, found by looking at what is uncommitted before and after it.
+//! Detects a command's changes by comparing the uncommitted files before and after it.
 //!
-//! A tool notes a file before it writes it; a command tells nobody. So that what a person does at
-//! the same time is not taken for a command's work, the journal gets only what was not there
-//! before the command began. The first look is noted on disk, so that the effects of a command that
-//! was cut short together with us are found by the next process.
+//! A tool records a file before it writes it; a command does not. To keep a person's edits at the
+//! same time from being attributed to a command, the journal gets only files that were not
+//! uncommitted before the command started. The state before is saved on disk, so that if git-cowork
+//! is killed together with a command, the next process still finds the command's effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,110 +26,111 @@ pub(crate) mod repositories;
 use repositories::MadeRepository;
 
 const FILE: &str = "command.json";
-/// How often a running command is noted to be still running.
+/// How often a running command's state file is touched, to show that the command still runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
-/// More files than this under one new folder are bulk (contract, section 2).
+/// A new folder with more files than this is bulk (contract, section 2).
 pub(crate) const BULK_FILES: usize = 200;
-/// More bytes than this under one new folder are bulk.
+/// A new folder or file with more bytes than this is bulk.
 pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
-/// A new file whose name other systems cannot check out, or that reorders text, and what is wrong.
+/// A new file whose name other systems cannot check out, or whose name reorders text; and the
+/// problem.
 pub type OddName = (String, String);
 
-/// A new folder that is too big to be recorded, and its number of files; 0 of a single file.
+/// A new folder that is too large to commit, and its number of files; 0 for a single file.
 pub type Bulk = (String, usize);
 
-/// Larger files of a person's are not copied before a command.
+/// A person's files larger than this are not copied before a command.
 const MOST_COPIED: u64 = 10 * 1024 * 1024;
 
-/// What came of a command, as far as it is told.
+/// The effects of a command that are reported.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Folders that are too big to be recorded.
+    /// Folders that are too large to commit.
     pub bulk: Vec<Bulk>,
-    /// Files whose names keep them out of every commit.
+    /// Files that cannot be committed because of their names.
     pub odd_names: Vec<OddName>,
-    /// What git acts upon and was put back.
+    /// Git control files that were restored.
     pub put_back: Vec<String>,
-    /// Repositories below the tree that were not there before.
+    /// New repositories below the tree.
     pub repositories: Vec<MadeRepository>,
 }
 
-/// How things stood before a command.
+/// The state of the tree before a command.
 #[derive(Serialize, Deserialize)]
 struct Before {
     uncommitted: BTreeSet<String>,
-    /// Files of tools that nobody had touched since.
+    /// Files that still have the content a tool wrote.
     as_written: Vec<String>,
-    /// A person's uncommitted files, and the copies that keep them.
+    /// A person's uncommitted files, and their copies.
     theirs: BTreeMap<String, PathBuf>,
-    /// What git acts upon.
+    /// The git control files.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
-    /// Files nobody but the person sees.
+    /// Files that only the user may see.
     #[serde(default)]
     private: BTreeMap<String, (u64, u64)>,
-    /// Repositories below the tree that no command made.
+    /// Repositories below the tree that no command created.
     #[serde(default)]
     repositories: BTreeSet<String>,
     #[serde(default = "SystemTime::now")]
     begun: SystemTime,
 }
 
-/// What the commands of this process have done, as far as a person is told.
+/// The effects of this process's commands that are reported to the user.
 pub struct CommandEffects<'a>(&'a WorkingTree);
 
 impl<'a> CommandEffects<'a> {
-    /// Those in a tree.
+    /// The effects of commands in a tree.
     pub(crate) fn of(tree: &'a WorkingTree) -> Self {
         Self(tree)
     }
 
-    /// Folders that commands filled and no commit will hold, with their number of files.
+    /// Folders that commands filled and that will not be committed, with their number of files.
     pub fn bulk(&self) -> Vec<Bulk> {
         self.0.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
     }
 
-    /// Files that commands made and no commit will hold because of their names.
+    /// Files that commands created and that will not be committed because of their names.
     pub fn odd_names(&self) -> Vec<OddName> {
         self.0.odd_names.borrow().iter().map(|(path, why)| (path.clone(), why.clone())).collect()
     }
 
-    /// Paths below `.cowork` that changed while commands ran: no command has business there.
+    /// Paths below `.cowork` that changed while commands ran: commands must not change these.
     pub fn documents(&self) -> Vec<String> {
         self.0.documents.borrow().iter().cloned().collect()
     }
 
-    /// Repositories that commands and tools have made below the tree in this session, and that are
-    /// still there.
+    /// Repositories that commands and tools created below the tree in this session and that still
+    /// exist.
     pub fn repositories(&self) -> Vec<MadeRepository> {
         if let Err(error) = repositories::take_all(self.0) {
-            tracing::warn!("repositories below the tree were not looked for: {error:#}");
+            tracing::warn!("could not search for repositories below the tree: {error:#}");
         }
         repositories::made(self.0)
     }
 }
 
-/// A command whose effects are still to be taken into the journal. Does it when dropped, because a
+/// A running command whose effects are not yet in the journal. They are recorded on drop, because a
 /// signal drops the future that runs the command.
 pub(crate) struct Watch<'a>(&'a WorkingTree);
 
-/// Commands that run one after the other with nothing between them: what they changed is looked at
-/// once, after the last one.
+/// Commands that run in sequence with nothing in between: their changes are detected once, after
+/// the last one.
 pub struct Together<'a>(&'a WorkingTree);
 
 impl<'a> Together<'a> {
-    /// The commands that run until this ends are compared by one look before the first and one after
-    /// the last. Nobody may be asked, and nothing written, between them.
+    /// Groups commands until the guard is dropped: changes are detected by one scan before the
+    /// first command and one after the last. In between, do not prompt the user or write files.
     pub(crate) fn begin(tree: &'a WorkingTree) -> Self {
         tree.together.set(Some(false));
         Self(tree)
     }
 
-    /// Takes the effects of all of them now.
+    /// Records the effects of all commands of the group now.
     ///
     /// # Errors
-    /// Git fails, or the journal cannot be written.
+    /// If git fails, or the journal cannot be written.
     pub fn end(self) -> anyhow::Result<()> {
         let tree = self.0;
         std::mem::forget(self);
@@ -146,14 +147,14 @@ impl Drop for Together<'_> {
 }
 
 impl Watch<'_> {
-    /// Notes that the command still runs: what is made much later than the last such note, after
-    /// we were killed, is not the command's.
+    /// Records that the command still runs: if git-cowork is killed, files created much later than
+    /// the last such record are not attributed to the command.
     pub(crate) fn beat(&self) {
         let note = std::fs::File::options().append(true).open(note_file(self.0));
         let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
     }
 
-    /// Takes the effects now.
+    /// Records and returns the effects now.
     pub(crate) fn end(self) -> anyhow::Result<Effects> {
         let tree = self.0;
         std::mem::forget(self);
@@ -170,13 +171,13 @@ impl Drop for Watch<'_> {
             return;
         }
         if let Err(error) = take_effects(self.0, |_| true) {
-            // The note stays, and the next process tries again.
-            tracing::warn!("what a command changed was not found out: {error:#}");
+            // The state file stays, and the next process tries again.
+            tracing::warn!("could not detect what a command changed: {error:#}");
         }
     }
 }
 
-/// Takes the effects of the commands so far that run together: what comes next is not theirs.
+/// Records the effects of the group's commands so far: later changes are not theirs.
 pub(crate) fn compare_now(tree: &WorkingTree) -> anyhow::Result<()> {
     if tree.together.get() == Some(true) {
         tree.together.set(Some(false));
@@ -185,7 +186,7 @@ pub(crate) fn compare_now(tree: &WorkingTree) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// To be called before a command begins.
+/// Saves the state of the tree; call before a command starts.
 pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
     let goes_on = tree.together.get() == Some(true);
     if let Some(tracking) = tree.tracking.as_ref().filter(|_| !goes_on) {
@@ -214,21 +215,21 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
     take_effects(tree, |path| changed_at(tree, path).is_none_or(|at| at <= end)).map(|_| ())
 }
 
-/// When a file's content or name was changed last, where it is there and that is known.
+/// Returns the time of the last change to a file's content or name, if known.
 fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
     repositories::ctime(&std::fs::symlink_metadata(tree.root.join(path)).ok()?)
 }
 
-/// Takes what changed since the first look into the journal, if `is_effect` agrees. Nothing to
-/// do where no command was begun.
+/// Records the changes since the saved state that `is_effect` accepts in the journal. Does nothing
+/// if no command was started.
 fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Effects> {
     let (Some(tracking), Some(before)) = (&tree.tracking, noted(tree)?) else {
         return Ok(Effects::default());
     };
-    // Somebody else's command ran, whatever ended it.
+    // A command may have changed any file.
     moment::end();
     private::put_back_moved(tree, &before.private)?;
-    // Before git: the next look may run what is configured there.
+    // Before git runs: git status may run a program configured in a new repository.
     let repositories =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
     let mut after = tracking.uncommitted()?;
@@ -248,18 +249,18 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let made = made.filter(|path| is_effect(path)).cloned().collect();
     let (made, odd_names) = without_odd_names(tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
-    // A formatter goes over what tools wrote: that stays theirs.
+    // A file that a tool wrote stays a tool's if a command, such as a formatter, changes it.
     let gone_over = |path: &String| !tree.written().is_as_written(path) && is_effect(path);
     paths.extend(before.as_written.into_iter().filter(gone_over));
     paths.iter().for_each(|path| make_readable(tree, path));
     let entries = paths.into_iter().map(|path| {
-        // What became a directory is a file no longer.
+        // A path that is now a directory counts as a deleted file.
         let now = tree.fingerprint(&path).unwrap_or_default();
         Written { path, before: now.clone(), now }
     });
     tree.journal.borrow_mut().note_all(entries)?;
     for (path, copy) in before.theirs.into_iter().filter(|(path, _)| is_effect(path)) {
-        // The copy's name begins with what the file was.
+        // The copy's name contains the fingerprint of the original.
         let now = tree.fingerprint(&path).unwrap_or_default();
         if now.is_none_or(|now| copy != tree.copy_of(&path, &now)) {
             tree.set_aside.borrow_mut().push((path, copy));
@@ -271,8 +272,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     Ok(Effects { bulk, odd_names, put_back, repositories })
 }
 
-/// Copies of a person's uncommitted files, which no commit has: a command may do to them what
-/// tools may not.
+/// Copies a person's uncommitted files, which are in no commit: a command may change or delete
+/// them, although tools may not.
 fn copies(
     tree: &WorkingTree,
     uncommitted: &BTreeSet<String>,
@@ -312,9 +313,9 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
     }
 }
 
-/// Lets a file be read that a command made unreadable (`chmod 000`): git does not record that, and its
-/// commit would fail. Where the file is another user's, it stays as it is. Nothing outside of the tree
-/// is touched: a command may have put a link in place of a folder above it.
+/// Makes a file readable that a command made unreadable (`chmod 000`): git does not record that
+/// mode, and the commit would fail. Another user's file is left unchanged. Never touches files
+/// outside the tree: a command may have replaced a parent folder by a link.
 #[cfg(unix)]
 fn make_readable(tree: &WorkingTree, path: &str) {
     use cap_std::fs::{Permissions, PermissionsExt as _};
@@ -331,7 +332,8 @@ fn make_readable(tree: &WorkingTree, path: &str) {
 #[cfg(not(unix))]
 fn make_readable(_tree: &WorkingTree, _path: &str) {}
 
-/// Leaves out new files whose names tools would not be let write. What git tracks is a person's choice.
+/// Excludes new files with names that tools may not write. Tracked files stay: their names are a
+/// person's choice.
 fn without_odd_names(
     tracking: &dyn Tracking,
     made: Vec<String>,
@@ -346,7 +348,7 @@ fn without_odd_names(
     Ok((paths, odd))
 }
 
-/// Leaves out what is bulk: too much under one folder that git knows nothing of.
+/// Excludes bulk: too many files or bytes in one folder without tracked files.
 fn without_bulk(
     tree: &WorkingTree,
     tracking: &dyn Tracking,
@@ -381,7 +383,7 @@ fn without_bulk(
     Ok((paths, bulk))
 }
 
-/// The outermost folder above `path` of which git tracks nothing.
+/// Returns the outermost parent folder of `path` that contains no tracked files.
 fn top_new_folder(
     tracking: &dyn Tracking,
     path: &str,

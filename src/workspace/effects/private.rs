@@ -1,4 +1,5 @@
-//! Private files that a command moved: it cannot reach them, but rename the folder they are in.
+//! Restores private files that a command moved: a command cannot access them, but can rename a
+//! folder above them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,16 +8,16 @@ use anyhow::Context as _;
 
 use crate::workspace::working_tree::WorkingTree;
 
-/// Which file it is, wherever it is moved: device and number.
+/// Identifies a file even after it is moved: device and inode number.
 type Id = (u64, u64);
 
-/// Private files and folders, and which they are.
+/// Returns the private files and folders with their identities.
 pub(super) fn before_command(tree: &WorkingTree) -> BTreeMap<String, Id> {
     let found = tree.private.below(&tree.root).into_iter();
     found.filter_map(|path| id(&tree.root.join(&path)).map(|id| (path, id))).collect()
 }
 
-/// Puts those back that are no longer where they were.
+/// Moves private files back to their original paths.
 pub(super) fn put_back_moved(
     tree: &WorkingTree,
     before: &BTreeMap<String, Id>,
@@ -29,8 +30,8 @@ pub(super) fn put_back_moved(
     }
     for (path, id) in with_ids(tree, &moved.keys().copied().collect()) {
         let Some(was) = moved.get(&id).map(|path| tree.root.join(path)) else { continue };
-        let putting = || format!("putting {} back", was.display());
-        // What a command made in its place is the command's.
+        let putting = || format!("restoring {}", was.display());
+        // Anything that a command created in its place is removed.
         if let Ok(other) = was.symlink_metadata() {
             let gone = match other.is_dir() {
                 true => std::fs::remove_dir_all(&was),
@@ -44,7 +45,7 @@ pub(super) fn put_back_moved(
     Ok(())
 }
 
-/// Where these are now.
+/// Returns the current paths of these files.
 fn with_ids(tree: &WorkingTree, wanted: &BTreeSet<Id>) -> Vec<(String, Id)> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];

@@ -1,6 +1,6 @@
-//! Repositories that commands and tools make below the tree. A person who goes there, or whose editor
-//! does, runs what they configure: so each is named, and one that would run something is taken out
-//! of git's way.
+//! Repositories that commands and tools create below the tree. Git and editors run programs
+//! configured in a repository when a person enters it, so each such repository is reported, and one
+//! that would run a program is moved where git does not find it.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -16,49 +16,49 @@ use crate::workspace::tracking::KnownRepositories;
 use crate::workspace::working_tree::WorkingTree;
 
 const FILE: &str = "repositories.json";
-/// The folder in J for what was moved out of git's way.
+/// Folder in the state directory for moved repositories.
 const MOVED: &str = "moved";
-/// What a folder holds that git takes for a bare repository.
+/// Entries that make git treat a folder as a bare repository.
 const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
-/// Names of files that may make a folder a repository, or say what git runs there.
+/// Entries that may make a folder a repository, or configure the programs git runs there.
 const OF_REPOSITORIES: [&str; 7] =
     ["HEAD", "commondir", "config", "config.worktree", "hooks", "objects", "refs"];
-/// How far the clock of the file system may be behind.
+/// Maximum lag of file system timestamps.
 const COARSE: Duration = Duration::from_millis(20);
-/// Hooks that are looked at, at most.
+/// Maximum number of hooks checked.
 const HOOKS_MAX: usize = 100;
 
-/// A repository that was made below the tree.
+/// A repository created below the tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MadeRepository {
-    /// Its `.git`, or the folder itself of a bare one; relative to the root.
+    /// The `.git` entry, or the folder of a bare repository; relative to the root.
     pub path: String,
-    /// Why it is out of git's way now, what was moved for that, and where to.
+    /// If it was moved: the reason, the moved path, and its new path.
     pub moved: Option<(String, String, String)>,
 }
 
 impl MadeRepository {
-    /// What is to be known of it, in one sentence.
+    /// Returns the report about it, as one sentence.
     pub fn told(&self) -> String {
         let path = &self.path;
         match &self.moved {
-            None => format!("{path} is a repository of its own, so no commit holds what is in it"),
+            None => format!("{path} is a separate repository, so its files are not committed"),
             Some((why, from, to)) => {
-                format!("{path} is a repository of its own, and {why}: {from} was moved to {to}")
+                format!("{path} is a separate repository, and {why}: {from} was moved to {to}")
             }
         }
     }
 }
 
-/// Which folders are looked into.
+/// The folders to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// Not those that git ignores.
+    /// All but ignored folders.
     Listed,
     All,
 }
 
-/// The repositories that no command has made, and when the one that follows begins.
+/// Returns the repositories that no command created, and the start time for the next command.
 pub(super) fn before_command(tree: &WorkingTree) -> (BTreeSet<String>, SystemTime) {
     let begun = SystemTime::now() - COARSE;
     let mut known = tree.repositories.borrow_mut();
@@ -72,12 +72,12 @@ pub(super) fn before_command(tree: &WorkingTree) -> (BTreeSet<String>, SystemTim
     (known.others.clone(), begun)
 }
 
-/// Git directories below the tree by their place: `.git` entries, and folders that are bare ones.
+/// Returns the git directories below the tree: `.git` entries, and bare repositories.
 fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
-        // One that cannot be read shows git nothing either.
+        // Git cannot read an unreadable folder either.
         let entries = std::fs::read_dir(tree.root.join(&folder));
         let mut parts = 0;
         for entry in entries.into_iter().flatten().flatten() {
@@ -102,8 +102,8 @@ fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
     found
 }
 
-/// Takes note of those that were made or changed since a command began, if `is_effect` agrees;
-/// those that would run something are moved out of git's way. Answers with what is new.
+/// Records the repositories created or changed since a command started that `is_effect` accepts;
+/// those that would run a program are moved away. Returns the new ones.
 pub(super) fn take_new(
     tree: &WorkingTree,
     others: &BTreeSet<String>,
@@ -123,7 +123,7 @@ pub(super) fn take_new(
     take(tree, new)
 }
 
-/// Looks everywhere, also in what git ignores, for what commands of this run have made.
+/// Searches all folders, including ignored ones, for repositories created by commands of this run.
 pub(super) fn take_all(tree: &WorkingTree) -> anyhow::Result<()> {
     let known = tree.repositories.borrow().clone();
     let Some(known) = known else { return Ok(()) };
@@ -134,11 +134,11 @@ pub(super) fn take_all(tree: &WorkingTree) -> anyhow::Result<()> {
     take(tree, new).map(|_| ())
 }
 
-/// Looks at the repository that a file a tool has just written belongs to, if there is one.
+/// Checks the repository, if any, that contains a file a tool has just written.
 pub(crate) fn look_after_writing(tree: &WorkingTree, path: &str) {
     let taken = guard::resolve(tree, path, Purpose::Look).map(|path| take_written(tree, &path));
     if let Ok(Err(error)) = taken {
-        tracing::warn!("a repository that a tool may have made was not looked at: {error:#}");
+        tracing::warn!("could not check a repository that a tool may have created: {error:#}");
     }
 }
 
@@ -155,7 +155,7 @@ fn take_written(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
     take(tree, found).map(|_| ())
 }
 
-/// Those that were made in this session and are still there.
+/// Returns the repositories created in this session that still exist.
 pub(super) fn made(tree: &WorkingTree) -> Vec<MadeRepository> {
     let mut all = noted(tree);
     all.retain(|one| match &one.moved {
@@ -176,7 +176,7 @@ fn take(tree: &WorkingTree, found: BTreeSet<String>) -> anyhow::Result<Vec<MadeR
         let dir = git_dir(&place);
         let runs = tracking.would_run(&dir).with_context(|| path.clone())?;
         let folder = path.strip_suffix("/.git").unwrap_or_default();
-        // Where a submodule is due, git looks into it whatever it is asked.
+        // At a submodule's folder, every git command reads the repository.
         let breaks = || !is_repository(&dir) && guard::is_submodule(tree, folder);
         let why = match runs {
             Some(what) => Some(format!("git would run {what} there")),
@@ -206,7 +206,7 @@ fn noted(tree: &WorkingTree) -> BTreeSet<MadeRepository> {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Where the repository of a `.git` is; a bare one is there itself.
+/// Returns the git directory for a `.git` entry or a bare repository.
 fn git_dir(place: &Path) -> PathBuf {
     let pointer = || {
         let meta = place.symlink_metadata().ok()?;
@@ -216,9 +216,9 @@ fn git_dir(place: &Path) -> PathBuf {
     pointer().unwrap_or_else(|| place.to_owned())
 }
 
-/// Takes the entry by which git knows a repository out of its way: a `.git` into J, so that nothing of
-/// it lies in the tree; of a bare one, which may have tracked files, the `HEAD` gets another name.
-/// Answers with what was moved, and where to.
+/// Moves the entry by which git recognizes a repository: a `.git` to the state directory, out of
+/// the tree; the `HEAD` of a bare repository, which may have tracked files, to another name.
+/// Returns the old and the new path.
 fn move_away(tree: &WorkingTree, path: &str) -> anyhow::Result<(String, String)> {
     let is_bare = !path.ends_with("/.git");
     let from = if is_bare { format!("{path}/HEAD") } else { path.to_owned() };
@@ -230,20 +230,20 @@ fn move_away(tree: &WorkingTree, path: &str) -> anyhow::Result<(String, String)>
             return Ok((from, to.display().to_string()));
         }
     }
-    // Another file system.
+    // A bare repository, or the state directory is on another file system.
     let to = free(&tree.root.join(format!("{from}.moved")))?;
     std::fs::rename(tree.root.join(&from), &to)?;
     Ok((from, to.strip_prefix(&tree.root).unwrap_or(&to).display().to_string()))
 }
 
-/// A name that nothing has.
+/// Returns an unused path.
 fn free(name: &Path) -> anyhow::Result<PathBuf> {
     let numbered = |n: u32| PathBuf::from(format!("{}-{n}", name.display()));
     let mut names = std::iter::once(name.to_owned()).chain((2..).map(numbered));
     names.find(|name| name.symlink_metadata().is_err()).context("every name is taken")
 }
 
-/// Whether git would take this for a repository.
+/// True if git would recognize this as a repository.
 fn is_repository(git_dir: &Path) -> bool {
     let common = std::fs::read_to_string(git_dir.join("commondir"));
     let common = common.map_or(git_dir.to_owned(), |text| git_dir.join(text.trim_end()));
@@ -252,7 +252,7 @@ fn is_repository(git_dir: &Path) -> bool {
         && common.join("refs").is_dir()
 }
 
-/// When any of what decides about a repository was changed last.
+/// Returns the time of the last change to any entry that configures a repository.
 fn newest(place: &Path) -> Option<SystemTime> {
     let dir = git_dir(place);
     let hooks = std::fs::read_dir(dir.join("hooks")).into_iter().flatten().flatten();
@@ -263,12 +263,12 @@ fn newest(place: &Path) -> Option<SystemTime> {
     metadata.filter_map(|meta: Metadata| ctime(&meta)).max()
 }
 
-/// When content, name or mode was changed last.
+/// Returns the time of the last change to content, name or mode.
 pub(super) fn ctime(metadata: &std::fs::Metadata) -> Option<SystemTime> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        // Nobody can set this one, so a file that was moved here is as new as it is.
+        // Programs cannot set the ctime, so a file that was moved here counts as changed.
         let (s, ns) = (metadata.ctime().try_into().ok()?, metadata.ctime_nsec().try_into().ok()?);
         Some(SystemTime::UNIX_EPOCH + Duration::new(s, ns))
     }

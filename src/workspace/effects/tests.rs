@@ -1,4 +1,4 @@
-//! What is taken for a command's work.
+//! Which changes are attributed to a command.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::workspace::testing::Tree;
 use crate::workspace::tracking::GitControlFiles;
 
-/// A repository that tracks `src/` and where every other file is uncommitted.
+/// A repository that tracks `src/`; every other file is uncommitted.
 struct Listing(PathBuf);
 
 impl Tracking for Listing {
@@ -63,7 +63,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn what_was_there_before_is_not_the_commands() {
+fn files_from_before_a_command_are_not_attributed_to_it() {
     let tree = tree();
     tree.put("mine", "a person's");
     let watch = watch(&tree.workspace.tree).unwrap();
@@ -78,7 +78,7 @@ fn what_was_there_before_is_not_the_commands() {
 }
 
 #[test]
-fn what_a_command_does_to_a_persons_file_can_be_undone() {
+fn a_persons_files_are_copied_before_a_command() {
     let tree = tree();
     for name in ["changed", "gone", "untouched"] {
         tree.put(name, name);
@@ -97,7 +97,7 @@ fn what_a_command_does_to_a_persons_file_can_be_undone() {
 }
 
 #[test]
-fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
+fn a_tools_file_stays_a_tools_after_a_formatter() {
     let tree = tree();
     assert!(tree.workspace.write("vendor/lib/a", "a").is_err(), "a submodule is not filled");
     tree.workspace.write("formatted", "a").unwrap();
@@ -112,7 +112,7 @@ fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
 }
 
 #[test]
-fn a_dropped_or_killed_command_had_effects_too() {
+fn effects_of_dropped_and_killed_commands_are_recorded() {
     let tree = tree();
     let watch = watch(&tree.workspace.tree).unwrap();
     tree.put("made", "x");
@@ -124,7 +124,7 @@ fn a_dropped_or_killed_command_had_effects_too() {
 }
 
 #[test]
-fn what_is_made_long_after_we_died_is_a_persons() {
+fn files_created_long_after_a_crash_are_a_persons() {
     let tree = tree();
     tree.workspace.write("written", "a tool's").unwrap();
     std::mem::forget(super::watch(&tree.workspace.tree).unwrap());
@@ -139,7 +139,7 @@ fn what_is_made_long_after_we_died_is_a_persons() {
 }
 
 #[test]
-fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
+fn many_files_are_bulk_only_in_a_new_folder() {
     let tree = tree();
     let watch = watch(&tree.workspace.tree).unwrap();
     for n in 0..=BULK_FILES {

@@ -1,5 +1,5 @@
-//! A session's artifacts in the working tree, written like every other file but let through the
-//! guard of `.cowork`.
+//! A session's artifacts in the working tree: written like other files, but allowed by the guard of
+//! `.cowork`.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,17 @@ use crate::workspace::working_tree::WorkingTree;
 /// Artifacts of one session in the working tree.
 #[derive(Clone, Debug)]
 pub struct SessionFiles<'a> {
-    /// Where they are read and written; its `artifact_dirs` cover the directories below.
+    /// The tree with the files; its `artifact_dirs` include the two directories.
     tree: &'a WorkingTree,
-    /// Directory of its documents and data, relative to the root; a change request's parent's.
+    /// Directory of the documents and data, relative to the root; for a change request, its
+    /// parent's.
     pub artifact_dir: String,
-    /// Directory of its own records.
+    /// Directory of the session's own records.
     pub record_dir: String,
 }
 
 impl<'a> SessionFiles<'a> {
-    /// Of the session with these directories.
+    /// The files of the session with these directories.
     pub(crate) fn of(tree: &'a WorkingTree, artifact_dir: String, record_dir: String) -> Self {
         Self { tree, artifact_dir, record_dir }
     }
@@ -35,7 +36,7 @@ impl<'a> SessionFiles<'a> {
 }
 
 impl Files for SessionFiles<'_> {
-    /// Several steps read the same documents, and nobody has touched them in between.
+    /// Cached: several steps read the same documents, unchanged in between.
     fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
         let (path, now) = (self.path(artifact), Untouched::now());
         if let Some((at, known)) = &*self.tree.artifacts.borrow()
@@ -80,7 +81,8 @@ impl SessionFiles<'_> {
     }
 }
 
-/// The program, not a model, asked for this path: what stands in the way is the repository's state.
+/// Converts a refusal of a path that git-cowork, not a model, requested: the cause is the
+/// repository's state.
 fn environment(refusal: Refusal) -> anyhow::Error {
     Error::repository(refusal.message).into()
 }
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_are_written_and_noted() {
+    fn artifacts_are_written_and_recorded() {
         let tree = Tree::new();
         let dir = ".cowork/sessions/todo".to_owned();
         let files = of(&tree, &dir, &dir);
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_session_works_on_its_parents_artifacts() {
+    fn a_change_request_uses_its_parents_artifacts() {
         let tree = Tree::new();
         let parent = ".cowork/sessions/todo".to_owned();
         let files = of(&tree, &parent, &format!("{parent}/changes/dates"));
@@ -119,7 +121,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_cloned_link_leads_no_artifact_elsewhere() {
+    fn artifacts_are_not_written_through_a_cloned_link() {
         let tree = Tree::new();
         tree.put(".cowork/sessions/x", "");
         std::os::unix::fs::symlink("../../.git", tree.root().join(".cowork/sessions/todo"))

@@ -1,5 +1,4 @@
-//! Content of resolved paths: put there whole or not at all, noted in the journal first, copied,
-//! and told by its fingerprint.
+//! Content of resolved paths: atomic writes recorded in the journal, copies, and fingerprints.
 
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,13 +12,13 @@ use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WorkingTree;
 
 impl WorkingTree {
-    /// Where a person's version of a file is kept, in J.
+    /// Path in the state directory for the copy of a person's version of a file.
     pub(crate) fn copy_of(&self, path: &str, content: &Fingerprint) -> PathBuf {
         let name = path.rsplit('/').next().unwrap_or(path);
         self.state_dir.join("set-aside").join(format!("{content}-{name}"))
     }
 
-    /// Copies a file of the tree to J, where nobody can read it who could not before.
+    /// Copies a file of the tree to the state directory, with the same permissions.
     pub(crate) fn copy_out(&self, path: &str, copy: &Path) -> anyhow::Result<()> {
         let mut file = self.open_regular(path)?.into_std();
         std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
@@ -29,12 +28,12 @@ impl WorkingTree {
         Ok(())
     }
 
-    /// Writes beside the file and renames over it, so that nobody ever sees half of it, and what
-    /// else has a link to the old file keeps it as it is.
+    /// Writes a new file beside `path` and renames it over `path`, so that a partial file is never
+    /// visible, and hard links to the old file keep the old content.
     pub(crate) fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
         let (dir, name) = self.make_place(path)?;
         let temporary = temporary_name(name);
-        // Left over from a crash, or nothing.
+        // A leftover of a crash, if any.
         let _ = dir.remove_file(&temporary);
         let written = put_in(&dir, name, &temporary, content, replaces);
         if written.is_err() {
@@ -66,7 +65,7 @@ impl WorkingTree {
         Ok(())
     }
 
-    /// Removes the temporary file of a write that a crash cut short.
+    /// Removes the temporary file of a write that a crash interrupted.
     pub(crate) fn sweep_temporary(&self) {
         if let Some(path) = self.journal.borrow().last()
             && let Ok((dir, name)) = self.place(path)
@@ -75,7 +74,7 @@ impl WorkingTree {
         }
     }
 
-    /// Notes in the journal what is about to be written.
+    /// Records an upcoming write in the journal.
     pub(crate) fn note(
         &self,
         path: &str,
@@ -91,7 +90,7 @@ impl WorkingTree {
         )
     }
 
-    /// Of what is there now; a link counts as the path it holds, like in git.
+    /// Returns the fingerprint of the current content; for a link, of its target path, like in git.
     pub(crate) fn fingerprint(&self, path: &str) -> std::io::Result<Option<Fingerprint>> {
         match self.look(path) {
             Ok(metadata) if metadata.is_symlink() => {
@@ -109,7 +108,7 @@ impl WorkingTree {
     }
 }
 
-/// Writes a new file of the given mode, then gives it the name.
+/// Writes a new file with the old file's mode, then renames it.
 fn put_in(
     dir: &Dir,
     name: &str,
@@ -124,7 +123,7 @@ fn put_in(
     #[cfg(unix)]
     if let Some(permissions) = &permissions {
         use cap_std::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        // From the first byte on no more people can read it than could before.
+        // The file is never readable by more users than before.
         options.mode(permissions.mode() & 0o777);
     }
     let mut file = dir.open_with(temporary, &options)?;
@@ -135,10 +134,10 @@ fn put_in(
     dir.rename(temporary, dir, name)
 }
 
-/// Hidden, in the same directory (a rename does not cross file systems), and the same each time
-/// so that what a crash leaves is found again.
+/// Hidden, in the same directory (renames do not cross file systems), and fixed, so that a leftover
+/// of a crash is found again.
 pub(super) fn temporary_name(name: &str) -> String {
-    // The longest name most file systems hold is 255 bytes.
+    // Most file systems limit names to 255 bytes.
     const MOST: usize = 200;
     let end = (0..=name.len().min(MOST)).rev().find(|end| name.is_char_boundary(*end));
     format!(".{}.cowork-new", &name[..end.unwrap_or(0)])

@@ -1,5 +1,5 @@
-//! Files of the working tree as a model may reach them: judged by name, opened through no link,
-//! written whole or not at all.
+//! File access for models: paths are checked by name, files are opened without following links and
+//! written atomically.
 
 pub(crate) mod artifacts;
 mod content;

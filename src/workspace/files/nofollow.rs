@@ -1,9 +1,9 @@
-//! Touching what the guard has resolved.
+//! File operations on paths resolved by the guard.
 //!
-//! A resolved path holds no link, so none is followed on the way to it: where one stands by now,
-//! somebody has put it there since, and what it leads to (`.git`, say, which a capability to the
-//! root alone knows nothing of) was never judged. The way is gone name by name from the root's own
-//! handle, and what is done is done to one name in the directory that was reached.
+//! A resolved path contains no links, so none is followed: a link found now was created after the
+//! check, and its target (such as `.git`, which a handle of the root alone does not exclude) was
+//! never checked. Directories are opened one by one from the root's handle, and each operation
+//! applies to one name in the directory reached.
 
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::PathBuf;
@@ -17,9 +17,10 @@ use crate::workspace::working_tree::WHOLE_FILE_MAX;
 use crate::workspace::working_tree::WorkingTree;
 
 impl WorkingTree {
-    /// The directory at a resolved path.
+    /// Opens the directory at a resolved path.
     pub(crate) fn folder(&self, path: &str) -> Result<Dir> {
-        // One call instead of five a name. What it refuses, the steps tell the cause of.
+        // One system call instead of five per component. If it fails, the steps below find the
+        // cause.
         #[cfg(target_os = "linux")]
         if let Some(dir) = opened_at_once(&self.dir, path) {
             return Ok(dir);
@@ -31,13 +32,13 @@ impl WorkingTree {
         Ok(dir)
     }
 
-    /// The directory a resolved path is in, and its name there.
+    /// Opens the parent directory of a resolved path; returns it with the last component.
     pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         Ok((self.folder(parent)?, name))
     }
 
-    /// Like [`Self::place`], but makes the directories that are missing.
+    /// Like [`Self::place`], but creates missing directories.
     pub(crate) fn make_place<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut dir = self.dir.try_clone()?;
@@ -50,7 +51,7 @@ impl WorkingTree {
         Ok((dir, name))
     }
 
-    /// What a resolved path is; a link there is told as a link.
+    /// Returns the metadata of a resolved path; links are not followed.
     pub(crate) fn look(&self, path: &str) -> Result<Metadata> {
         if path == "." {
             return self.dir.dir_metadata();
@@ -59,13 +60,13 @@ impl WorkingTree {
         dir.symlink_metadata(name)
     }
 
-    /// Where a link leads, as it says itself.
+    /// Returns the target of a link, as stored in the link.
     pub(crate) fn link_target(&self, path: &str) -> Result<PathBuf> {
         let (dir, name) = self.place(path)?;
         dir.read_link_contents(name)
     }
 
-    /// Removes what a resolved path names, never what a link leads to.
+    /// Removes a file, or a link itself.
     pub(crate) fn unlink(&self, path: &str) -> Result<()> {
         let (dir, name) = self.place(path)?;
         let removed = dir.remove_file(name);
@@ -86,7 +87,7 @@ impl WorkingTree {
             return Err(folder());
         }
         let (dir, name) = self.place(path).map_err(failed)?;
-        // Asked before as well: merely opening some devices does something.
+        // Checked before opening: merely opening some devices has side effects.
         match dir.symlink_metadata(name) {
             Ok(metadata) if metadata.is_dir() => return Err(folder()),
             Ok(metadata) if metadata.is_symlink() => return Err(failed(swapped())),
@@ -98,7 +99,7 @@ impl WorkingTree {
         #[cfg(unix)]
         {
             use cap_std::fs::OpenOptionsExt as _;
-            // A FIFO nobody writes to would otherwise block us for ever.
+            // Opening a FIFO without a writer would otherwise block forever.
             let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
             options.custom_flags(flags.bits().cast_signed());
         }
@@ -110,13 +111,13 @@ impl WorkingTree {
         #[cfg(unix)]
         if self.is_gits(&metadata) {
             return Err(Refusal::guard(format!(
-                "Security: Access to .git is not allowed, and {path} is a file of it by another name"
+                "Security: Access to .git is not allowed, and {path} is a hard link to a file in it"
             )));
         }
         Ok(file)
     }
 
-    /// Whether a file is one of the repository's own, to which a hard link leads.
+    /// True if a file is a hard link to one of git's own files.
     #[cfg(unix)]
     fn is_gits(&self, metadata: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt as _;
@@ -138,7 +139,7 @@ impl WorkingTree {
         })
     }
 
-    /// A regular file's content, `None` when nothing is there.
+    /// Returns a regular file's content, `None` if it does not exist.
     pub(crate) fn bytes_if_there(
         &self,
         path: &str,
@@ -149,7 +150,7 @@ impl WorkingTree {
             Err(error) => return Err(self.io_errors.unreadable(path, error)),
         };
         let there = file.metadata().map_or(0, |metadata| metadata.len());
-        // Room for all of it and a byte, so that one call reads it and one finds the end.
+        // One byte more, so that one call reads the content and a second one finds the end.
         let mut bytes = Vec::with_capacity(there.min(WHOLE_FILE_MAX) as usize + 1);
         file.take(WHOLE_FILE_MAX + 1)
             .read_to_end(&mut bytes)
@@ -165,7 +166,7 @@ impl WorkingTree {
     }
 }
 
-/// The directory at a path below this one, where no link is on the way and the kernel can say so.
+/// Opens a directory below `dir` without following links, if the kernel supports it.
 #[cfg(target_os = "linux")]
 fn opened_at_once(dir: &Dir, path: &str) -> Option<Dir> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
@@ -176,7 +177,7 @@ fn opened_at_once(dir: &Dir, path: &str) -> Option<Dir> {
     Some(Dir::from_std_file(opened.into()))
 }
 
-/// One directory further; through no link.
+/// Opens a subdirectory, without following a link.
 fn step(dir: &Dir, name: &str) -> Result<Dir> {
     dir.open_dir_nofollow(name).map_err(|error| {
         let is_link = dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());

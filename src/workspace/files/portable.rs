@@ -1,16 +1,17 @@
-//! Names of new files that not every system can check out, or that are not what they look like.
+//! Checks the names of new files: refuses names that some systems cannot check out, and names that
+//! hide or reorder text.
 
 use crate::workspace::refusal::Refusal;
 
 /// Names that are devices on Windows, whatever their extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// Those that have a number.
+/// Device names followed by a digit.
 const NUMBERED: [&str; 2] = ["com", "lpt"];
-/// Characters that Windows has in no name.
+/// Characters not allowed in names on Windows.
 const FORBIDDEN: &str = "<>:\"|?*\\";
 
-/// Refuses a path for a new file that a clone on another system would lack, or that reorders or hides
-/// text where it is shown.
+/// Refuses a path for a new file that a clone on another system could not check out, or that
+/// reorders or hides text when it is displayed.
 pub(crate) fn refuse(path: &str) -> Result<(), Refusal> {
     match objection(path) {
         Some(why) => Err(Refusal::failed(format!(
@@ -21,7 +22,7 @@ pub(crate) fn refuse(path: &str) -> Result<(), Refusal> {
     }
 }
 
-/// What is wrong with a path for a new file, as the end of a sentence that begins with its name.
+/// Returns the problem of a new file's path, as a phrase that follows the file's name.
 pub(crate) fn objection(path: &str) -> Option<String> {
     path.split('/').find_map(why_not)
 }
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_a_clone_elsewhere_would_lack() {
+    fn names_that_other_systems_cannot_check_out_are_refused() {
         for path in ["aux.c", "src/NUL", "a/com1.txt", "what?.md", "x:y", "dir./a", "end ", "a\\b"]
         {
             assert!(refuse(path).is_err(), "{path}");

@@ -1,5 +1,5 @@
-//! File tools while somebody exchanges a directory for a link, again and again: whatever the
-//! timing, nothing behind the link is read, named, written or deleted.
+//! File tools while another thread keeps exchanging a directory with a link: whatever the timing,
+//! nothing behind the link is read, listed, written or deleted.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::workspace::testing::Tree;
 
-/// What lies behind the link.
+/// Content of the files behind the link.
 const SECRET: &str = "secret-behind-the-link";
 /// Calls of each tool.
 const ROUNDS: usize = 2_000;
 
-/// Exchanges two names until it is dropped.
+/// Exchanges two names in a loop until dropped.
 struct Exchange {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
@@ -33,7 +33,7 @@ impl Exchange {
         Self { stop, done, thread: Some(thread) }
     }
 
-    /// Waits until they were exchanged once more, so that the two threads do meet.
+    /// Waits for the next exchange, so that the two threads interleave.
     fn once_more(&self) {
         let before = self.done.load(Ordering::Relaxed);
         while self.done.load(Ordering::Relaxed) == before {
@@ -55,7 +55,7 @@ fn exchange(a: &Path, b: &Path) {
     renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
 }
 
-/// Not at once, but as well as it goes.
+/// Not atomic, but the best approximation without an exchange.
 #[cfg(not(target_os = "linux"))]
 fn exchange(a: &Path, b: &Path) {
     let aside = a.with_extension("aside");
@@ -64,7 +64,7 @@ fn exchange(a: &Path, b: &Path) {
     std::fs::rename(&aside, b).unwrap();
 }
 
-/// `tree` has `dir/` with a file and, beside it, `link`, which leads to `target`.
+/// Runs the tools on a tree with `dir/` and, beside it, `link` to `target`; both contain `file`.
 fn raced(target: &str, file: &str) {
     let tree = Tree::new();
     let root = tree.root().to_owned();
@@ -112,12 +112,12 @@ fn raced(target: &str, file: &str) {
 }
 
 #[test]
-fn a_link_out_of_the_tree_is_never_gone_through() {
+fn a_link_out_of_the_tree_is_never_followed() {
     raced("../elsewhere", "config");
 }
 
-/// A directory handle that is only kept inside the tree does not see this one.
+/// The handle of the root alone does not exclude this link, because `.git` is inside the tree.
 #[test]
-fn a_link_to_git_is_never_gone_through() {
+fn a_link_to_git_is_never_followed() {
     raced(".git/info", "config");
 }

@@ -1,4 +1,4 @@
-//! Reading parts of files without holding them in memory.
+//! Reads parts of files without loading the whole file into memory.
 
 use std::io::{BufRead, BufReader, Read as _};
 
@@ -7,20 +7,20 @@ use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Lines given when no limit is asked for, and at most.
+/// Default and maximum number of lines returned.
 const LINES: u64 = 600;
 const LINES_MAX: u64 = 3000;
-/// Bytes of content given at most, so that with its first line the answer is not cut.
+/// Maximum size of the returned content, so that the result, with its header, is not truncated.
 const BYTES_MAX: usize = 15_000;
-/// Bytes of one line given at most.
+/// Maximum size of one returned line in bytes.
 const LINE_MAX: usize = 2_000;
-/// Bytes after which lines are no longer counted.
+/// After this many bytes lines are no longer counted.
 const COUNT_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes looked through at most for the first line that is wanted.
+/// Maximum number of bytes skipped to find the first requested line.
 const SKIP_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
-/// that says which they are and how to get the rest.
+/// Returns at most `limit` lines of a text file from line `offset` (the first is 1), after a header
+/// with the line range and how to read the rest.
 pub(crate) fn lines(
     tree: &WorkingTree,
     path: &str,
@@ -34,7 +34,7 @@ pub(crate) fn lines(
     let failed = |error| tree.io_errors.unreadable(&path, error);
     let mut bytes = Vec::new();
     file.by_ref().take(WHOLE_FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-    // What is larger cannot be written over, so it need not be known whether it was seen.
+    // A larger file cannot be overwritten, so its content need not be tracked.
     let whole = bytes.len() as u64 <= WHOLE_FILE_MAX;
     let part = scan(BufReader::new(bytes.as_slice().chain(file)), first, limit);
     let text = match part.map_err(failed)? {
@@ -52,20 +52,20 @@ pub(crate) fn lines(
     };
     if whole && (text.count > 0 || text.total == 0) {
         let last = (first - 1).saturating_add(text.count);
-        // A line that is cut was not seen.
+        // A truncated line does not count as seen.
         let last = if text.cut { first - 1 } else { last };
         tree.read_tracker.note_read(&path, &bytes, first, last, text.total);
     }
     text.render(&path, first)
 }
 
-/// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
-/// empty for what is no readable regular file within the tree.
+/// Returns the beginning of a text file, slightly more than `bytes` at most, with invalid UTF-8
+/// replaced; empty if the path is not a readable regular file in the tree.
 pub(crate) fn head(tree: &WorkingTree, path: &str, bytes: usize) -> String {
     let file = guard::resolve(tree, path, Purpose::Look).and_then(|path| tree.open_regular(&path));
     let Ok(file) = file else { return String::new() };
     let mut head = Vec::new();
-    // Some more, so that whoever cuts it can see that something is missing.
+    // Slightly more, so that a caller that truncates it can tell that text is missing.
     let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
     match file.take(limit).read_to_end(&mut head) {
         Ok(_) => String::from_utf8_lossy(&head).into_owned(),
@@ -85,11 +85,11 @@ struct Text {
     shown: String,
     /// Lines in `shown`.
     count: u64,
-    /// Lines of the whole file, or of what was counted.
+    /// Lines of the whole file, or those counted.
     total: u64,
-    /// Counting was given up.
+    /// Counting was stopped at the limit.
     more: bool,
-    /// Some line was cut.
+    /// Some line was truncated.
     cut: bool,
 }
 
@@ -137,7 +137,7 @@ fn scan(mut reader: impl BufRead, first: u64, limit: u64) -> std::io::Result<Par
         if wanted {
             line.extend_from_slice(&piece[..piece.len().min(LINE_MAX.saturating_sub(line.len()))]);
         }
-        // A line end counts as well, so that empty lines are lines.
+        // The line ending counts too, so that an empty line is a line.
         length += piece.len() + usize::from(newline.is_some());
         let taken = piece.len() + usize::from(newline.is_some());
         reader.consume(taken);
@@ -174,7 +174,7 @@ fn scan(mut reader: impl BufRead, first: u64, limit: u64) -> std::io::Result<Par
     }
 }
 
-/// The line as text; a character that the cut went through is left out.
+/// Returns the line as text, without a character that was cut in half.
 fn utf8(line: &[u8], cut: bool) -> Option<&str> {
     match std::str::from_utf8(line) {
         Ok(text) => Some(text),
@@ -190,7 +190,7 @@ mod tests {
     use crate::workspace::testing::Tree;
 
     #[test]
-    fn a_part_says_which_lines_it_is_and_what_to_ask_next() {
+    fn the_header_names_the_lines_and_the_next_offset() {
         let tree = Tree::new();
         tree.put("a.txt", "1\n2\n\n4\r\n5");
         let read = |offset, limit| tree.workspace.read("a.txt", offset, limit);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_and_big_files_are_cut_and_say_so() {
+    fn long_lines_and_big_files_are_truncated_with_a_note() {
         let tree = Tree::new();
         tree.put("long", &"ä".repeat(200_000));
         let text = tree.workspace.read("long", None, None).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_told_as_such() {
+    fn files_that_are_not_text_are_reported() {
         let tree = Tree::new();
         tree.put_bytes("latin1", b"caf\xe9\n");
         tree.put_bytes("binary", b"ab\0c");

@@ -1,4 +1,4 @@
-//! Searching file contents with a regular expression.
+//! Searches file contents with a regular expression.
 
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks};
@@ -8,17 +8,17 @@ use crate::workspace::files::walk::{self, Pattern};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Matching lines given at most.
+/// Maximum number of matching lines returned.
 const MATCHES_MAX: usize = 100;
-/// Characters of a line given at most.
+/// Maximum number of characters returned of a line.
 const LINE_MAX: usize = 300;
-/// Larger files are left out.
+/// Larger files are skipped.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of one line held in memory at most; files with longer ones are left out.
+/// Maximum size of a line in memory in bytes; files with longer lines are skipped.
 const HEAP_MAX: usize = 8 * 1024 * 1024;
 
-/// Lines matching the regular expression `pattern`, in files below `path`, of those whose path
-/// matches `glob`.
+/// Returns lines that match the regular expression `pattern` in the files below `path` whose paths
+/// match `glob`.
 pub(crate) fn search(
     tree: &WorkingTree,
     pattern: &str,
@@ -28,8 +28,8 @@ pub(crate) fn search(
     let path = guard::resolve(tree, path, Purpose::Look)?;
     let matcher = RegexMatcher::new_line_matcher(pattern).map_err(|error| {
         Refusal::failed(format!(
-            "the regular expression is wrong (matching is by line; put \\ before . ( [ {{ * + ? \
-             that are meant literally): {error}"
+            "invalid regular expression (matching is by line; put \\ before . ( [ {{ * + ? \
+             to match them literally): {error}"
         ))
     })?;
     let glob = glob.map(Pattern::new).transpose()?;
@@ -70,7 +70,7 @@ pub(crate) fn search(
     Ok(found.join("\n"))
 }
 
-/// A file that cannot be searched has no matches: the others still do.
+/// Searches one file; a file that cannot be searched has no matches, and the search goes on.
 fn search_one(
     tree: &WorkingTree,
     searcher: &mut Searcher,
@@ -78,7 +78,7 @@ fn search_one(
     name: &str,
     found: &mut Vec<String>,
 ) {
-    // Named by a walk, which follows names: opened through no link, or not at all.
+    // The walk follows names, so the file is opened again without following links.
     let Ok(file) = tree.open_regular(name) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Listing files: what git would show, not what is hidden or ignored.
+//! Lists files: those that git would show, without hidden and ignored ones.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use crate::workspace::files::guard::{self, Purpose, is_dot_git};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Files named one by one at most; of more their directories are shown.
+/// Maximum number of files listed individually; if there are more, their directories are listed.
 const ENTRIES_MAX: usize = 500;
-/// Bytes of what is shown then.
+/// Maximum size of the list of directories in bytes.
 const SUMMARY: usize = 12_000;
-/// Files looked at, at most.
+/// Maximum number of files visited.
 const LOOKED_AT: usize = 200_000;
-/// Directories that are looked into, one below the other.
+/// Maximum depth of the directories searched.
 const DEPTH_MAX: usize = 10;
 
-/// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
-/// pattern without `/` is matched with file names. Of very many, the directories with how many
-/// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
-/// itself; those at the last level are named.
+/// Lists files below `path` (`.` is the root) that match the glob `pattern`, if given. A pattern
+/// without `/` matches file names. If there are too many files, lists the directories with their
+/// file counts. Descends `depth` levels (1 = the entries of `path` itself); directories at the last
+/// level are listed, not entered.
 pub(crate) fn list(
     tree: &WorkingTree,
     path: &str,
@@ -43,7 +43,7 @@ pub(crate) fn list(
         if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
             continue;
         }
-        // The walk goes by names, and a name on the way may have become a link.
+        // The walk follows names, and a directory on the path may have become a link.
         if entry.path().to_str().is_some() && tree.look(&name).is_err() {
             continue;
         }
@@ -63,16 +63,16 @@ pub(crate) fn list(
     if listed.len() > ENTRIES_MAX {
         let mut text = summary.text();
         if count == LOOKED_AT {
-            text.push_str("\n… and more files, which were not looked at");
+            text.push_str("\n… and more files, which were not counted");
         }
         return Ok(text);
     }
     Ok(listed.join("\n"))
 }
 
-/// Everything below a resolved path that is neither hidden, ignored, git's nor another session's,
-/// sorted; links are not followed, errors are skipped. It tells names only: what is opened is
-/// opened by [`WorkingTree::open_regular`].
+/// Returns the entries below a resolved path in sorted order, without hidden and ignored files,
+/// git's files and other sessions' files. Links are not followed, and errors are skipped. The
+/// result contains names only: open files with [`WorkingTree::open_regular`].
 pub(crate) fn walk<'a>(
     tree: &'a WorkingTree,
     path: &str,
@@ -97,7 +97,7 @@ pub(crate) fn walk<'a>(
         })
 }
 
-/// A path of [`walk`], relative to the root.
+/// Returns a path of [`walk`] relative to the root.
 pub(crate) fn relative(tree: &WorkingTree, path: &Path) -> String {
     path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy().into_owned()
 }
@@ -114,7 +114,7 @@ impl Pattern {
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
             .build()
-            .map_err(|error| Refusal::failed(format!("the glob is wrong: {error}")))?;
+            .map_err(|error| Refusal::failed(format!("invalid glob: {error}")))?;
         Ok(Self { glob: glob.compile_matcher(), names: !pattern.contains('/') })
     }
 
@@ -128,7 +128,7 @@ fn is_dir(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// A line of the listing: one name, whatever is in it.
+/// A line of the listing: a name on one line, whatever its characters.
 fn shown(path: &Path, name: &str, is_dir: bool) -> String {
     let addressable = path.to_str().is_some() && !name.chars().any(char::is_control);
     let slash = if is_dir { "/" } else { "" };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ignore_rules_hold_in_a_linked_worktree_too() {
+    fn ignore_rules_apply_in_a_linked_worktree() {
         let tree = tree();
         tree.remove_git_dir();
         tree.put(".git", "gitdir: /elsewhere\n");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut_and_odd_names_stay_on_their_line() {
+    fn long_lists_are_summarized_and_odd_names_are_escaped() {
         let tree = Tree::new();
         for n in 0..501 {
             tree.put(&format!("many/{}/a-name-of-some-length-{n:03}.txt", n % 3), "");

@@ -1,22 +1,22 @@
-//! Files as tools wrote them: what the journal says of them, and whether they still lie so.
+//! The files that tools wrote, according to the journal; detects later changes to them.
 
 use anyhow::Context as _;
 
 use crate::workspace::journal::Written;
 use crate::workspace::working_tree::WorkingTree;
 
-/// What tools wrote since the journal was last cleared.
+/// The files that tools wrote since the journal was last cleared.
 pub struct WrittenFiles<'a>(&'a WorkingTree);
 
 impl WorkingTree {
-    /// What tools wrote.
+    /// The files that tools wrote.
     pub(crate) fn written(&self) -> WrittenFiles<'_> {
         WrittenFiles(self)
     }
 }
 
 impl WrittenFiles<'_> {
-    /// Each of them, by path.
+    /// Returns the journal's entries, by path.
     pub fn entries(&self) -> Vec<Written> {
         self.0.journal.borrow().entries().cloned().collect()
     }
@@ -26,8 +26,8 @@ impl WrittenFiles<'_> {
         self.0.journal.borrow().entries().map(|w| w.path.clone()).collect()
     }
 
-    /// Whether a file is as a tool left it: what it wrote last, or what that write replaced, in
-    /// case it never got through. False for a path no tool wrote.
+    /// True if a file has the content that a tool last wrote, or, in case that write was
+    /// interrupted, the content before it. False for a path no tool wrote.
     pub fn is_as_written(&self, path: &str) -> bool {
         let journal = self.0.journal.borrow();
         let Some(written) = journal.get(path) else {
@@ -36,7 +36,7 @@ impl WrittenFiles<'_> {
         self.0.fingerprint(path).is_ok_and(|found| found == written.now || found == written.before)
     }
 
-    /// Notes files as they are now as written by tools, when a draft was put back.
+    /// Records the current content of these files as written by tools, after a draft was restored.
     pub fn adopt(&self, paths: &[String]) -> anyhow::Result<()> {
         let mut entries = Vec::new();
         for path in paths {
@@ -46,17 +46,17 @@ impl WrittenFiles<'_> {
         self.0.journal.borrow_mut().note_all(entries)
     }
 
-    /// Forgets these paths, after they were committed or put back.
+    /// Removes these paths from the journal, after they were committed or restored.
     pub fn forget(&self, paths: &[String]) -> anyhow::Result<()> {
         self.0.journal.borrow_mut().retain(|path| !paths.iter().any(|p| p == path))
     }
 
-    /// Forgets all paths but these.
+    /// Removes all paths but these from the journal.
     pub fn forget_all_but(&self, paths: &[String]) -> anyhow::Result<()> {
         self.0.journal.borrow_mut().retain(|path| paths.iter().any(|p| p == path))
     }
 
-    /// Forgets everything.
+    /// Clears the journal.
     pub fn clear(&self) -> anyhow::Result<()> {
         self.0.journal.borrow_mut().retain(|_| false)
     }

@@ -1,4 +1,4 @@
-//! What a program has changed in a linked working tree since its files were put there.
+//! Detects what a program has changed in a linked working tree since its files were recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -11,44 +11,44 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Bytes of a file that is taken over.
+/// Maximum size of a file that is copied, in bytes.
 const FILE_MAX: u64 = 10 * 1024 * 1024;
-/// Stands for what is not UTF-8.
+/// Replaces invalid UTF-8 in file names.
 const REPLACED: char = char::REPLACEMENT_CHARACTER;
 const NOT_UTF8: &str = "its name is not UTF-8";
-/// New files that are looked at.
+/// Maximum number of new files.
 const NEW_MAX: usize = 20_000;
 
-/// The files of a linked working tree as they were put there.
+/// State of the files of a linked working tree, for comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShownFiles(BTreeMap<String, Option<Stat>>);
 
-/// A file that is not as it was shown.
+/// A file that has changed since its state was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedChange {
     /// Relative to the root.
     pub path: String,
-    /// It was not there.
+    /// True if the file did not exist before.
     pub is_new: bool,
-    /// What is there now; else why that cannot be taken over.
+    /// The new state, or why it cannot be copied.
     pub now: Result<NowThere, String>,
 }
 
-/// What is there now.
+/// The new state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NowThere {
     /// A file.
     File {
-        /// What it holds.
+        /// The file's content.
         content: Vec<u8>,
-        /// Whether it is executable.
+        /// True if the file is executable.
         executable: bool,
     },
-    /// Nothing.
+    /// The path does not exist any more.
     Gone,
 }
 
-/// What the kernel says of a file, and no program can give it back to it after a change.
+/// File metadata that a program cannot restore after it changed the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stat {
     numbers: [i128; 5],
@@ -74,7 +74,7 @@ impl ShownFiles {
         for path in self.new_paths(tree) {
             match tree.look(path.trim_end_matches('/')) {
                 Ok(now) => changes.push(change(tree, &path, true, Some(now))),
-                // Nothing has such a name: it was made up for one that is not UTF-8.
+                // No file has this name: it contains a replacement for invalid UTF-8.
                 Err(_) if path.contains(REPLACED) => {
                     changes.push(LinkedChange {
                         path,
@@ -85,7 +85,7 @@ impl ShownFiles {
                 Err(_) => continue,
             }
         }
-        // What is gone makes room: a folder for a file of its name.
+        // Deletions come first: a deleted folder makes room for a file of the same name.
         let stays = |change: &LinkedChange| change.now != Ok(NowThere::Gone);
         changes.sort_by(|a, b| (stays(a), &a.path).cmp(&(stays(b), &b.path)));
         changes
@@ -103,19 +103,19 @@ impl ShownFiles {
         }
     }
 
-    /// Paths that were not shown and are not ignored; of a repository below the tree the folder, with a
-    /// slash at its end.
+    /// Returns new paths that git does not ignore; for a repository below the tree its folder, with
+    /// a trailing slash.
     fn new_paths(&self, tree: &WorkingTree) -> BTreeSet<String> {
         let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
         let walk = WalkBuilder::new(&tree.root)
             .follow_links(false)
             .hidden(false)
-            // What others than git ignore is no less work.
+            // Only git's ignore rules apply: `.ignore` files do not.
             .ignore(false)
             .parents(false)
             .require_git(false)
             .filter_entry(move |entry| {
-                // A repository of its own is told as its folder.
+                // A nested repository is reported as its folder.
                 let inside = entry.depth() > 1 && entry.path().parent().is_some_and(is_repository);
                 entry.depth() == 0 || !inside && !is_dot_git(&entry.file_name().to_string_lossy())
             })
@@ -141,18 +141,18 @@ impl ShownFiles {
     }
 }
 
-/// What became of one path.
+/// Returns the change of one path.
 fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -> LinkedChange {
     let now = match now {
         None => Ok(NowThere::Gone),
         Some(_) if path.contains(REPLACED) => Err(NOT_UTF8.to_owned()),
         Some(now) if now.is_symlink() => {
-            Err("it is a symbolic link, and links are not taken over".to_owned())
+            Err("it is a symbolic link, and links are not copied".to_owned())
         }
         Some(now) if now.is_dir() && is_new => {
-            Err("it is a repository of its own, which this session cannot record".to_owned())
+            Err("it is a repository of its own, which this session cannot commit".to_owned())
         }
-        // Its files are told one by one.
+        // Its files are reported individually.
         Some(now) if now.is_dir() => Ok(NowThere::Gone),
         Some(now) if !now.is_file() => Err("it is not a regular file".to_owned()),
         Some(now) if now.len() > FILE_MAX => {

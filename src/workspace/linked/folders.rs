@@ -1,5 +1,6 @@
-//! What git ignores and a build needs, dependencies and what was built, in a linked working tree: shown
-//! there by the kernel, or else copied, so that a program finds it and changes nobody else's.
+//! Ignored folders that a build needs (dependencies and build output), provided in a linked working
+//! tree: mounted as overlays, or else copied, so that a program can use them without changing the
+//! originals.
 
 use std::fs;
 use std::io;
@@ -9,17 +10,17 @@ use crate::languages;
 use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Bytes that are copied in all, at most.
+/// Maximum total size of the copies in bytes.
 const MOST: u64 = 1 << 30;
-/// Files and folders that are copied in all, at most.
+/// Maximum total number of files and folders copied.
 const ENTRIES: usize = 200_000;
-/// Where build tools put what they make.
+/// Folders with the output of build tools.
 const BUILT: [&str; 8] = ["target", "build", "dist", "out", "vendor", ".gradle", ".next", ".tox"];
 
-/// A folder that is not in the linked working tree, and why.
+/// A folder that is missing in the linked working tree, and the reason.
 pub type LeftOut = (String, String);
 
-/// The folders of dependencies and of what was built, of those that git `ignored`.
+/// Returns the folders of dependencies and build output among the `ignored` paths.
 pub(super) fn for_builds(tree: &WorkingTree, ignored: &[String]) -> Vec<String> {
     let folders = ignored.iter().filter_map(|path| path.strip_suffix('/'));
     let folders = folders.filter(|path| is_for_builds(path) && !tree.private.has(path));
@@ -33,7 +34,8 @@ fn is_for_builds(path: &str) -> bool {
     BUILT.contains(&name) || known.any(|language| language.foreign_folders.contains(&name))
 }
 
-/// How the kernel shows these folders in the tree `into`; the changes go below `notes`.
+/// Returns the overlays that show these folders in the tree `into`; changes are stored below
+/// `notes`.
 pub(super) fn overlays(
     tree: &WorkingTree,
     into: &Path,
@@ -42,7 +44,7 @@ pub(super) fn overlays(
 ) -> io::Result<Vec<Overlay>> {
     let mut overlays = Vec::new();
     for path in folders {
-        // The same for each conversation of a run, whatever else there is by then.
+        // The name is the same in each conversation of a run, whatever other folders exist.
         let name = path.replace('%', "%25").replace('/', "%2F");
         let own = |kind: &str| notes.join(kind).join(&name);
         let one = Overlay {
@@ -59,22 +61,24 @@ pub(super) fn overlays(
     Ok(overlays)
 }
 
-/// Lets what the kernel keeps for overlays be removed: it has a folder there that nobody may open.
+/// Makes the overlays' work folders removable: the kernel creates a folder in each that nobody can
+/// open.
 #[cfg(unix)]
 pub fn open_overlay_work(notes: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let entries = fs::read_dir(notes.join("work")).into_iter().flatten().flatten();
     for work in entries.map(|entry| entry.path().join("work")) {
-        // Not there where nothing was shown.
+        // Missing if the overlay was never mounted.
         let _ = fs::set_permissions(work, fs::Permissions::from_mode(0o700));
     }
 }
 
-/// Nothing to do here.
+/// No overlays on this system.
 #[cfg(not(unix))]
 pub fn open_overlay_work(_notes: &Path) {}
 
-/// Where the file system can, a copy takes no room. Answers with the folders that were left out.
+/// Copies the folders; a copy-on-write file system shares their blocks. Returns the omitted
+/// folders.
 pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) -> Vec<LeftOut> {
     let mut left_out = Vec::new();
     let mut room = Room { bytes: MOST, entries: ENTRIES };
@@ -90,7 +94,7 @@ pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) 
             Err(error) => Err(error),
         };
         if let Err(error) = copied {
-            // Half of it would be worse than none.
+            // A partial copy would be worse than none.
             let _ = fs::remove_dir_all(&target);
             left_out.push((path.clone(), error.to_string()));
         }
@@ -98,14 +102,14 @@ pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) 
     left_out
 }
 
-/// How much may still be copied.
+/// The remaining allowance for copies.
 struct Room {
     bytes: u64,
     entries: usize,
 }
 
 impl Room {
-    /// Takes the room that a folder needs; false where there is not so much.
+    /// Deducts the size of a folder; false if the allowance is too small.
     fn take(&mut self, folder: &Path) -> io::Result<bool> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
@@ -125,7 +129,7 @@ impl Room {
     }
 }
 
-/// Links stay links; what is neither a file, a folder nor a link is left out.
+/// Copies a folder. Links stay links; other special files are omitted.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -134,7 +138,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             copy(&entry.path(), &target)?;
         } else if kind.is_file() {
-            // Shares its blocks with the original where the file system can.
+            // Shares blocks with the original on a copy-on-write file system.
             copy_file(&entry.path(), &target)?;
         } else if kind.is_symlink() {
             #[cfg(unix)]
@@ -144,13 +148,13 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A copy with the time of the original, by which build tools tell what is up to date.
+/// Copies a file with its modification time, by which build tools detect what is up to date.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let modified = fs::metadata(from)?.modified()?;
     match fs::File::options().write(true).open(to) {
         Ok(file) => file.set_modified(modified),
-        // A read-only file keeps the time of its copy.
+        // A read-only file keeps the time of the copy.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(error),
     }

@@ -1,8 +1,8 @@
-//! A linked working tree that somebody else's program works in, such as an agent program: what it has
-//! changed there, and how that gets into the session's own tree, as a tool's write does.
+//! A linked working tree for an external program, such as an agent program: detects the program's
+//! changes, and copies them to the session's own tree with the checks of a tool's write.
 //!
-//! Git is never asked what such a program has changed, since it would follow what lies there: that is
-//! found by what the kernel says of each file.
+//! Git is not used to detect the changes, because it would follow configuration that the program
+//! may have written: changes are detected from file metadata.
 
 mod changed;
 mod folders;
@@ -19,50 +19,51 @@ use crate::workspace::refusal::Refusal;
 use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
 
-/// A tree, as one of two that are linked: the session's own, or the one a program works in.
+/// One of two linked trees: the session's own, or the one a program works in.
 pub struct LinkedFiles<'a> {
     tree: &'a WorkingTree,
     secrets: &'a Secrets,
 }
 
 impl<'a> LinkedFiles<'a> {
-    /// Those of a tree.
+    /// The file operations of a tree.
     pub(crate) fn of(tree: &'a WorkingTree, secrets: &'a Secrets) -> Self {
         Self { tree, secrets }
     }
 
-    /// The files at these paths as they are now, for [`Self::changes`].
+    /// Records the current state of these paths, for [`Self::changes`].
     pub fn shown(&self, paths: impl IntoIterator<Item = String>) -> ShownFiles {
         ShownFiles::now(self.tree, paths)
     }
 
-    /// What is not as it was shown, sorted by path; first what is gone.
+    /// Returns the changes since `shown` was recorded: deletions first, then sorted by path.
     pub fn changes(&self, shown: &ShownFiles) -> Vec<LinkedChange> {
         shown.changes(self.tree)
     }
 
-    /// Puts a text there, as the program does that works in the tree.
+    /// Writes a file, as if by the program that works in the tree.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If the file cannot be written.
     pub fn put(&self, path: &str, text: &str) -> std::io::Result<()> {
         self.tree.put(path, text.as_bytes(), self.tree.look(path).is_ok())
     }
 
-    /// Removes what was not shown and is not ignored.
+    /// Removes files that are not in `shown` and not ignored.
     pub fn remove_new(&self, shown: &ShownFiles) {
         shown.remove_new(self.tree);
     }
 
-    /// The folders of dependencies and of what was built, of those that git `ignored`.
+    /// Returns the folders of dependencies and build output among the `ignored` paths.
     pub fn for_builds(&self, ignored: &[String]) -> Vec<String> {
         folders::for_builds(self.tree, ignored)
     }
 
-    /// How the kernel shows these folders in the tree `into`; the changes go below `notes`.
+    /// Returns the overlays that show these folders in the tree `into`; changes are stored below
+    /// `notes`.
     ///
     /// # Errors
-    /// A folder cannot be made.
+    /// If a folder cannot be created.
     pub fn overlays(
         &self,
         into: &Path,
@@ -72,20 +73,20 @@ impl<'a> LinkedFiles<'a> {
         folders::overlays(self.tree, into, notes, folders)
     }
 
-    /// Copies these folders to the tree `into`. Answers with those that were left out.
+    /// Copies these folders to the tree `into`. Returns the omitted ones.
     pub fn copy_folders(&self, into: &Path, folders: &[String]) -> Vec<LeftOut> {
         folders::copy_folders(self.tree, into, folders)
     }
 
-    /// Makes one path as it is in the other tree. False where it is so already.
+    /// Changes one path to its state in the other tree. False if it is unchanged.
     ///
     /// # Errors
-    /// What a tool would be refused.
+    /// If a tool would be refused the same change.
     pub fn take_over(&self, path: &str, is_new: bool, now: &NowThere) -> Result<bool, Refusal> {
         take_over::take_over(self.tree, self.secrets, (path, is_new), now)
     }
 
-    /// Takes out what is too much below one folder that this tree does not have.
+    /// Removes changes that put too much into one folder that this tree does not have.
     pub fn without_bulk(&self, changes: Vec<LinkedChange>) -> (Vec<LinkedChange>, Vec<Bulk>) {
         take_over::without_bulk(self.tree, changes)
     }

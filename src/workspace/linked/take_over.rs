@@ -1,5 +1,5 @@
-//! Changes of a linked working tree get into the session's own, as a tool's write does: what a tool
-//! would be refused is refused, and noted in the journal first.
+//! Copies changes of a linked working tree to the session's own, like a tool's write: with the same
+//! refusals, and recorded in the journal first.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) fn take_over(
         NowThere::File { content, executable } => {
             if secrets.are_in(&String::from_utf8_lossy(content)) {
                 return Err(Refusal::protected(format!(
-                    "{path} holds a key that is kept from you. Keys are never written: read it from \
+                    "{path} contains a secret key. Keys are never written: read it from \
                      an environment variable by its name"
                 )));
             }
@@ -48,11 +48,11 @@ fn take_file(
     clear_folder(tree, &path);
     let there = tree.look(&path).ok();
     if there.as_ref().is_some_and(cap_std::fs::Metadata::is_dir) {
-        return Err(Refusal::failed(format!("{path} is a directory in the tree by now")));
+        return Err(Refusal::failed(format!("{path} has become a directory in the tree")));
     }
     if !is_new && there.is_none() {
         return Err(Refusal::protected(format!(
-            "{path} was deleted meanwhile by the person you work for"
+            "{path} was deleted in the meantime by the person you work for"
         )));
     }
     guard::refuse_protected(tree, &path)?;
@@ -84,7 +84,7 @@ fn take_file(
     Ok(true)
 }
 
-/// Removes a folder in whose place a file comes, where nothing is in it any more but empty folders.
+/// Removes a folder to be replaced by a file, if it contains nothing but empty folders.
 fn clear_folder(tree: &WorkingTree, path: &str) {
     if !tree.look(path).is_ok_and(|found| found.is_dir()) {
         return;
@@ -94,12 +94,12 @@ fn clear_folder(tree: &WorkingTree, path: &str) {
     for entry in entries.into_iter().flatten().flatten() {
         clear_folder(tree, &format!("{path}/{}", entry.file_name().to_string_lossy()));
     }
-    // It stays where something else is in it.
+    // Fails if something else is in the folder, which then stays.
     let _ = dir.remove_dir(name);
 }
 
-/// The mode of a file that becomes executable, or is so no longer: nobody can read it who could not
-/// before.
+/// Returns the mode of a file with the executable bit set or cleared; never readable by more users
+/// than before.
 #[cfg(unix)]
 fn mode_with(there: Option<&cap_std::fs::Metadata>, executable: bool) -> u32 {
     use cap_std::fs::PermissionsExt as _;
@@ -133,7 +133,7 @@ pub(super) fn without_bulk(
     (kept, sizes.iter().map(|(folder, (files, _))| (folder.clone(), *files)).collect())
 }
 
-/// The uppermost folder of a new file that the session's tree does not have.
+/// Returns the topmost folder of a new file that the session's tree does not have.
 fn new_folder<'c>(tree: &WorkingTree, change: &'c LinkedChange) -> Option<&'c str> {
     let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
     folders.filter(|_| change.is_new).find(|folder| tree.look(folder).is_err())

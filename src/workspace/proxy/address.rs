@@ -1,9 +1,9 @@
-//! Which addresses a name may lead to: never this machine nor the link it is on, where a service for
-//! nobody else may be, such as the one that hands out a cloud's keys.
+//! The addresses that a name may resolve to: not those of this machine and its local link, where
+//! private services may run, such as a cloud's metadata service with its keys.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether a name may lead there.
+/// True if a name may resolve to this address.
 pub(super) fn is_elsewhere(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_elsewhere_v4(address),
@@ -21,7 +21,7 @@ fn is_elsewhere_v4(address: Ipv4Addr) -> bool {
     !own && !near
 }
 
-/// The address of IPv4 that a gateway takes out of one of IPv6.
+/// Returns the IPv4 address embedded in an IPv6 address for a gateway.
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_nowhere_near() {
+    fn names_must_not_resolve_to_local_addresses() {
         for near in [
             "127.0.0.1",
             "127.1.2.3",

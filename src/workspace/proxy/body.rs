@@ -1,47 +1,47 @@
-//! Where the body of a request ends: what a client sends behind it is another request, which may be for
-//! another server. Read strictly, so that no server reads it in another way.
+//! Finds the end of a request's body: later bytes are another request, possibly for another server.
+//! Parses strictly, so that no server interprets it differently.
 
 use super::refusal::Failure;
 
-/// What a client still has to send.
+/// The bytes that a client still has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
-    /// Chunks; what comes next of them.
+    /// Chunks; the expected next part.
     Chunked(Next),
-    /// Whatever it wants: it has a tunnel.
+    /// Anything: the connection is a tunnel.
     Tunnel,
 }
 
-/// A place in chunks.
+/// A position in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The size of a chunk, as far as it was read, and its digits.
+    /// In the size of a chunk: the value so far, and its number of digits.
     Size(u64, u8),
-    /// The rest of that line.
+    /// In the rest of the size line.
     Extension(u64),
-    /// The line feed at the end of that line.
+    /// Before the line feed of the size line.
     SizeEnd(u64),
-    /// Bytes of a chunk.
+    /// In the data of a chunk, with the number of bytes left.
     Data(u64),
-    /// The end of a chunk.
+    /// After the data of a chunk.
     DataEnd,
-    /// The line feed of it.
+    /// Before the line feed after the data.
     DataFeed,
-    /// A line behind the last chunk, which is empty so far or not.
+    /// In a line after the last chunk; true if it is empty so far.
     Trailer(bool),
-    /// The line feed of it.
+    /// Before the line feed of such a line.
     TrailerFeed(bool),
-    /// Nothing more.
+    /// The end of the body.
     End,
 }
 
-/// Digits of a size.
+/// Maximum number of digits of a size.
 const DIGITS: u8 = 15;
 
 impl Body {
-    /// That of a request with these headers.
+    /// Returns the body of a request with these headers.
     pub(super) fn of(headers: &[(String, Vec<u8>)]) -> Result<Self, Failure> {
         let named = |name: &str| {
             let all = headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
@@ -63,8 +63,8 @@ impl Body {
         }
     }
 
-    /// How many of these bytes belong to it, which come next. Those behind the first that does not do
-    /// not either.
+    /// Returns how many of the next bytes belong to the body. No bytes after the first one outside
+    /// belong to it.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
         match self {
             Self::Tunnel => bytes.len(),
@@ -90,7 +90,7 @@ impl Body {
                                 *next = after;
                                 1
                             }
-                            // What cannot be read ends here.
+                            // Invalid input ends the body.
                             None => {
                                 *next = Next::End;
                                 return taken;
@@ -105,7 +105,7 @@ impl Body {
 }
 
 impl Next {
-    /// The place behind this byte; none where it may not stand there.
+    /// Returns the position after this byte; `None` if the byte is invalid here.
     fn after(self, byte: u8) -> Option<Self> {
         let sized = |size| if size == 0 { Self::Trailer(true) } else { Self::Data(size) };
         Some(match (self, byte) {
@@ -144,7 +144,7 @@ mod tests {
         Body::of(&headers.collect::<Vec<_>>())
     }
 
-    /// What belongs to it, read in pieces of this size.
+    /// Returns the text that belongs to the body, read in pieces of this size.
     fn taken(mut body: Body, text: &str, piece: usize) -> String {
         let mut all = Vec::new();
         for piece in text.as_bytes().chunks(piece) {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_ends_where_its_length_or_its_last_chunk_says() {
+    fn a_body_ends_after_its_length_or_its_last_chunk() {
         const NEXT: &str = "GET http://other.example/ HTTP/1.1\r\n\r\n";
         let chunks = "5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nTrailer: x\r\n\r\n";
         for piece in [1, 2, 7, 1000] {
@@ -169,7 +169,7 @@ mod tests {
             assert_eq!(taken(chunked, &format!("{chunks}{NEXT}"), piece), chunks);
             let short = format!("0\r\n\r\n{NEXT}");
             assert_eq!(taken(chunked, &short, piece), "0\r\n\r\n");
-            // Some servers take this for the end.
+            // Some servers would accept this as the end.
             for (odd, read) in [("0\n\r\n", "0"), ("2\r\nabX", "2\r\nab"), ("x", ""), ("\r\n", "")]
             {
                 assert_eq!(taken(chunked, &format!("{odd}{NEXT}"), piece), read);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_can_be_read_in_two_ways_is_refused() {
+    fn an_ambiguous_length_is_refused() {
         for headers in [
             &[("Content-Length", "5"), ("content-length", "6")][..],
             &[("Content-Length", "5"), ("Transfer-Encoding", "chunked")],

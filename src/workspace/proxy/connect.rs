@@ -1,5 +1,5 @@
-//! Connections to servers: a name is looked up once, its addresses are judged, and what is connected to
-//! is one of these very addresses.
+//! Connects to servers: a name is resolved once, its addresses are checked, and the connection is
+//! made to one of exactly these addresses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,25 +15,25 @@ use super::request::HEAD_MAX;
 use super::upstream::{Server, Upstream};
 use crate::host::Host;
 
-/// For a name to be looked up.
+/// Time limit for resolving a name.
 const LOOKUP: Duration = Duration::from_secs(10);
-/// For one address.
+/// Time limit for connecting to one address.
 const CONNECT: Duration = Duration::from_secs(8);
-/// Addresses that are tried.
+/// Maximum number of addresses tried.
 const ADDRESSES_MAX: usize = 6;
-/// For another proxy to answer.
+/// Time limit for the response of an upstream proxy.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// A connection.
+/// An open connection.
 pub(super) struct Connected<'a> {
     pub(super) stream: TcpStream,
-    /// What the server has said already.
+    /// Bytes that the server has already sent.
     pub(super) early: Vec<u8>,
-    /// The proxy it leads to, which is told whereto.
+    /// The upstream proxy the connection leads to, if any.
     pub(super) through: Option<&'a Server>,
 }
 
-/// Connects to a server; to its proxy, where there is one on the way.
+/// Connects to a server, through its upstream proxy if there is one.
 pub(super) async fn connect<'a>(
     host: &Host,
     is_tunnel: bool,
@@ -45,7 +45,7 @@ pub(super) async fn connect<'a>(
         let (stream, early) = (direct(host).await?, Vec::new());
         return Ok(Connected { stream, early, through });
     };
-    // The user has named it: it may be on this machine.
+    // The user configured the proxy: it may be on this machine.
     let addresses = addresses(&server.host).await.map_err(|why| unreachable(why.to_string()))?;
     let stream = first(addresses).await.map_err(|why| unreachable(why.to_string()));
     let mut stream = stream?;
@@ -61,7 +61,7 @@ pub(super) async fn connect<'a>(
 async fn direct(host: &Host) -> Result<TcpStream, Failure> {
     let unreachable = |why: io::Error| Failure::Unreachable(host.clone(), why.to_string());
     let addresses = addresses(host).await.map_err(unreachable)?;
-    // What is named by its address, or as this machine, is what was named.
+    // An address or a loopback name was listed explicitly, so it is allowed.
     let is_named = |address: IpAddr| match host.is_loopback() {
         true => address.to_canonical().is_loopback(),
         false => host.address().is_some() || is_elsewhere(address),
@@ -79,10 +79,10 @@ async fn addresses(host: &Host) -> io::Result<Vec<SocketAddr>> {
         return Ok(vec![SocketAddr::new(address, host.port())]);
     }
     let found = timeout(LOOKUP, lookup_host((host.name(), host.port()))).await;
-    Ok(found.map_err(|_| io::Error::other("its name is not found in time"))??.collect())
+    Ok(found.map_err(|_| io::Error::other("looking up its name timed out"))??.collect())
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that accepts.
 async fn first(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut last = io::Error::other("its name has no address");
     for address in addresses.into_iter().take(ADDRESSES_MAX) {
@@ -98,7 +98,7 @@ async fn first(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Asks another proxy for a tunnel; answers with what came after its answer.
+/// Requests a tunnel from an upstream proxy; returns the bytes received after its response.
 async fn tunnel(stream: &mut TcpStream, host: &Host, server: &Server) -> Result<Vec<u8>, String> {
     let lost = |error: io::Error| format!("the proxy {} failed: {error}", server.host);
     let login = &server.login;
@@ -122,7 +122,7 @@ async fn tunnel(stream: &mut TcpStream, host: &Host, server: &Server) -> Result<
             _ => return Err(format!("{} does not answer as a proxy", server.host)),
         }
         if stream.read_buf(&mut answer).await.map_err(lost)? == 0 {
-            return Err(format!("the proxy {} has hung up", server.host));
+            return Err(format!("the proxy {} closed the connection", server.host));
         }
     }
 }

@@ -1,22 +1,22 @@
-//! Whether a program of this machine listens at a port of its loopback.
+//! Detects if a program listens on a loopback port of this machine.
 
-/// What of the kernel's tables tells of it.
+/// The kernel's tables of TCP sockets.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
-/// The state of a socket that listens.
+/// The state of a listening socket.
 const LISTENS: &str = "0A";
 
-/// Whether somebody listens there; no where nobody can tell.
+/// True if a program listens on the port; false if that cannot be determined.
 pub(super) fn is_listening(port: u16) -> bool {
     let tables = TABLES.iter().filter_map(|path| std::fs::read_to_string(path).ok());
     tables.into_iter().any(|table| table.lines().skip(1).any(|line| is_here(line, port)))
 }
 
-/// Whether a row of a table is of a socket that listens at this port of the loopback, or everywhere.
+/// True if a row describes a socket that listens on this port of the loopback or of all addresses.
 fn is_here(row: &str, port: u16) -> bool {
     let mut fields = row.split_whitespace().skip(1);
     let (local, state) = (fields.next(), fields.nth(1));
     let Some((address, at)) = local.and_then(|local| local.split_once(':')) else { return false };
-    // Words of four bytes, each as the machine stores it.
+    // Words of four bytes, each in the machine's byte order.
     let first_of_v4 = address.len() == 8 && address.ends_with("7F");
     let of_v6 = ["0000000000000000", "0000000000000000FFFF0000"];
     let within_v6 = address.len() == 32
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_where_somebody_listens() {
+    fn listening_sockets_are_recognized_in_a_table() {
         let row = |local: &str, state: &str| format!("  0: {local} 00000000:0000 {state} 0 0");
         for local in [
             "0100007F:1F90",
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_this_machine_is_found() {
+    fn a_listening_server_is_detected() {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = server.local_addr().unwrap().port();
         assert!(is_listening(port));

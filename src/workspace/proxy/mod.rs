@@ -1,8 +1,8 @@
-//! A proxy for programs that have a network of their own with nothing in it: their connections are
-//! handed to this process (`receive`), which lets pass what names a server that is listed.
+//! A proxy for programs with an empty private network namespace: their connections are passed to
+//! this process (`receive`), which permits those to listed servers.
 //!
-//! It speaks `CONNECT` and plain `http://`, of which a connection has one request. What a name leads to is
-//! looked up here, and nothing that is sent through it is looked at.
+//! Supports `CONNECT` and plain `http://`, with one request per connection. Names are resolved
+//! here, and the transferred data is not inspected.
 
 mod address;
 mod body;
@@ -35,37 +35,39 @@ pub(crate) use refusal::Refused;
 use request::{HEAD_MAX, Request, parse};
 use upstream::Upstream;
 
-/// Connections at a time; more wait.
+/// Maximum number of simultaneous connections; more wait.
 const CONNECTIONS_MAX: usize = 128;
-/// For the head of a request to come.
+/// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(30);
-/// Without a byte either way. A model may think that long before it says a word.
+/// Time without data in either direction after which a connection is closed. A model may think that
+/// long before it responds.
 const IDLE: Duration = Duration::from_secs(30 * 60);
-/// Bytes that are read at once.
+/// Size of the read buffer in bytes.
 const BUFFER: usize = 32 * 1024;
 
-/// Which servers may be reached, and how.
+/// The permitted servers, and the way to reach them.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     hosts: Vec<Host>,
-    /// Its port in the network of the program; other ports there are those of listed servers on this
-    /// machine.
+    /// The proxy's port in the program's network namespace; other ports there belong to listed
+    /// servers on this machine.
     port: u16,
     upstream: Upstream,
 }
 
 impl Proxy {
-    /// A proxy that lets pass what goes to these servers, on the way that the environment names.
+    /// Creates a proxy that permits these servers, through the upstream proxy named by the
+    /// environment.
     pub(crate) fn new(hosts: Vec<Host>, port: u16, env: &BTreeMap<OsString, OsString>) -> Self {
         Self { hosts, port, upstream: Upstream::of(env) }
     }
 
-    /// Serves the connections that come from there until there are no more; `told` hears what was
-    /// refused. Dropping it closes them.
+    /// Serves the connections received from `from` until there are no more; `told` is called for
+    /// each refused one. Dropping the future closes the connections.
     pub(crate) async fn serve(&self, from: OwnedFd, told: &dyn Fn(&Refused)) {
         let connections = match Connections::new(from) {
             Ok(connections) => connections,
-            Err(error) => return tracing::warn!("a program has no way out: {error}"),
+            Err(error) => return tracing::warn!("a program has no network access: {error}"),
         };
         let (mut open, mut more) = (FuturesUnordered::new(), true);
         while more || !open.is_empty() {
@@ -80,8 +82,8 @@ impl Proxy {
         }
     }
 
-    /// Tells of a server of this machine that the program looked for in its own network. A port where
-    /// nobody listens here either is the program's own matter.
+    /// Reports a server of this machine that the program tried to reach in its own network
+    /// namespace. If nothing listens on the port on this machine either, nothing is reported.
     fn refused(&self, port: u16, told: &dyn Fn(&Refused)) {
         if self.here(port).is_none()
             && is_listening(port)
@@ -134,7 +136,7 @@ impl Proxy {
             stream.write_all(bytes).await.map_err(lost)?;
         }
         if own < rest.len() {
-            // Another request was sent with it; the server is to know that there is none.
+            // Another request was sent after this one; end the stream here.
             stream.shutdown().await.map_err(lost)?;
         }
         if client.write_all(&to_client).await.is_ok() {
@@ -143,13 +145,13 @@ impl Proxy {
         Ok(())
     }
 
-    /// The listed server on this machine with this port.
+    /// Returns the listed server on this machine with this port.
     fn here(&self, port: u16) -> Option<&Host> {
         self.hosts.iter().find(|host| host.is_loopback() && host.port() == port)
     }
 }
 
-/// A request, and what came after its head.
+/// Reads a request; returns it with the bytes received after its head.
 async fn read(client: &mut TcpStream) -> Result<(Request, Vec<u8>), Failure> {
     let mut bytes = Vec::with_capacity(HEAD_MAX);
     let reading = async {
@@ -168,8 +170,8 @@ async fn read(client: &mut TcpStream) -> Result<(Request, Vec<u8>), Failure> {
     read.unwrap_or(Err(Failure::Head("the head of the request did not come in time")))
 }
 
-/// What the client still sends is taken, so that it reads the answer before it hears that the
-/// connection is gone.
+/// Reads the client's remaining data, so that the client can read the response before the
+/// connection is closed.
 async fn drain(client: &mut TcpStream) {
     let rest = async {
         let mut buffer = vec![0; BUFFER];
@@ -181,8 +183,8 @@ async fn drain(client: &mut TcpStream) {
     let _ = timeout(Duration::from_secs(2), rest).await;
 }
 
-/// Passes bytes on until both sides have ended, or are silent; of the client's, what belongs to its
-/// request.
+/// Forwards bytes until both sides have ended or are idle; from the client, only those that belong
+/// to its request.
 async fn pass_both_ways(client: &mut TcpStream, server: &mut TcpStream, body: Body) {
     let last = Cell::new(Instant::now());
     let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());

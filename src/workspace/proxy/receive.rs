@@ -1,5 +1,5 @@
-//! The connections of a program in a network of its own, as the door there hands them out
-//! (`sandbox/door.rs`): each is a descriptor, with the port that was connected to.
+//! Receives the connections of a program in a private network namespace from the door
+//! (`sandbox/door.rs`): each message contains a descriptor and the port that was connected to.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,22 +12,22 @@ use rustix::net::{
 use tokio::io::unix::AsyncFd;
 use tokio::net::TcpStream;
 
-/// Descriptors in one message; more are not taken.
+/// Maximum number of descriptors in one message.
 const MOST: usize = 4;
 
-/// Where they come from.
+/// The receiving socket.
 pub(super) struct Connections(AsyncFd<OwnedFd>);
 
 impl Connections {
-    /// Takes them from one end of a pair of sockets.
+    /// Receives connections from one end of a socket pair.
     pub(super) fn new(from: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&from, true)?;
-        // SAFETY: what is owned names the same descriptor as long as it lives.
+        // SAFETY: the owned descriptor stays the same while it lives.
         Ok(Self(unsafe { AsyncFd::register(from) }?))
     }
 
-    /// The next one, with its port; none when there will be no more. Without a connection somebody there
-    /// was refused that port.
+    /// Returns the next connection, with its port; `None` at the end. A port without a connection
+    /// was refused to the program.
     pub(super) async fn next(&self) -> Option<(u16, Option<TcpStream>)> {
         loop {
             let mut ready = self.0.readable().await.ok()?;
@@ -36,7 +36,7 @@ impl Connections {
                 Ok(Err(_)) => return None,
                 Ok(Ok(None)) => return None,
                 Ok(Ok(Some((port, sockets)))) if sockets.is_empty() => return Some((port, None)),
-                // What is none is dropped.
+                // Anything that is not a connection is dropped.
                 Ok(Ok(Some((port, sockets)))) => {
                     if let Some(stream) = connection(sockets) {
                         return Some((port, Some(stream)));
@@ -47,7 +47,7 @@ impl Connections {
     }
 }
 
-/// A message; none at the end.
+/// Receives a message; `None` at the end.
 fn receive(from: &OwnedFd) -> io::Result<Option<(u16, Vec<OwnedFd>)>> {
     let mut port = [0; 2];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
@@ -68,12 +68,13 @@ fn receive(from: &OwnedFd) -> io::Result<Option<(u16, Vec<OwnedFd>)>> {
     }
     match got == port.len() {
         true => Ok(Some((u16::from_be_bytes(port), sockets))),
-        // No port at all.
+        // Invalid message: port 0.
         false => Ok(Some((0, Vec::new()))),
     }
 }
 
-/// A connection of TCP and nothing else: whoever is at the other end is not trusted.
+/// Returns the descriptor as a TCP connection; `None` if it is anything else, because the sender is
+/// not trusted.
 fn connection(sockets: Vec<OwnedFd>) -> Option<TcpStream> {
     let [socket] = <[OwnedFd; 1]>::try_from(sockets).ok()?;
     let family = sockopt::socket_domain(&socket).ok()?;

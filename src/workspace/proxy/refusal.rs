@@ -1,32 +1,32 @@
-//! What is not let through, and what else a program is told instead of an answer.
+//! Refused connections, and the error responses to a program.
 
 use std::net::IpAddr;
 
 use crate::host::Host;
 
-/// A server that a program asked for and did not get.
+/// A server that a program requested and was refused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Refused {
-    /// Nobody has named it.
+    /// Not in the list of permitted servers.
     NotListed(Host),
-    /// It was named, and its name leads to this machine or the link it is on.
+    /// Listed, but its name resolves to this machine or its local link.
     Inside(Host, IpAddr),
 }
 
-/// Why there is no connection.
+/// Why no connection was made.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The request is none that a proxy is sent; what is wrong with it.
+    /// Not a valid request to a proxy; the problem.
     Request(&'static str),
-    /// It is too long, or takes too long.
+    /// The head of the request is too long or takes too long.
     Head(&'static str),
     Refused(Refused),
-    /// The server cannot be reached, and why.
+    /// The server cannot be reached; the reason.
     Unreachable(Host, String),
 }
 
 impl Failure {
-    /// The answer to the program.
+    /// Returns the response to the program.
     pub(super) fn answer(&self) -> Vec<u8> {
         let (status, text) = match self {
             Self::Request(what) => ("400 Bad Request", format!("git-cowork: {what}")),
@@ -39,7 +39,7 @@ impl Failure {
             ),
             Self::Refused(Refused::Inside(host, address)) => (
                 "403 Forbidden",
-                format!("git-cowork: {host} leads to {address}, which is not reached by a name"),
+                format!("git-cowork: {host} resolves to {address}; list it by its address"),
             ),
             Self::Unreachable(host, why) => {
                 ("502 Bad Gateway", format!("git-cowork: {host} cannot be reached: {why}"))

@@ -1,4 +1,5 @@
-//! The head of a request to a proxy: `CONNECT name:port`, or a method with a whole `http://` address.
+//! Parses the head of a request to a proxy: `CONNECT name:port`, or a method with a full `http://`
+//! URL.
 
 use http::Uri;
 use httparse::Status;
@@ -7,27 +8,27 @@ use super::body::Body;
 use super::refusal::Failure;
 use crate::host::Host;
 
-/// Bytes of a head.
+/// Maximum size of a head in bytes.
 pub(super) const HEAD_MAX: usize = 32 * 1024;
-/// Lines of a head.
+/// Maximum number of header lines.
 const HEADERS_MAX: usize = 128;
-/// What is between a client and its proxy, or about this connection alone. What is connected to is
-/// named by the address.
+/// Headers that apply only between the client and its proxy, or to this connection. The URL, not
+/// the `Host` header, names the server.
 const OF_CONNECTION: [&str; 5] = ["host", "connection", "keep-alive", "te", "upgrade"];
 
-/// What is asked for.
+/// A request to the proxy.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) host: Host,
-    /// None: bytes are passed on as they come.
+    /// The request to forward; `None` for a tunnel.
     pub(super) forward: Option<Forward>,
-    /// What belongs to it behind its head.
+    /// The body that follows the head.
     pub(super) body: Body,
-    /// How many bytes the head had.
+    /// Length of the head in bytes.
     pub(super) length: usize,
 }
 
-/// A request that is passed on.
+/// A request to be forwarded.
 #[derive(Debug)]
 pub(super) struct Forward {
     method: String,
@@ -36,7 +37,7 @@ pub(super) struct Forward {
     headers: Vec<(String, Vec<u8>)>,
 }
 
-/// Reads a head; `None` where more of it has to come.
+/// Parses a head; `None` if it is incomplete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
@@ -46,14 +47,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
         Ok(_) | Err(httparse::Error::TooManyHeaders) => {
             return Err(Failure::Head("the head of the request is too long"));
         }
-        Err(_) => return Err(Failure::Request("this is not a request of HTTP")),
+        Err(_) => return Err(Failure::Request("this is not an HTTP request")),
     };
     let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
     if method == "CONNECT" {
-        let host = target.parse().map_err(|_| Failure::Request("CONNECT names no name:port"))?;
+        let host = target.parse().map_err(|_| Failure::Request("CONNECT needs a name:port"))?;
         return Ok(Some(Request { host, forward: None, body: Body::Tunnel, length }));
     }
-    const NO_ADDRESS: Failure = Failure::Request("a proxy is asked by CONNECT or by http://");
+    const NO_ADDRESS: Failure = Failure::Request("a proxy needs CONNECT or an http:// URL");
     let uri: Uri = target.parse().map_err(|_| NO_ADDRESS)?;
     let authority = uri.authority().filter(|_| uri.scheme_str() == Some("http"));
     let authority = authority.filter(|all| !all.as_str().contains('@')).ok_or(NO_ADDRESS)?;
@@ -75,8 +76,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
 }
 
 impl Forward {
-    /// The head as the server gets it; as another proxy does, where there is one, with what that wants.
-    /// It is the only request of its connection: another one may be for another server.
+    /// Returns the head for the server, or for an upstream proxy with that proxy's login header.
+    /// Closes the connection after this request: another one may be for another server.
     pub(super) fn head(&self, to_proxy: Option<&str>) -> Vec<u8> {
         let Self { method, authority, path, headers } = self;
         let target = match to_proxy {
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_is_asked_for_by_name_and_port() {
+    fn a_tunnel_is_requested_by_name_and_port() {
         let text = "CONNECT API.example.org.:443 HTTP/1.1\r\nHost: elsewhere:1\r\n\r\nrest";
         let request = read(text);
         assert_eq!(request.host.to_string(), "api.example.org:443");
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_on_says_where_it_goes_and_nothing_of_the_proxy() {
+    fn forwarded_requests_name_the_server_without_proxy_headers() {
         let request = read(
             "POST http://Example.org:8080/a?b=1 HTTP/1.1\r\nHost: evil.org\r\nproxy-authorization: \
              x\r\nConnection: keep-alive\r\nContent-Length: 2\r\nX: y\r\n\r\nhi",
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_to_a_proxy_is_refused() {
+    fn invalid_proxy_requests_are_refused() {
         for text in [
             "GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
             "GET https://example.org/ HTTP/1.1\r\n\r\n",

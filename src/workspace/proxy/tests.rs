@@ -1,4 +1,4 @@
-//! The proxy with real connections, handed to it as the door does.
+//! Tests of the proxy with real connections, passed to it as by the door.
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::workspace::sandbox::{door_pair, hand_out};
 
-/// The proxy's own port, in a network that has only that.
+/// The proxy's port in the private network namespace.
 const OWN: u16 = 3128;
 
 struct Door {
@@ -17,7 +17,7 @@ struct Door {
 }
 
 impl Door {
-    /// A client's end of a connection to this port inside.
+    /// Returns a client's end of a connection to this inner port.
     async fn at(&self, port: u16) -> TcpStream {
         let address = self.listener.local_addr().unwrap();
         let (client, accepted) =
@@ -26,7 +26,7 @@ impl Door {
         client.unwrap()
     }
 
-    /// What the proxy answers to this, to the end of the connection.
+    /// Returns the proxy's response, read to the end of the connection.
     async fn answer(&self, request: &str) -> String {
         let mut client = self.at(OWN).await;
         client.write_all(request.as_bytes()).await.unwrap();
@@ -40,7 +40,7 @@ async fn whole(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Runs this with a proxy that lets these through; what was refused.
+/// Runs a test with a proxy that permits these servers; returns the refused ones.
 fn with_proxy(
     hosts: &[String],
     env: &[(&str, String)],
@@ -64,7 +64,7 @@ fn with_proxy(
     refused.into_inner()
 }
 
-/// A server that answers each connection with what it got, after this much of it.
+/// A server for tests; each method serves one connection and returns the received text.
 struct Server {
     listener: std::net::TcpListener,
     port: u16,
@@ -81,7 +81,7 @@ impl Server {
         format!("{name}:{}", self.port)
     }
 
-    /// Takes one connection, reads to its end, and says that.
+    /// Accepts one connection, reads to its end, and responds with `says`.
     fn sees_all(&self, says: &'static str) -> std::thread::JoinHandle<String> {
         use std::io::{Read as _, Write as _};
         let listener = self.listener.try_clone().unwrap();
@@ -94,7 +94,7 @@ impl Server {
         })
     }
 
-    /// Takes one connection, reads until it has seen this, and says that.
+    /// Accepts one connection, reads until `until` is received, and responds with `says`.
     fn serves(&self, until: &'static str, says: &'static str) -> std::thread::JoinHandle<String> {
         use std::io::{Read as _, Write as _};
         let listener = self.listener.try_clone().unwrap();
@@ -113,7 +113,7 @@ impl Server {
 }
 
 #[test]
-fn what_is_listed_gets_a_tunnel_however_it_is_written() {
+fn a_listed_server_gets_a_tunnel_in_any_spelling() {
     let server = Server::new();
     let refused = with_proxy(&[server.at("LocalHost.")], &[], async |door| {
         for name in ["localhost", "LOCALHOST", "localhost."] {
@@ -128,7 +128,7 @@ fn what_is_listed_gets_a_tunnel_however_it_is_written() {
 }
 
 #[test]
-fn what_is_not_listed_is_refused_by_its_name() {
+fn an_unlisted_server_is_refused_by_name() {
     let server = Server::new();
     let listed = format!("localhost:{}", server.port);
     let refused = with_proxy(&[listed, "example.org:443".to_owned()], &[], async |door| {
@@ -136,7 +136,7 @@ fn what_is_not_listed_is_refused_by_its_name() {
             "example.org:80".to_owned(),
             "evil.org:443".to_owned(),
             "example.org.evil.org:443".to_owned(),
-            // Another name of what is listed.
+            // Other names of a listed server.
             server.at("127.0.0.1"),
             server.at("[::ffff:127.0.0.1]"),
             "169.254.169.254:80".to_owned(),
@@ -153,15 +153,15 @@ fn what_is_not_listed_is_refused_by_its_name() {
 }
 
 #[test]
-fn a_name_that_leads_to_this_machine_leads_nowhere() {
+fn a_name_that_resolves_to_this_machine_is_refused() {
     let server = Server::new();
-    // As the resolver reads them, all of these are 127.0.0.1.
+    // The resolver reads all of these as 127.0.0.1.
     let names = ["2130706433", "0x7f000001", "127.1"];
     let hosts = names.map(|name| server.at(name));
     let refused = with_proxy(&hosts, &[], async |door| {
         for host in &hosts {
             let answer = door.answer(&format!("CONNECT {host} HTTP/1.1\r\n\r\n")).await;
-            assert!(answer.contains("leads to 127.0.0.1"), "{host}: {answer}");
+            assert!(answer.contains("resolves to 127.0.0.1"), "{host}: {answer}");
         }
     });
     assert!(matches!(refused[..], [Refused::Inside(..), Refused::Inside(..), Refused::Inside(..)]));
@@ -170,7 +170,7 @@ fn a_name_that_leads_to_this_machine_leads_nowhere() {
 }
 
 #[test]
-fn a_plain_request_is_passed_on_alone() {
+fn only_one_plain_request_is_forwarded() {
     let server = Server::new();
     let host = server.at("127.0.0.1");
     with_proxy(std::slice::from_ref(&host), &[], async |door| {
@@ -223,7 +223,7 @@ fn a_second_request_of_a_connection_does_not_reach_the_users_proxy() {
 }
 
 #[test]
-fn a_listed_port_of_this_machine_is_reached_as_it_is() {
+fn a_listed_port_of_this_machine_is_reached_directly() {
     let server = Server::new();
     let refused = with_proxy(&[server.at("127.0.0.1")], &[], async |door| {
         let seen = server.serves("ping", "pong");
@@ -231,14 +231,14 @@ fn a_listed_port_of_this_machine_is_reached_as_it_is() {
         client.write_all(b"ping").await.unwrap();
         assert_eq!(whole(&mut client).await, "pong");
         assert_eq!(seen.join().unwrap(), "ping");
-        // Whatever says that it was another one.
+        // An unlisted port is closed.
         assert_eq!(whole(&mut door.at(server.port ^ 1).await).await, "");
     });
     assert!(refused.is_empty());
 }
 
 #[test]
-fn the_users_own_proxy_is_on_the_way() {
+fn the_users_own_proxy_is_used() {
     let upstream = Server::new();
     let proxy = format!("http://ana:pass@127.0.0.1:{}", upstream.port);
     let env = [("HTTPS_PROXY", proxy.clone()), ("http_proxy", proxy)];
@@ -260,14 +260,14 @@ fn the_users_own_proxy_is_on_the_way() {
         let answer = door.answer("CONNECT api.example.org:443 HTTP/1.1\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("answers with 407"));
         seen.join().unwrap();
-        // What is refused never gets there.
+        // A refused request never reaches the upstream proxy.
         let answer = door.answer("CONNECT evil.org:443 HTTP/1.1\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     });
 }
 
 #[test]
-fn what_is_no_request_or_too_long_is_answered_and_ends() {
+fn invalid_and_too_long_requests_get_an_error_response() {
     with_proxy(&["example.org:443".to_owned()], &[], async |door| {
         for (request, status) in [
             ("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".to_owned(), "400"),
@@ -282,7 +282,7 @@ fn what_is_no_request_or_too_long_is_answered_and_ends() {
 }
 
 #[test]
-fn what_is_handed_over_and_is_no_connection_is_dropped() {
+fn descriptors_that_are_not_connections_are_dropped() {
     let server = Server::new();
     with_proxy(&[server.at("127.0.0.1")], &[], async |door| {
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -301,7 +301,7 @@ fn what_is_handed_over_and_is_no_connection_is_dropped() {
 }
 
 #[test]
-fn more_connections_than_there_may_be_wait() {
+fn connections_beyond_the_limit_wait() {
     with_proxy(&[], &[], async |door| {
         let mut silent = Vec::new();
         for _ in 0..CONNECTIONS_MAX {

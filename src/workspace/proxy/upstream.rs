@@ -1,5 +1,5 @@
-//! The proxy that the user's own programs go through, as `HTTPS_PROXY` and its like name it: what is
-//! let through goes there.
+//! The upstream proxy that the user's programs use, as configured in `HTTPS_PROXY` and similar
+//! variables: permitted requests are sent through it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,13 +10,13 @@ use http::Uri;
 
 use crate::host::Host;
 
-/// Names of the variables, those that win first. The one for `http://` is read in small letters only where
-/// a server's request could set the other.
+/// Names of the variables in order of precedence. `HTTP_PROXY` is read too: it is unsafe only in
+/// CGI programs, where a request can set it.
 const TO_TUNNEL: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const TO_FORWARD: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 const WITHOUT: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// The proxies, and for whom there is none.
+/// The upstream proxies, and the servers that are reached without one.
 #[derive(Debug, Default)]
 pub(super) struct Upstream {
     tunnels: Option<Result<Server, String>>,
@@ -24,11 +24,11 @@ pub(super) struct Upstream {
     without: Vec<String>,
 }
 
-/// A proxy.
+/// An upstream proxy.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Server {
     pub(super) host: Host,
-    /// The header that says who asks, with its line end; else empty.
+    /// The login header with its line ending; empty without a login.
     pub(super) login: String,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Upstream {
-    /// As these variables have it.
+    /// Reads the proxies from these variables.
     pub(super) fn of(env: &BTreeMap<OsString, OsString>) -> Self {
         let value = |names: &[&str]| {
             let mut values = names.iter().filter_map(|name| env.get(OsStr::new(name))?.to_str());
@@ -56,7 +56,7 @@ impl Upstream {
         }
     }
 
-    /// The proxy on the way to a server; why it cannot be used.
+    /// Returns the proxy for a server, or why it cannot be used.
     pub(super) fn to(&self, host: &Host, is_tunnel: bool) -> Result<Option<&Server>, &str> {
         let proxy = if is_tunnel { &self.tunnels } else { &self.forwards };
         match proxy {
@@ -81,13 +81,13 @@ impl Upstream {
 }
 
 fn server(url: &str) -> Result<Server, String> {
-    let wrong = || "the address of the proxy in the environment cannot be read".to_owned();
+    let wrong = || "the URL of the proxy in the environment is invalid".to_owned();
     let whole = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let uri: Uri = whole.parse().map_err(|_| wrong())?;
     let scheme = uri.scheme_str().unwrap_or_default();
     if scheme != "http" {
         return Err(format!(
-            "the environment names a proxy that is asked by {scheme}://, and only http:// is known"
+            "the environment names a proxy with {scheme}://, but only http:// is supported"
         ));
     }
     let authority = uri.authority().ok_or_else(wrong)?;
@@ -102,7 +102,7 @@ fn server(url: &str) -> Result<Server, String> {
     Ok(Server { host, login })
 }
 
-/// With `%41` as the byte it stands for.
+/// Decodes `%41` and similar escapes to bytes.
 fn decoded(text: &str) -> Vec<u8> {
     let (mut out, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((first, more)) = rest.split_first() {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_which_proxy_is_on_the_way() {
+    fn the_environment_selects_the_proxy() {
         let env = [
             ("HTTPS_PROXY", "http://ana:p%40ss@Proxy.corp:3128/"),
             ("http_proxy", "plain.corp:8080"),
@@ -160,11 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_an_error_and_none_is_no_proxy() {
+    fn an_unsupported_proxy_is_an_error_and_no_proxy_is_not() {
         assert_eq!(by(&upstream(&[]), "a.b:443", true), "");
         assert_eq!(by(&upstream(&[("HTTPS_PROXY", "")]), "a.b:443", true), "");
         let socks = upstream(&[("ALL_PROXY", "socks5://127.0.0.1:9050")]);
-        assert!(by(&socks, "a.b:443", true).contains("asked by socks5://"));
+        assert!(by(&socks, "a.b:443", true).contains("with socks5://"));
         let star = upstream(&[("HTTPS_PROXY", "http://p:1"), ("no_proxy", "*")]);
         assert_eq!(by(&star, "a.b:443", true), "");
     }

@@ -1,5 +1,6 @@
-//! What a project's manifests name outside of the tree: `path = "../lib"`, a workspace around it. Below
-//! a home that is closed, commands read it where a person lets them.
+//! Finds folders outside the tree that the project's manifests name: `path = "../lib"`, or an
+//! enclosing workspace. If such a folder is in a closed home, commands read it only with a person's
+//! consent.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -9,12 +10,12 @@ use regex::Regex;
 
 use crate::languages;
 
-/// Folders inside one another with manifests that are looked into.
+/// Depth to which folders are searched for manifests.
 const DEPTH_MAX: usize = 3;
-/// A manifest larger than this is data.
+/// A larger file is data, not a manifest.
 const SIZE_MAX: u64 = 256 * 1024;
 
-/// A path outside: in quotes, as most manifests have it; or by itself, as in `go.mod` and
+/// A path outside the tree: in quotes, as in most manifests; or bare, as in `go.mod` and
 /// `requirements.txt`.
 static OUTSIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let quoted = r#"["'](?:file:|link:|portal:)?(?<quoted>\.\./[^"'\n]+)["']"#;
@@ -22,8 +23,8 @@ static OUTSIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("(?m){quoted}|{bare}")).ok()
 });
 
-/// What makes a folder above the tree its workspace: a file, what stands in it, and the manifest of a
-/// member.
+/// Marks of a workspace in a folder above the tree: a file, a string in that file, and the manifest
+/// of a member.
 const WORKSPACES: [(&str, &str, &str); 4] = [
     ("Cargo.toml", "[workspace", "Cargo.toml"),
     ("go.work", "", "go.mod"),
@@ -31,16 +32,16 @@ const WORKSPACES: [(&str, &str, &str); 4] = [
     ("package.json", "\"workspaces\"", "package.json"),
 ];
 
-/// Something outside of the tree, and the manifest that names it.
+/// A path outside the tree, and the manifest that names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Beside {
     /// With links resolved.
     pub path: PathBuf,
-    /// Below the tree, or the workspace's own file above it.
+    /// The manifest: below the tree, or the workspace's own file above it.
     pub by: PathBuf,
 }
 
-/// What is there of what is named, sorted.
+/// Returns the existing paths that manifests name, sorted.
 pub(super) fn named(root: &Path) -> Vec<Beside> {
     let walk = WalkBuilder::new(root).max_depth(Some(DEPTH_MAX)).follow_links(false).build();
     let mut all: Vec<Beside> = around(root).into_iter().collect();
@@ -63,7 +64,7 @@ fn named_in(root: &Path, manifest: &Path) -> Vec<Beside> {
     let by = by.unwrap_or(manifest).to_owned();
     let told = form.captures_iter(&text).filter_map(|found| {
         let path = found.name("quoted").or_else(|| found.name("bare"))?.as_str();
-        // Of `../packages/*` the folder.
+        // For `../packages/*`, the folder.
         let path: PathBuf = path.split('/').take_while(|name| !name.contains('*')).collect();
         let path = folder.join(path).canonicalize().ok()?;
         let is_outside = !path.starts_with(root) && !root.starts_with(&path);
@@ -72,7 +73,8 @@ fn named_in(root: &Path, manifest: &Path) -> Vec<Beside> {
     told.collect()
 }
 
-/// The workspace that the tree is a member of, where that is not in the tree itself.
+/// The workspace above the tree that the tree is a member of, unless the tree is a workspace
+/// itself.
 fn around(root: &Path) -> Option<Beside> {
     WORKSPACES.iter().find_map(|(file, words, member)| {
         let is_one =
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_manifests_name_outside_is_found_and_nothing_else() {
+    fn only_outside_paths_named_by_manifests_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         let put = |path: &str, text: &str| {

@@ -1,6 +1,7 @@
-//! The system's bubblewrap: where only it may make namespaces (Ubuntu 25.04 has a profile for it, and
-//! for nothing else), it arranges the mounts that `mounts` would. Inside, this program goes on as the
-//! helper, with Landlock and its filter of system calls.
+//! Confinement with the system's bubblewrap, for systems where only bubblewrap may create
+//! namespaces (Ubuntu 25.04 has an AppArmor profile for bubblewrap alone). Bubblewrap makes the
+//! mounts that `mounts` would make; inside, git-cowork continues as the helper, with Landlock and
+//! its system call filter.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,14 +16,14 @@ use super::covers::Cover;
 use super::spec::{HELPER_WORD, Spec};
 use super::{door, mounts, namespaces, sockets};
 
-/// Profiles are for this path.
+/// The path that such profiles name.
 pub(super) const PROGRAM: &str = "/usr/bin/bwrap";
-/// Where this program is inside: its own place may be in a home that is closed.
+/// Path of git-cowork inside the sandbox: its real path may be in a closed home.
 const HELPER: &str = "/dev/git-cowork";
-/// What shows the keys of other programs.
+/// Files that list the keys of other programs.
 const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 
-/// What runs `words` inside.
+/// Returns the command that runs `words` inside the sandbox.
 pub(super) fn command(
     spec: &Spec,
     out: Option<&OwnedFd>,
@@ -35,7 +36,7 @@ pub(super) fn command(
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut command = Command::new(PROGRAM);
     command.args(arguments(spec, &program, &live)?);
-    // Of what it is told, Landlock needs no more inside.
+    // Inside, Landlock needs only the other fields.
     let inside = Spec {
         inside: true,
         sealed: Vec::new(),
@@ -51,7 +52,7 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// Options in the order in which it follows them: what is above comes before what is below.
+/// Returns the options in the order in which bubblewrap applies them: parent directories first.
 fn arguments(
     spec: &Spec,
     program: &Path,
@@ -85,7 +86,7 @@ fn arguments(
 #[derive(Default)]
 struct Arguments(Vec<OsString>);
 
-/// What lies at a path inside.
+/// What is mounted at a path inside the sandbox.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Cover(&'a Cover),
@@ -106,7 +107,7 @@ impl Arguments {
         self.0.extend([OsString::from(option), path.into()]);
     }
 
-    /// Lets a file, directory or socket look empty, as `nothing` is.
+    /// Makes a file, directory or socket look empty; `nothing` is an empty file.
     fn hide(&mut self, path: &Path, nothing: &Path) {
         match path.symlink_metadata() {
             Ok(found) if found.is_dir() => {
@@ -118,7 +119,8 @@ impl Arguments {
         }
     }
 
-    /// A command's own directories, closed homes, and what comes back of what lies below them.
+    /// Mounts a command's own directories, closed homes, and the paths below them that stay
+    /// visible.
     fn places(&mut self, spec: &Spec) -> anyhow::Result<Emptied> {
         let covers = spec.covers.iter().map(|cover| (&cover.at, Place::Cover(cover)));
         let closed = spec.closed.iter().map(|home| (home, Place::Closed));
@@ -137,8 +139,8 @@ impl Arguments {
         for (at, place) in places {
             let lies_in = done.iter().rev().find(|(up, _)| at != up && at.starts_with(up));
             if let Some((up, Place::Cover(_))) = lies_in {
-                // The directories on the way are in a mount of their own: an earlier command may have
-                // written to what covers, and a later one must not move them.
+                // The directories in between are on a separate read-only mount: an earlier command
+                // may have written to the covering directory, and a later one must not move them.
                 let names = at.strip_prefix(up)?.components().count();
                 let top = at.ancestors().nth(names - 1).filter(|_| names > 1);
                 if let Some(top) = top.filter(|top| !read_only.iter().any(|made| made == top)) {
@@ -171,18 +173,18 @@ impl Arguments {
     }
 }
 
-/// What was mounted, what is above before what is below, and whether it is what was there before.
+/// The mounts, parents first; true if a mount shows the original content.
 struct Emptied(Vec<(PathBuf, bool)>);
 
 impl Emptied {
-    /// Whether this path is not there any more.
+    /// True if this path is no longer visible.
     fn hold(&self, path: &Path) -> bool {
         self.0.iter().rev().find(|(at, _)| path.starts_with(at)).is_some_and(|(_, back)| !back)
     }
 }
 
-/// An empty file: beside a command's own directories, where it does not see it. A device would not be
-/// opened, as on no mount of a command one is.
+/// Returns an empty file, placed beside a command's own directories, where the command cannot see
+/// it. A device cannot be used: a command's mounts do not allow opening devices.
 fn nothing(spec: &Spec) -> std::io::Result<PathBuf> {
     let own = spec.covers.iter().find_map(|cover| cover.with.as_ref()?.parent());
     let Some(own) = own else { return Ok("/dev/null".into()) };

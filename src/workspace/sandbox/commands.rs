@@ -1,4 +1,4 @@
-//! Confining the commands of one tree: which level works is found out before the first of them.
+//! Confines the commands of one tree; the available level is detected before the first command.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
 
-/// Longer specifications are handed over in a file: Linux takes no argument of 128 KiB, and a tree
-/// may hold a thousand repositories.
+/// Longer specifications are passed in a file: Linux limits an argument to 128 KiB, and a tree may
+/// contain a thousand repositories.
 const ARGUMENT_MAX: usize = 64 * 1024;
 
-/// What this system may have, the best first.
+/// The confinement levels of this system, the best first.
 const LEVELS: &[Level] = if cfg!(target_os = "linux") {
     &[Level::Namespaces, Level::Bubblewrap, Level::Landlock]
 } else if cfg!(target_os = "macos") {
@@ -35,9 +35,9 @@ const LEVELS: &[Level] = if cfg!(target_os = "linux") {
     &[]
 };
 
-/// A command's surroundings.
+/// How to start a confined command.
 pub(crate) struct Confined {
-    /// The program and its first arguments, to be put before the command.
+    /// The program and its first arguments, placed before the command.
     pub(crate) before: Vec<OsString>,
     /// The environment.
     pub(crate) env: Vec<(OsString, OsString)>,
@@ -53,7 +53,7 @@ pub(crate) struct Sandbox {
     ready: OnceCell<Option<Ready>>,
 }
 
-/// What was found out before the first command.
+/// The confinement found to work before the first command.
 struct Ready {
     spec: RefCell<Spec>,
     nested: RefCell<Nested>,
@@ -61,7 +61,7 @@ struct Ready {
 }
 
 impl Sandbox {
-    /// For commands in `root` of a program that has the environment `env`.
+    /// Confines commands in `root`; `env` is the environment of git-cowork.
     pub(crate) fn new(
         wanted: Confinement,
         root: &Path,
@@ -72,8 +72,8 @@ impl Sandbox {
         Self { wanted, root: root.to_owned(), env, tracking, private, ready: OnceCell::new() }
     }
 
-    /// How to run `command`, whose environment would be `env`; `None` as it is. Fails with a
-    /// [`Refusal`] where it cannot be confined and nobody allows that.
+    /// Returns how to run `command` with the environment `env`; `None` if it runs unconfined. Fails
+    /// with a [`Refusal`] if it cannot be confined and nobody allows it to run unconfined.
     pub(crate) fn confine(
         &self,
         command: &str,
@@ -82,8 +82,8 @@ impl Sandbox {
         self.confine_with(command, env, &[])
     }
 
-    /// The same for a program that reaches servers through a proxy: connections to these ports of its
-    /// loopback are handed out to it.
+    /// Like [`Self::confine`], for a program that reaches servers through a proxy: connections to
+    /// these loopback ports are forwarded to the proxy.
     pub(crate) fn confine_with(
         &self,
         command: &str,
@@ -120,7 +120,7 @@ impl Sandbox {
         }
     }
 
-    /// How to run the command that fetches dependencies; `None` where nothing is confined.
+    /// Returns how to run a command that fetches dependencies; `None` if nothing is confined.
     pub(crate) fn confine_to_fetch(
         &self,
         env: &[(OsString, OsString)],
@@ -128,32 +128,32 @@ impl Sandbox {
         let (Some(helper), Some(ready)) = (&self.wanted.helper, self.ready()?) else {
             return Ok(None);
         };
-        let env = ready.place.environment_to_fetch(env).context("making a home to fetch in")?;
+        let env = ready.place.environment_to_fetch(env).context("creating a home to fetch in")?;
         self.follow_moved(ready);
         let mut spec = self.without_private(ready.spec.borrow().clone())?;
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
-        spec.covers = ready.place.covers_to_fetch().context("making a place to fetch in")?;
+        spec.covers = ready.place.covers_to_fetch().context("creating directories to fetch in")?;
         spec.kept = ready.place.kept(true);
         Ok(Some(Confined { before: before(helper, &ready.place, &spec)?, env }))
     }
 
-    /// Whether commands are kept off the network by the kernel.
+    /// True if the kernel denies commands network access.
     pub(crate) fn keeps_off_network(&self) -> anyhow::Result<bool> {
         Ok(!self.wanted.network && self.ready()?.is_some())
     }
 
-    /// Whether commands have the network.
+    /// True if commands have network access.
     pub(crate) fn has_network(&self) -> bool {
         self.wanted.network
     }
 
-    /// Whether some files are to be kept from commands.
+    /// True if some files must stay hidden from commands.
     pub(crate) fn has_private(&self) -> bool {
         self.private.is_set()
     }
 
-    /// Whether commands see the folders of other trees that they were to see.
+    /// True if commands see the requested folders of other trees.
     pub(crate) fn has_overlays(&self) -> anyhow::Result<bool> {
         Ok(self.ready()?.is_some_and(|ready| !ready.spec.borrow().overlays.is_empty()))
     }
@@ -163,36 +163,36 @@ impl Sandbox {
         Ok(self.ready()?.map_or(Level::None, |ready| ready.spec.borrow().level))
     }
 
-    /// Whether commands see only some of the home.
+    /// True if commands see only a part of the home directory.
     pub(super) fn closes_home(&self) -> anyhow::Result<bool> {
         Ok(self.ready()?.is_some_and(|ready| ready.place.closes_home()))
     }
 
-    /// What was fetched for the project; `None` where nothing is confined.
+    /// The dependencies fetched for the project; `None` if nothing is confined.
     pub(crate) fn fetched(&self) -> Option<Fetched<'_>> {
         Some(Fetched(self.place()?.fetched()))
     }
 
-    /// From now on commands find what was fetched for a package manager, or not any more.
+    /// Shows commands the dependencies fetched for a package manager from now on, or hides them.
     pub(crate) fn use_fetched(&self, manager: &'static str, used: bool) {
         if let Some(place) = self.place() {
             place.set_used(manager, used);
         }
     }
 
-    /// From now on commands find these packages of Python.
+    /// Shows commands these Python packages from now on.
     pub(crate) fn use_python(&self, packages: PathBuf) {
         if let Some(place) = self.place() {
             place.set_python(packages);
         }
     }
 
-    /// The place of commands, once it is made.
+    /// The directories of commands, once created.
     fn place(&self) -> Option<&Place> {
         Some(&self.ready.get()?.as_ref()?.place)
     }
 
-    /// Who is asked before something is fetched.
+    /// The prompt before something is fetched.
     pub(crate) fn person(&self) -> Option<&dyn Fetching> {
         self.wanted.fetching.as_deref()
     }
@@ -211,13 +211,13 @@ impl Sandbox {
         sweep::temporary(&std::env::temp_dir());
         let nested = Nested::find(&self.root, &self.ignored()?, &existing(&wanted.writable));
         let mut why = Why::told(match LEVELS.first().is_some_and(|best| wanted.most < *best) {
-            true => "nothing better was to be tried",
-            false => "this system has no way to do it",
+            true => "better levels are disabled",
+            false => "this system does not support confinement",
         });
         for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {
             let outside = wanted.network || !wanted.hosts.is_empty();
             let mut place = Place::open(wanted, &self.root, &self.env, level)
-                .context("making a private place for commands")?;
+                .context("creating private directories for commands")?;
             let mut spec = Spec {
                 level,
                 root: self.root.clone(),
@@ -250,7 +250,8 @@ impl Sandbox {
                 }
                 Some(told) => {
                     tracing::info!("no confinement by {}: {}", level.word(), told.cause);
-                    // What would help is what is in the way of doing without bubblewrap.
+                    // The failure of bubblewrap is not reported: the remedy is to make namespaces
+                    // work without it.
                     if level != Level::Bubblewrap {
                         why = told;
                     }
@@ -261,7 +262,7 @@ impl Sandbox {
         Ok(None)
     }
 
-    /// What commands read of what manifests name below a home that is closed.
+    /// Returns the paths in closed homes that manifests name and the user lets commands read.
     fn beside(&self, spec: &Spec) -> anyhow::Result<Vec<PathBuf>> {
         let Some(consent) = &self.wanted.consent else { return Ok(Vec::new()) };
         let is_below = |path: &Path, all: &[PathBuf]| all.iter().any(|one| path.starts_with(one));
@@ -272,7 +273,7 @@ impl Sandbox {
         named.retain(|one| {
             is_below(&one.path, &spec.closed)
                 && !spec.closed.contains(&one.path)
-                // Whoever wrote the manifest may want a login: that is not asked for.
+                // The author of a manifest may be after credentials: never prompt for hidden paths.
                 && !is_below(&one.path, &spec.hidden)
                 && !is_below(&one.path, &spec.kept)
                 && !is_below(&one.path, &spec.writable)
@@ -281,13 +282,13 @@ impl Sandbox {
         Ok(if allowed { named.into_iter().map(|one| one.path).collect() } else { Vec::new() })
     }
 
-    /// What git ignores, as far as that is known.
+    /// The paths that git ignores; empty without git.
     fn ignored(&self) -> anyhow::Result<BTreeSet<PathBuf>> {
         let Some(tracking) = &self.tracking else { return Ok(BTreeSet::new()) };
         Ok(tracking.ignored()?.into_iter().map(|path| self.root.join(path)).collect())
     }
 
-    /// What is not to be seen.
+    /// The paths to hide from commands.
     fn hidden(&self, place: &Place) -> Vec<PathBuf> {
         let mut hidden = place.hidden(&self.wanted.writable);
         hidden.extend(existing(&self.wanted.hidden));
@@ -300,7 +301,7 @@ impl Sandbox {
         without_inner(sealed)
     }
 
-    /// The same for a tree with private files: these look empty, and so does all that git keeps, where
+    /// Adds a tree's private files to the hidden paths, and also git's directories, from which
     /// every file that was ever committed can be read.
     fn without_private(&self, mut spec: Spec) -> anyhow::Result<Spec> {
         if !self.private.is_set() {
@@ -310,7 +311,7 @@ impl Sandbox {
             self.refuse_private()?;
         }
         let places = self.private.below(&self.root).into_iter().map(|path| self.root.join(path));
-        // A link that leads to what holds the tree would hide all of it.
+        // A link to a folder that contains the tree would hide all of it.
         let places = places.filter_map(|path| path.canonicalize().ok());
         spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
         let git = spec.sealed.iter().filter(|path| !path.ends_with(".cowork"));
@@ -326,11 +327,11 @@ impl Sandbox {
             return Ok(());
         }
         Err(Refusal::failed(
-            "no command can be run: some files are private, and nothing here keeps commands from them",
+            "no command can be run: this machine cannot hide the private files from commands",
         ))
     }
 
-    /// Repositories below the tree stay sealed also where an earlier command moved them.
+    /// Keeps repositories below the tree sealed after an earlier command moved them.
     fn follow_moved(&self, ready: &Ready) {
         if !ready.nested.borrow().are_in_place() {
             let moved = ready.nested.borrow().moved(&self.root);
@@ -347,7 +348,7 @@ impl Sandbox {
     }
 }
 
-/// What stands before a command.
+/// Returns the words before a confined command.
 fn before(helper: &Path, place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
     if cfg!(target_os = "macos") {
         let profile = seatbelt::profile(spec);
@@ -355,13 +356,13 @@ fn before(helper: &Path, place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsStr
     }
     let mut spec = serde_json::to_string(spec)?;
     if spec.len() > ARGUMENT_MAX {
-        let file = place.keep_spec(&spec).context("writing what a command may reach")?;
+        let file = place.keep_spec(&spec).context("writing the sandbox specification")?;
         spec = format!("@{}", file.display());
     }
     Ok(vec![helper.into(), HELPER_WORD.into(), spec.into()])
 }
 
-/// Lets a command that does nothing try; answers with why it cannot be confined.
+/// Runs `true` in the sandbox; returns why it cannot be confined, or `None` on success.
 fn try_out(helper: &Path, place: &Place, spec: &Spec, root: &Path) -> anyhow::Result<Option<Why>> {
     let words = before(helper, place, spec)?;
     let tried = std::process::Command::new(&words[0])
@@ -372,14 +373,14 @@ fn try_out(helper: &Path, place: &Place, spec: &Spec, root: &Path) -> anyhow::Re
         .current_dir(root)
         .stdin(std::process::Stdio::null())
         .output()
-        .context("starting what confines commands")?;
+        .context("starting the sandbox helper")?;
     if tried.status.success() {
         return Ok(None);
     }
     Ok(Some(Why::told(&String::from_utf8_lossy(&tried.stderr))))
 }
 
-/// The same with the folders of other trees, where the kernel and the file system can do that.
+/// Adds the folders of other trees to `spec`, if the kernel and the file system support overlays.
 fn with_overlays(
     helper: &Path,
     place: &Place,
@@ -409,7 +410,7 @@ fn has_unix_sockets() -> bool {
     false
 }
 
-/// The list of users that commands see instead of the system's, where they need one.
+/// The user list that commands see instead of the system's, if they need one.
 #[cfg(target_os = "linux")]
 fn users(place: &Place, level: Level) -> std::io::Result<Option<PathBuf>> {
     if level.has_mounts() { place.users() } else { Ok(None) }
@@ -420,7 +421,8 @@ fn users(_place: &Place, _level: Level) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// With links resolved. A symbolic link stays one: it cannot be sealed, and the helper says so.
+/// Returns the existing paths with links resolved. A symbolic link stays in the list too: it cannot
+/// be sealed, and the helper reports that.
 pub(super) fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -432,7 +434,7 @@ pub(super) fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
     without_inner(found)
 }
 
-/// Each once, and none below another.
+/// Removes duplicates and paths below another one.
 fn without_inner(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort();
     paths.dedup_by(|a, b| a.starts_with(&*b));

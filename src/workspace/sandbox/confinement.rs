@@ -1,4 +1,4 @@
-//! How commands are to be confined, and who answers for those that are not.
+//! Settings for confining commands, and the prompts for commands that cannot be confined.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,11 +11,11 @@ use super::own_files::OwnFiles;
 use super::sweep::Cache;
 use crate::host::Host;
 
-/// How well commands are confined.
+/// Confinement level of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Not at all.
+    /// Not confined.
     None,
     /// A profile of `sandbox-exec`, on macOS.
     #[serde(rename = "sandbox-exec")]
@@ -30,8 +30,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The word of a level: `none`, `sandbox-exec`, `landlock`, `bubblewrap`,
-    /// `namespaces`.
+    /// The name of the level: `none`, `sandbox-exec`, `landlock`, `bubblewrap`, `namespaces`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -42,12 +41,12 @@ impl Level {
         }
     }
 
-    /// Whether a command has mounts of its own, so that what it must not see is not there.
+    /// True if a command has its own mounts, so that hidden paths do not exist for it.
     pub const fn has_mounts(self) -> bool {
         matches!(self, Self::Bubblewrap | Self::Namespaces)
     }
 
-    /// The level with this word.
+    /// The level with this name.
     pub fn of_word(word: &str) -> Option<Self> {
         const ALL: [Level; 5] =
             [Level::None, Level::Seatbelt, Level::Landlock, Level::Bubblewrap, Level::Namespaces];
@@ -55,75 +54,76 @@ impl Level {
     }
 }
 
-/// Who answers for commands that the kernel cannot confine.
+/// Prompts and warnings about commands that the kernel cannot fully confine.
 pub trait Consent {
-    /// Hears, once, that commands are confined less well than they could be.
+    /// Warns, once, that commands are confined at a weaker level than possible.
     fn weaker(&self, weaker: &Weaker);
-    /// Whether commands may read what the project's manifests name outside of the tree; asked once.
+    /// True if commands may read the paths outside the tree that the project's manifests name;
+    /// asked once.
     fn may_read(&self, named: &[Beside]) -> anyhow::Result<bool>;
-    /// Whether this command may run without confinement; `None` when nobody is there to say so.
+    /// True if this command may run unconfined; `None` if nobody is there to decide.
     fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>>;
 }
 
-/// Why commands are confined less well than they could be, and what that means.
+/// Why commands are confined at a weaker level, and the consequences.
 #[derive(Clone, Debug)]
 pub struct Weaker {
-    /// How they are.
+    /// The level in use.
     pub level: Level,
-    /// What is in the way of the next better level.
+    /// The reason why the next better level does not work.
     pub cause: String,
-    /// What would help, as a sentence without its full stop; empty where that is not known.
+    /// The remedy, as a sentence without its full stop; empty if unknown.
     pub remedy: String,
-    /// Whether they can make sockets with a path.
+    /// True if commands can create UNIX sockets with a path.
     pub unix_sockets: bool,
 }
 
-/// A folder of another tree that commands see and change only for themselves.
+/// A folder of another tree mounted for commands; their changes to it stay private to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// Where they see it: an empty folder in their tree.
+    /// Mount point: an empty folder in the commands' tree.
     pub at: PathBuf,
-    /// What they see.
+    /// The folder shown there.
     pub of: PathBuf,
-    /// An empty folder for their changes.
+    /// An empty folder that receives the changes.
     pub changes: PathBuf,
-    /// An empty folder for the kernel, on the same file system.
+    /// An empty work folder for overlayfs, on the same file system as `changes`.
     pub work: PathBuf,
 }
 
-/// How commands are to be confined. The default is not at all.
+/// Settings for confining commands. By default nothing is confined.
 #[derive(Clone, Default)]
 pub struct Confinement {
-    /// This program, to be started as the helper; without it nothing is confined.
+    /// Path of git-cowork, started as the helper; if `None`, nothing is confined.
     pub helper: Option<PathBuf>,
-    /// Files and directories that are never written: the tree's `.git`, where it points to, the
-    /// directory linked worktrees share; what else only the program writes. Repositories below the
-    /// tree are found and added.
+    /// Read-only files and directories: the tree's `.git` and the directories it points to, the
+    /// directory shared by linked worktrees, and other paths only git-cowork writes. Repositories
+    /// below the tree are detected and added.
     pub sealed: Vec<PathBuf>,
-    /// Writable besides the tree. Those that do not exist are passed over.
+    /// Writable paths besides the tree. Missing ones are ignored.
     pub writable: Vec<PathBuf>,
-    /// Folders of other trees that commands see in theirs, and change only for themselves; where that can be
-    /// had.
+    /// Folders of other trees that commands see in their own tree and change only privately, if the
+    /// system supports overlays.
     pub overlays: Vec<Overlay>,
-    /// What a program keeps in a home for itself.
+    /// Files in a home directory that belong to the program.
     pub own: Vec<OwnFiles>,
-    /// Readable besides what is installed there, where a home is closed.
+    /// Readable paths besides installed software, if a home is closed.
     pub readable: Vec<PathBuf>,
-    /// Not to be seen, wherever it is.
+    /// Paths that are always hidden.
     pub hidden: Vec<PathBuf>,
-    /// What commands find in their own configuration of git.
+    /// Entries of the commands' git configuration.
     pub git_settings: Vec<(String, String)>,
-    /// Whether commands have the network.
+    /// True if commands have network access.
     pub network: bool,
-    /// Servers that a program reaches through a proxy where commands have no network; commands reach
-    /// none.
+    /// Servers that a program may reach through a proxy if commands have no network access;
+    /// commands cannot reach them.
     pub hosts: Vec<Host>,
-    /// Where the commands' private home with its caches is kept between runs; created.
+    /// Directory that keeps the commands' private home and its caches between runs; created.
     pub cache: Option<Cache>,
-    /// Better levels than this are not tried.
+    /// Better levels than this one are not tried.
     pub most: Level,
-    /// Asked where nothing can be confined; without it such commands are refused.
+    /// Prompt used if nothing can be confined; if `None`, such commands are refused.
     pub consent: Option<Rc<dyn Consent>>,
-    /// Asked before a project's dependencies are fetched; without it none are.
+    /// Prompt before a project's dependencies are fetched; if `None`, nothing is fetched.
     pub fetching: Option<Rc<dyn Fetching>>,
 }

@@ -1,30 +1,30 @@
-//! Directories where programs keep their sockets and what nobody else should see: a command has
-//! them for itself. Some of what lies below comes back (`installed`).
+//! Directories with programs' sockets and temporary files: each command sees its own private
+//! version. Some paths below them are mounted back (see `installed`).
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Each with the name of a command's own directory for it, on the disk; else it is in memory.
+/// Each directory, with the name of the on-disk directory that replaces it; `None` = in memory.
 const ALL: [(&str, Option<&str>); 4] =
     [("/tmp", Some("tmp")), ("/var/tmp", Some("var-tmp")), ("/run", None), ("/var/run", None)];
 
-/// A directory that commands find empty, or find a directory of their own in its place.
+/// A directory that looks empty to commands, or is replaced by a directory of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cover {
     pub(super) at: PathBuf,
     pub(super) with: Option<PathBuf>,
-    /// It is only read.
+    /// True if the replacement is read-only.
     #[serde(default)]
     pub(super) read_only: bool,
 }
 
-/// What is covered where `needed` is worked in; a command's own directories are made in `own`.
+/// Returns the covers for work in `needed`; the commands' own directories are created in `own`.
 pub(super) fn make(needed: &[PathBuf], own: &Path) -> std::io::Result<Vec<Cover>> {
     let mut covers: Vec<Cover> = Vec::new();
     for (at, with) in ALL {
         let Some(at) = Path::new(at).canonicalize().ok().filter(|at| at.is_dir()) else { continue };
-        // Who works on all of such a directory sees all of it.
+        // If the whole directory is needed, it stays visible.
         let is_needed = needed.iter().any(|needed| at.starts_with(needed));
         if is_needed || covers.iter().any(|cover| cover.at == at) {
             continue;
@@ -38,7 +38,7 @@ pub(super) fn make(needed: &[PathBuf], own: &Path) -> std::io::Result<Vec<Cover>
     Ok(covers)
 }
 
-/// A directory as such directories are. Only its owner gets into the one it is made in.
+/// Creates a directory with the mode of `/tmp`. Its parent is accessible only to the owner.
 fn make_shared(dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
     #[cfg(unix)]
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_worked_in_is_not_covered() {
+    fn needed_directories_are_not_covered() {
         let dir = tempfile::tempdir().unwrap();
         let covers = |needed: &str| -> Vec<PathBuf> {
             make(&[needed.into()], dir.path()).unwrap().into_iter().map(|cover| cover.at).collect()

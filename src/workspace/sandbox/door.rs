@@ -1,7 +1,7 @@
-//! The way out of a network of its own, which holds nothing but a loopback: a process there listens for
-//! the program, and hands each connection to the proxy outside, through the one descriptor that it
-//! has inherited. It says nothing and reads nothing. Which other ports the program was refused there it
-//! tells, too, where it may know.
+//! Exit from a private network namespace, which has only a loopback: a process inside listens for
+//! the program and passes each connection to the proxy outside, over its one inherited descriptor.
+//! It neither reads nor writes data of a connection. If the kernel permits, it also reports the
+//! other ports to which connections were refused.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
@@ -17,32 +17,32 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::refused_ports::RefusedPorts;
 
-/// What stands before the number of the descriptor.
+/// Prefix of the argument with the descriptor's number.
 const WORD: &str = "--out=";
 
-/// The argument of the helper that names the descriptor.
+/// Returns the helper's argument that names the descriptor.
 pub(crate) fn word(descriptor: RawFd) -> OsString {
     format!("{WORD}{descriptor}").into()
 }
 
-/// The number that an argument names, if it is this one.
+/// Returns the descriptor number if this is that argument.
 pub(super) fn number(argument: &OsString) -> Option<RawFd> {
     argument.to_str()?.strip_prefix(WORD)?.parse().ok().filter(|number| *number > 2)
 }
 
-/// The descriptor of this number, which is still open.
+/// Takes ownership of the inherited, still open descriptor.
 pub(super) fn inherited(number: RawFd) -> anyhow::Result<OwnedFd> {
-    // SAFETY: only looked at, to find out whether it is open.
+    // SAFETY: borrowed only to check that the descriptor is open.
     let open = unsafe { BorrowedFd::borrow_raw(number) };
     let is_socket = rustix::net::sockopt::socket_type(open).is_ok();
-    ensure!(is_socket, "the way out is no socket");
-    // SAFETY: it is open, and nobody else here knows of it.
+    ensure!(is_socket, "the inherited descriptor is not a socket");
+    // SAFETY: the descriptor is open, and nothing else in this process uses it.
     let out = unsafe { OwnedFd::from_raw_fd(number) };
     rustix::io::fcntl_setfd(&out, rustix::io::FdFlags::CLOEXEC)?;
     Ok(out)
 }
 
-/// What listens inside.
+/// The listeners inside the network namespace.
 pub(super) struct Door {
     listening: Vec<(u16, TcpListener)>,
     refused: Option<RefusedPorts>,
@@ -50,8 +50,8 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Listens at these ports: first that of the proxy, which must be had. To be called with all rights
-    /// that there are in this network.
+    /// Listens on these ports; the first is the proxy's and is required. Call with all capabilities
+    /// in this network namespace.
     pub(super) fn open(ports: &[u16], out: OwnedFd) -> anyhow::Result<Self> {
         let mut listening = Vec::new();
         for (at, port) in ports.iter().enumerate() {
@@ -61,20 +61,21 @@ impl Door {
                 listening.push((*port, listener));
                 continue;
             }
-            // Of the others the proxy can be asked, too: a port may need rights, a system may have no
-            // IPv6.
+            // The other ports are optional: the program can use the proxy for them. A port may need
+            // privileges, and a system may have no IPv6.
             let other = TcpListener::bind((Ipv6Addr::LOCALHOST, *port));
             listening.extend([listener, other].into_iter().flatten().map(|one| (*port, one)));
         }
         Ok(Self { listening, refused: RefusedPorts::watch(), out })
     }
 
-    /// Starts the process that serves it. What the program can do to it must not lead out: it cannot be
-    /// traced. To be called by a process with one thread; `apart` where that becomes the program, of
-    /// which it must not be a child.
+    /// Starts the process that serves the connections. The program must not use it to escape, so it
+    /// cannot be traced. Call from a process with one thread. Set `apart` if that process becomes
+    /// the program: the server must not be the program's child.
     pub(super) fn serve_apart(self, apart: bool) -> anyhow::Result<()> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-        // SAFETY: this process has one thread, so nothing is locked or half done in the child.
+        // SAFETY: this process has one thread, so no lock is held and no state is inconsistent in
+        // the child.
         match unsafe { libc::fork() } {
             0 => {}
             pid => {
@@ -88,7 +89,7 @@ impl Door {
                 return Ok(());
             }
         }
-        // SAFETY: as above; nothing is to be done at the end of the one between.
+        // SAFETY: as above; the intermediate process needs no cleanup.
         if apart && unsafe { libc::fork() } != 0 {
             // SAFETY: ends this process and does nothing else.
             unsafe { libc::_exit(0) };
@@ -100,7 +101,7 @@ impl Door {
 
     fn serve(mut self) {
         for standard in 0..3 {
-            // SAFETY: nobody uses them here; the program's output ends when the program ends.
+            // SAFETY: unused here; open copies would keep the program's output open after it ends.
             unsafe { libc::close(standard) };
         }
         loop {
@@ -121,13 +122,13 @@ impl Door {
             let watched = all.get(self.listening.len()).filter(|_| self.refused.is_some());
             let is_blind = watched.is_some_and(|one| one.revents().intersects(broken));
             if ready.last() == Some(&true) {
-                // Nobody is there to serve it any more.
+                // The proxy is gone.
                 return;
             }
             for ((port, listener), _) in self.listening.iter().zip(ready).filter(|(_, is)| *is) {
                 let Ok((connection, _)) = listener.accept() else { continue };
                 let handed = hand_out(self.out.as_fd(), *port, connection.as_fd());
-                // Of too many at a time some are dropped.
+                // Connections beyond the capacity of the socket are dropped.
                 if matches!(handed, Err(Errno::PIPE | Errno::CONNRESET)) {
                     return;
                 }
@@ -144,7 +145,7 @@ impl Door {
     }
 }
 
-/// Hands a connection out, and says which port was connected to.
+/// Passes a connection to the proxy, with the port it was made to.
 pub(crate) fn hand_out(
     out: BorrowedFd<'_>,
     port: u16,
@@ -157,7 +158,7 @@ pub(crate) fn hand_out(
     tell_out(out, port, &mut control)
 }
 
-/// Says which port it is about: one that was connected to, with the connection; without one it was refused.
+/// Sends a port: with the connection made to it, or, without a connection, as a refused port.
 fn tell_out(
     out: BorrowedFd<'_>,
     port: u16,
@@ -172,7 +173,7 @@ fn tell_out(
     }
 }
 
-/// Both ends: the one for the proxy, and the one that is inherited.
+/// Creates the socket pair: the proxy's end, and the end to inherit.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let (family, kind) = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET);
     let flags = rustix::net::SocketFlags::CLOEXEC;

@@ -1,35 +1,35 @@
-//! Who is asked about fetching what a project needs from outside.
+//! Prompts and messages about fetching a project's dependencies.
 
-/// Asks and hears about fetching.
+/// Prompts and messages about fetching dependencies.
 pub trait Fetching {
-    /// Whether this may be fetched. Fails only when the question was interrupted.
+    /// Asks whether this may be fetched. Fails only if the prompt was interrupted.
     fn may_fetch(&self, wanted: &Wanted) -> anyhow::Result<MayFetch>;
-    /// Hears that it was tried and failed: it is not tried again in this run.
+    /// Reports that fetching failed; it is not retried in this run.
     fn failed(&self, wanted: &Wanted, why: &str);
-    /// Hears what happens, for a person; `bad` when something does not work because of it.
+    /// Shows a message to the user; `bad` if something will not work.
     fn tell(&self, text: &str, bad: bool);
 }
 
 /// An answer to [`Fetching::may_fetch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MayFetch {
-    /// It may.
+    /// Fetching is allowed.
     Yes,
-    /// It may not, and why, as the end of a sentence: `… says never`.
+    /// Fetching is not allowed; the reason completes a sentence: `… says never`.
     No(String),
-    /// It may where a person agrees, and none is there.
+    /// Fetching needs a person's consent, and nobody is there.
     NobodyThere,
 }
 
-/// What is to be fetched.
+/// A fetch to be approved.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The exact commands.
     pub command: String,
     /// The package manager and its files: `cargo: Cargo.lock, Cargo.toml`.
     pub named: String,
-    /// What a person types to do it with their own logins.
+    /// The command with which the user can fetch by hand, using their own credentials.
     pub by_hand: String,
-    /// SHA-256 of these files, one a project.
+    /// SHA-256 of these files, one per project.
     pub hashes: Vec<String>,
 }

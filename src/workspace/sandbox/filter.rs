@@ -1,5 +1,5 @@
-//! System calls a command does not get, as a seccomp filter: one row each. What needs more than a
-//! look at numbers (paths, addresses) is for mounts and Landlock.
+//! Seccomp filter: the system calls denied to a command, one row each. Rules about paths and
+//! addresses, which a filter cannot inspect, are left to mounts and Landlock.
 
 use std::io::Error;
 
@@ -11,9 +11,9 @@ use libc::{
     SOCK_RAW, SOCK_STREAM, c_int, c_long, sock_filter,
 };
 
-/// How the kernel names the processor whose calls the rows are about; programs for another one, as
-/// 32-bit programs are, would have other numbers for the same calls.
-/// Source: `include/uapi/linux/audit.h`.
+/// The kernel's constant for the architecture of the rows' call numbers; programs of another
+/// architecture, such as 32-bit programs, use other numbers for the same calls. Source:
+/// `include/uapi/linux/audit.h`.
 const ARCHITECTURE: Option<u32> = if cfg!(not(target_pointer_width = "64")) {
     None
 } else if cfg!(target_arch = "x86_64") {
@@ -25,46 +25,46 @@ const ARCHITECTURE: Option<u32> = if cfg!(not(target_pointer_width = "64")) {
 } else if cfg!(target_arch = "loongarch64") {
     Some(0xc000_0102)
 } else {
-    // Some of the others have one call for all of sockets, whose arguments are in memory.
+    // Some other architectures have one call for all socket operations, with arguments in memory.
     None
 };
-/// On x86-64, numbers from here on are the same calls once more, for x32 programs.
+/// On x86-64, numbers from here on are the same calls for x32 programs.
 const X32: u32 = 0x4000_0000;
 
-/// Puts a byte into the input of a terminal, as if it had been typed; pastes on a console.
+/// Inserts a byte into a terminal's input as if typed; the second one pastes on a console.
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
-/// The kind of a socket without its flags.
+/// Mask for a socket's type without its flags.
 const SOCK_TYPE_MASK: u32 = 0xf;
 
-/// Where the fields of `struct seccomp_data` are, in bytes; of arguments the lower half, which is
-/// all that the kernel reads of those that are looked at.
+/// Byte offsets of the fields of `struct seccomp_data`; of an argument, the lower half, which is
+/// all the kernel reads of the checked arguments.
 const NUMBER: u32 = 0;
 const PROCESSOR: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// What the other walls leave open, and the filter has to close.
+/// Gaps left by namespaces and Landlock that the filter must close.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Close {
-    /// Sockets with a path, also those of other programs.
+    /// UNIX sockets with a path, including those of other programs.
     pub(super) unix: bool,
-    /// The internet.
+    /// All internet sockets.
     pub(super) inet: bool,
-    /// Ways to connect by TCP that Landlock does not look at.
+    /// Ways to open TCP connections that Landlock does not check.
     pub(super) tcp_aside: bool,
 }
 
-/// What an argument has to be for a row to count.
+/// Condition on an argument for a row to apply.
 enum When {
     Is(u32, c_int),
     IsNot(u32, c_int),
-    /// The kind of socket, whatever its flags.
+    /// The socket type, ignoring flags.
     IsKind(u32, c_int),
-    /// A flag is set, whatever the others.
+    /// The flag is set, whatever the other flags.
     Has(u32, c_int),
 }
 
-/// A call that is answered with an error where all of this holds.
+/// A call that fails with an error if all conditions are met.
 struct Row {
     call: c_long,
     when: Vec<When>,
@@ -81,23 +81,23 @@ fn rows(close: Close) -> Vec<Row> {
     let mut rows = mounting();
     rows.extend(of_the_kernel());
     rows.extend([
-        // The kernel's keyrings know no namespace.
+        // Kernel keyrings are not namespaced.
         row(libc::SYS_keyctl, Vec::new(), ENOSYS),
         row(libc::SYS_add_key, Vec::new(), ENOSYS),
         row(libc::SYS_request_key, Vec::new(), ENOSYS),
-        // Makes and connects sockets past the rows about them.
+        // io_uring creates and connects sockets without these calls.
         row(libc::SYS_io_uring_setup, Vec::new(), ENOSYS),
         row(libc::SYS_io_uring_enter, Vec::new(), ENOSYS),
         row(libc::SYS_io_uring_register, Vec::new(), ENOSYS),
         row(libc::SYS_ioctl, vec![Is(1, TIOCSTI.cast_signed())], EPERM),
         row(libc::SYS_ioctl, vec![Is(1, TIOCLINUX.cast_signed())], EPERM),
-        // Others speak to hypervisors, Bluetooth devices, the kernel's ciphers.
+        // Other families talk to hypervisors, Bluetooth devices, the kernel's crypto.
         row(libc::SYS_socket, known.map(|family| IsNot(0, family)).into(), EAFNOSUPPORT),
         row(libc::SYS_socket, vec![Is(0, AF_NETLINK), IsNot(2, NETLINK_ROUTE)], EAFNOSUPPORT),
     ]);
     if close.unix {
         rows.push(row(libc::SYS_socket, vec![Is(0, AF_UNIX)], EAFNOSUPPORT));
-        // A pair for datagrams can still send to anywhere; raw is another word for it.
+        // A datagram socket pair can still send to any address; SOCK_RAW is an alias for it.
         for kind in [SOCK_DGRAM, SOCK_RAW] {
             rows.push(row(libc::SYS_socketpair, vec![IsKind(1, kind)], EAFNOSUPPORT));
         }
@@ -108,13 +108,13 @@ fn rows(close: Close) -> Vec<Row> {
         }
     }
     if close.tcp_aside {
-        // Multipath TCP, or whatever else is a stream: programs fall back to plain TCP.
+        // Multipath TCP or any other stream protocol: programs fall back to plain TCP.
         for family in [AF_INET, AF_INET6] {
             let stream = [Is(0, family), IsKind(1, SOCK_STREAM), IsNot(2, 0)];
             let other = stream.into_iter().chain([IsNot(2, IPPROTO_TCP)]).collect();
             rows.push(row(libc::SYS_socket, other, EPROTONOSUPPORT));
         }
-        // The first bytes connect.
+        // TCP Fast Open: the first send connects.
         for (call, flags) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
@@ -124,10 +124,12 @@ fn rows(close: Close) -> Vec<Row> {
     rows
 }
 
-/// A namespace of users gives all rights in it, and with them most of the kernel's code.
+/// Calls for mounts and namespaces. A user namespace grants all capabilities inside, which exposes
+/// most of the kernel's code.
 fn mounting() -> Vec<Row> {
     let new_users = || vec![When::Has(0, libc::CLONE_NEWUSER)];
-    // Programs fall back to what was there before: the flags of clone3 are in memory.
+    // Programs fall back to the older calls. The filter cannot check the flags of clone3: they are
+    // in memory.
     let newer = [
         libc::SYS_clone3,
         libc::SYS_open_tree,
@@ -151,8 +153,8 @@ fn mounting() -> Vec<Row> {
     newer.chain(older).chain(users).collect()
 }
 
-/// What is for administrators and those who look into other programs. Debuggers stay: a command's
-/// own processes are all it sees.
+/// Calls for administrators and for inspecting other programs. Debuggers still work: a command sees
+/// only its own processes.
 fn of_the_kernel() -> Vec<Row> {
     let calls = [
         libc::SYS_bpf,
@@ -168,10 +170,10 @@ fn of_the_kernel() -> Vec<Row> {
     calls.map(|call| row(call, Vec::new(), EPERM)).into()
 }
 
-/// Filters the calls of this process and all that come of it, for good.
+/// Installs the filter for this process and all its descendants, permanently.
 pub(super) fn install(close: Close) -> anyhow::Result<()> {
     let Some(architecture) = ARCHITECTURE else {
-        bail!("there is no filter of system calls for this processor");
+        bail!("there is no system call filter for this processor");
     };
     let mut program = compile(architecture, &rows(close))?;
     let what = libc::sock_fprog {
@@ -179,11 +181,11 @@ pub(super) fn install(close: Close) -> anyhow::Result<()> {
         filter: program.as_mut_ptr(),
     };
     let failed = || Err(Error::last_os_error()).context("filtering system calls");
-    // SAFETY: numbers only.
+    // SAFETY: passes only numbers.
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
         return failed();
     }
-    // SAFETY: the filter and what it points to live through the call.
+    // SAFETY: the filter and its program outlive the call.
     let set = unsafe {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const what)
     };
@@ -196,7 +198,7 @@ fn compile(architecture: u32, rows: &[Row]) -> anyhow::Result<Vec<sock_filter>> 
         jump(BPF_JEQ, architecture, 1, 0),
         answer(ENOSYS),
         load(NUMBER),
-        // Numbers that high exist nowhere else.
+        // Only x32 calls have such high numbers.
         jump(BPF_JGE, X32, 0, 1),
         answer(ENOSYS),
     ];
@@ -218,14 +220,14 @@ fn compile(architecture: u32, rows: &[Row]) -> anyhow::Result<Vec<sock_filter>> 
                 When::Is(..) | When::IsNot(..) => {}
             }
             conditions.push(jump(BPF_JEQ, value, 0, 0));
-            // Which way leads on is filled in below, where the end is known.
+            // The other jump offset is filled in below, once the end is known.
         }
         let number = u32::try_from(row.call).context("a call without a number")?;
         let length = conditions.len();
         let mut tests = row.when.iter();
         for (at, instruction) in conditions.iter_mut().enumerate() {
             if u32::from(instruction.code) == BPF_JMP | BPF_JEQ | BPF_K {
-                // Past the other conditions and the answer.
+                // Jumps past the other conditions and the return statement.
                 let end = u8::try_from(length - at).context("a row that is too long")?;
                 match tests.next() {
                     Some(When::IsNot(..)) => instruction.jt = end,
@@ -265,10 +267,10 @@ mod tests {
     use super::*;
 
     const HERE: u32 = 7;
-    /// `SECCOMP_RET_ALLOW` as the error it would be.
+    /// Return value for an allowed call.
     const ALLOWED: c_int = 0;
 
-    /// What the kernel would answer.
+    /// Evaluates the filter as the kernel would.
     fn asked(close: Close, processor: u32, call: c_long, arguments: [u64; 3]) -> c_int {
         let program = compile(HERE, &rows(close)).unwrap();
         let word = |offset: u32| match offset {
@@ -296,13 +298,13 @@ mod tests {
     }
 
     fn of(close: Close, call: c_long, arguments: [c_int; 3]) -> c_int {
-        // The upper halves hold what the kernel does not read.
+        // The upper halves contain bits that the kernel does not read.
         let arguments = arguments.map(|n| u64::from(n.cast_unsigned()) | 0xffff << 48);
         asked(close, HERE, call, arguments)
     }
 
     #[test]
-    fn each_row_refuses_what_it_names_and_nothing_else() {
+    fn each_row_denies_only_the_calls_it_names() {
         let open = Close::default();
         for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_io_uring_setup] {
             assert_eq!(of(open, call, [0; 3]), ENOSYS);
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_walls_leave_open_can_be_closed() {
+    fn gaps_of_landlock_are_closed_on_request() {
         let unix = Close { unix: true, ..Close::default() };
         assert_eq!(of(unix, libc::SYS_socket, [AF_UNIX, 1, 0]), EAFNOSUPPORT);
         assert_eq!(of(unix, libc::SYS_socket, [AF_INET, 1, 0]), ALLOWED);
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn no_connection_is_made_past_landlock() {
+    fn tcp_connections_cannot_bypass_landlock() {
         const MULTIPATH: c_int = 262;
         let closed = Close { tcp_aside: true, ..Close::default() };
         let kind = SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_for_the_same_calls_lead_nowhere() {
+    fn calls_of_other_architectures_are_denied() {
         assert_eq!(asked(Close::default(), HERE + 1, libc::SYS_read, [0; 3]), ENOSYS);
         let x32 = c_long::from(X32) | libc::SYS_keyctl;
         assert_eq!(of(Close::default(), x32, [0; 3]), ENOSYS);

@@ -1,4 +1,4 @@
-//! What confines commands here, for who asks before any is run.
+//! Detects the confinement of this machine before any command is run.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -10,21 +10,21 @@ use super::commands::Sandbox;
 use super::confinement::{Confinement, Consent, Level, Weaker};
 use crate::private::PrivateFiles;
 
-/// How commands are confined here.
+/// The confinement that works on this machine.
 #[derive(Debug)]
 pub struct Found {
     /// The best level that works.
     pub level: Level,
-    /// Why it is not a better one.
+    /// Why a better level does not work.
     pub weaker: Option<Weaker>,
-    /// Whether of the home only what is installed there or named can be read.
+    /// True if commands can read only installed software and named paths in the home directory.
     pub closes_home: bool,
 }
 
-/// Finds out by confining a command that does nothing; nobody is asked or told.
+/// Detects the level by confining a command that does nothing, without prompts or messages.
 ///
 /// # Errors
-/// No place for commands can be made.
+/// If the private directories for commands cannot be created.
 pub fn find(
     wanted: Confinement,
     root: &Path,

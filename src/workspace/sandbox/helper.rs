@@ -1,6 +1,7 @@
-//! The helper: a process of its own that gives up what a command must not have, and becomes it.
+//! The helper: a separate process that drops privileges a command must not have, then executes the
+//! command.
 //!
-//! It has one thread and no threads are ever started in it, so `fork` and `unshare` are sound.
+//! It has one thread and never starts another, so `fork` and `unshare` are sound.
 
 use std::ffi::OsString;
 use std::os::fd::{OwnedFd, RawFd};
@@ -21,20 +22,20 @@ use super::{bubblewrap, filter, landlock, namespaces};
 
 /// Largest file a command may write, in bytes.
 const FILE_MAX: u64 = 8 << 30;
-/// Processor seconds of one process: no command may run that long by the clock.
+/// CPU seconds of one process; the time limits of commands are shorter.
 const CPU_S: u64 = 3600;
 
-/// Runs what follows the specification in `args` (both without the program's name and
-/// [`super::HELPER_WORD`]) and answers with the exit code.
+/// Runs the command that follows the specification in `args` (both without the program's name and
+/// [`super::HELPER_WORD`]) and returns its exit code.
 ///
 /// # Errors
-/// When it cannot be confined as specified; nothing was run then.
+/// If it cannot be confined as specified; the command is not run then.
 pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let out = args.first().and_then(door::number);
-    close_descriptors(out).context("closing what the caller left open")?;
+    close_descriptors(out).context("closing inherited file descriptors")?;
     let args = &args[usize::from(out.is_some())..];
     let [spec, program, arguments @ ..] = args else {
-        bail!("this is started by the program itself");
+        bail!("this command is internal: git-cowork starts it itself");
     };
     let unreadable = "the specification of the sandbox cannot be read";
     let mut text = spec.to_str().unwrap_or_default().to_owned();
@@ -49,7 +50,7 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let mut command = Command::new(program);
     command.args(arguments);
     match spec.level {
-        Level::None | Level::Seatbelt => bail!("no confinement was asked for"),
+        Level::None | Level::Seatbelt => bail!("no confinement was requested"),
         Level::Landlock => {
             limit()?;
             namespaces::drop_capabilities_but(namespaces::OF_FILES)?;
@@ -81,14 +82,14 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     }
 }
 
-/// An open directory leads round every mount, also one that only the first process of a namespace
-/// holds: its descriptors are in `/proc`. So nothing but the three standard ones stays, and the way out.
+/// An open directory bypasses all mounts, even if only the first process of a namespace has it
+/// open: `/proc` shows its descriptors. So only the three standard descriptors and `out` stay open.
 fn close_descriptors(out: Option<RawFd>) -> std::io::Result<()> {
     const FIRST: libc::c_uint = 3;
     let none: libc::c_uint = 0;
     let kept = out.and_then(|out| libc::c_uint::try_from(out).ok());
     let close = |first: libc::c_uint, last: libc::c_uint| {
-        // SAFETY: nobody in this process has opened anything yet.
+        // SAFETY: this process has not opened any file yet.
         first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, none) } == 0
     };
     let is_done = match kept {
@@ -98,7 +99,7 @@ fn close_descriptors(out: Option<RawFd>) -> std::io::Result<()> {
     if is_done {
         return Ok(());
     }
-    // Linux before 5.9, or a filter that does not know the call.
+    // Linux before 5.9, or a seccomp filter that denies the call.
     let open = std::fs::read_dir("/proc/self/fd")?.flatten();
     let open: Vec<i32> =
         open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -106,7 +107,7 @@ fn close_descriptors(out: Option<RawFd>) -> std::io::Result<()> {
         descriptor.cast_unsigned() >= FIRST && Some(descriptor.cast_unsigned()) != kept
     };
     for descriptor in open.into_iter().filter(closed) {
-        // SAFETY: as above; that of the directory just read is closed already, which is no harm.
+        // SAFETY: as above; closing the already closed descriptor of the directory is harmless.
         unsafe { libc::close(descriptor) };
     }
     Ok(())
@@ -118,13 +119,14 @@ fn in_namespaces(spec: &Spec, out: Option<OwnedFd>, mut command: Command) -> any
     die_with_parent()?;
     ensure!(getppid() == parent, "the program that started this one is gone");
     let (ended, end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    // SAFETY: this process has one thread, so nothing is locked or half done in the child.
+    // SAFETY: this process has one thread, so no lock is held and no state is inconsistent in the
+    // child.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         drop(ended);
         let status = as_init(spec, out, &mut command)?;
         rustix::io::write(&end, &status.into_raw().to_ne_bytes())?;
-        // Everything else in the namespace is killed now.
+        // The kernel now kills all other processes of the namespace.
         return Ok(0);
     }
     drop((end, out));
@@ -133,7 +135,7 @@ fn in_namespaces(spec: &Spec, out: Option<OwnedFd>, mut command: Command) -> any
     let told = rustix::io::read(&ended, &mut status)?;
     let waited = waitpid(Some(init), WaitOptions::empty())?;
     if told < status.len() {
-        // It said why on standard error, or was killed.
+        // It printed an error on standard error, or was killed.
         let code = waited.and_then(|(_, status)| status.exit_status());
         return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
     }
@@ -141,21 +143,21 @@ fn in_namespaces(spec: &Spec, out: Option<OwnedFd>, mut command: Command) -> any
     match status.code() {
         Some(code) => Ok(u8::try_from(code).unwrap_or(1)),
         None => {
-            // Ended by a signal: so do we, which is all that anybody asks.
+            // The command was killed by a signal: die by a signal too; callers need no more detail.
             kill_process(getpid(), Signal::KILL)?;
             Ok(1)
         }
     }
 }
 
-/// The first process of the namespace: starts the command, reaps orphans until it ends.
+/// First process of the namespace: starts the command and reaps orphans until the command ends.
 fn as_init(spec: &Spec, out: Option<OwnedFd>, command: &mut Command) -> anyhow::Result<ExitStatus> {
     die_with_parent()?;
     setsid()?;
     limit()?;
     namespaces::furnish()?;
     let door = out.map(|out| Door::open(&spec.doors, out)).transpose()?;
-    // Where memory runs out, the command goes first.
+    // If memory runs out, kill the command first.
     let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     namespaces::drop_capabilities_but(CapabilitySet::empty())?;
     landlock::restrict(spec)?;

@@ -1,12 +1,12 @@
-//! What commands find empty: keys and logins, and well-known doors to other programs.
+//! Paths that look empty to commands: keys, credentials, and well-known sockets of other programs.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Keys and logins in a person's home, where it is not closed as a whole (`homes`), or more of it is
-/// read than is good.
+/// Keys and credentials in a home directory; needed if the home is not closed as a whole (`homes`),
+/// or a setting makes too much of it readable.
 const SECRETS: [&str; 49] = [
     ".claude",
     ".claude.json",
@@ -59,7 +59,7 @@ const SECRETS: [&str; 49] = [
     ".ICEauthority",
 ];
 
-/// What only root can read, and those root lets; keys of the system.
+/// System files that only root can read, as commands of root could; keys of the system.
 const OF_SYSTEM: [&str; 10] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -72,10 +72,10 @@ const OF_SYSTEM: [&str; 10] = [
     "/etc/wireguard",
     "/etc/NetworkManager/system-connections",
 ];
-/// Where the keys are by which others know this machine.
+/// Directory of the SSH host keys.
 const HOST_KEYS: &str = "/etc/ssh";
 
-/// Sockets by which other programs would act for a command.
+/// Sockets through which other programs would act on behalf of a command.
 const DOORS: [&str; 8] = [
     "/run/user",
     "/run/dbus",
@@ -90,8 +90,8 @@ const DOORS: [&str; 8] = [
 /// Variables that name such sockets.
 const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
 
-/// Those that are there, by the environment `env`, but for what holds something in `needed` or is
-/// in it, and for what holds something in `named`.
+/// Returns the existing paths to hide, given the environment `env`. Excludes paths that contain or
+/// are in one of `needed`, and paths that contain one of `named`.
 pub(super) fn among(
     env: &BTreeMap<OsString, OsString>,
     needed: &[PathBuf],

@@ -1,5 +1,5 @@
-//! Homes: of what a person keeps there, commands see only what was named for them (`installed`, and
-//! the user's own setting), whatever program keeps its logins there tomorrow.
+//! Home directories: commands see only the allowed paths in them (`installed`, and the user's own
+//! setting), whichever files programs use for credentials.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use super::covers::Cover;
 
-/// A home that is one of these, in one of them or above one is no person's: commands need what is
-/// there.
+/// A home equal to, inside or above one of these is a system directory, which commands need.
 const OF_SYSTEM: [&str; 10] =
     ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys"];
-/// The list of users, with their homes.
+/// The list of users with their homes.
 const USERS: &str = "/etc/passwd";
 
-/// The homes of who runs this that can be closed: by the environment `env`, and by the system's list
-/// of users. One that holds something in `needed` as a whole, or is in it, stays open.
+/// Returns the current user's homes that can be closed: from `env` and from the system's list of
+/// users. A home that is, or is inside, one of `needed` stays open.
 pub(super) fn closed(
     env: &BTreeMap<OsString, OsString>,
     covers: &[Cover],
@@ -37,7 +36,7 @@ pub(super) fn closed(
     closed
 }
 
-/// The home that the system's list of users has for this one.
+/// The current user's home in the system's list of users.
 #[cfg(unix)]
 fn listed() -> Option<PathBuf> {
     let user = rustix::process::geteuid().as_raw().to_string();
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_is_closed_unless_all_of_it_is_needed_or_it_is_the_systems() {
+    fn a_home_is_closed_unless_needed_as_a_whole_or_a_system_directory() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         let home = top.join("home");

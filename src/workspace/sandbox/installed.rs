@@ -1,11 +1,12 @@
-//! What commands see although the directory above it is covered or closed: toolchains and what
-//! package managers have fetched, by where they usually are, and where variables and `PATH` say.
+//! Paths that commands see although a parent directory is covered or closed: toolchains and package
+//! caches, at their usual places and at the places named by variables and `PATH`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// In a home. Never a directory that logins are kept in, too: of those what lies below.
+/// Paths in a home. If a directory also contains credentials, only its safe subdirectories are
+/// listed.
 const IN_HOME: &[&str] = &[
     ".asdf/installs",
     ".asdf/plugins",
@@ -106,7 +107,7 @@ const IN_HOME: &[&str] = &[
     "sdk",
 ];
 
-/// Variables that say where something is installed; commands get them.
+/// Variables with the paths of installed software; passed to commands.
 pub(crate) const INSTALLED: [&str; 16] = [
     "RUSTUP_HOME",
     "GOPATH",
@@ -125,9 +126,9 @@ pub(crate) const INSTALLED: [&str; 16] = [
     "GEM_HOME",
     "PKG_CONFIG_PATH",
 ];
-/// Cargo keeps logins beside these.
+/// The safe entries of Cargo's home: it also contains credentials.
 const OF_CARGO: [&str; 4] = ["bin", "env", "git", "registry"];
-/// Where the certificates of servers are, which matters to the step with the network.
+/// Variables with the paths of server certificates, for the fetch step, which has network access.
 pub(super) const CERTIFICATES: [&str; 6] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
@@ -136,19 +137,19 @@ pub(super) const CERTIFICATES: [&str; 6] = [
     "CURL_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",
 ];
-/// Which servers have the addresses of names; often a link to below `/run`.
+/// The DNS configuration; often a link to a file below `/run`.
 const NAME_SERVERS: &str = "/etc/resolv.conf";
-/// A directory of this name is of little use without what is beside it, where that is one of these.
+/// Directories of programs, which usually need the directories beside them listed in `BESIDE`.
 const PROGRAMS: [&str; 3] = ["bin", "sbin", "shims"];
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "share", "include"];
-/// An environment of Python, whatever its name.
+/// Files that mark a Python environment.
 const ENVIRONMENT: [&str; 2] = ["pyvenv.cfg", "conda-meta"];
 
-/// Directories of which only some is seen.
+/// Directories that are visible only in part.
 pub(super) struct Closed {
     /// All of them.
     pub(super) all: Vec<PathBuf>,
-    /// Those among them that are homes.
+    /// The homes among them.
     pub(super) homes: Vec<PathBuf>,
 }
 
@@ -157,8 +158,8 @@ impl Closed {
         self.all.iter().any(|closed| path != closed && path.starts_with(closed))
     }
 
-    /// What is installed there, by the environment `env`; with the network also what that takes.
-    /// `more` may be there, too.
+    /// Returns the installed software in these directories, according to `env`; with `network`,
+    /// also the files needed for network access. `more` lists further paths.
     pub(super) fn kept(
         &self,
         env: &BTreeMap<OsString, OsString>,
@@ -192,7 +193,7 @@ impl Closed {
         let mut kept: Vec<_> =
             real.filter(|path| self.holds(path) && (path.is_dir() || path.is_file())).collect();
         kept.sort();
-        // What is closed below something that is kept hides what is kept in it.
+        // A closed directory below a kept one hides the kept paths inside it.
         let between = |above: &Path, path: &Path| {
             self.all.iter().any(|c| path.starts_with(c) && c != above && c.starts_with(above))
         };
@@ -200,7 +201,7 @@ impl Closed {
         kept
     }
 
-    /// An installation that programs are part of, or the directory they are in alone.
+    /// Returns the installation that contains these programs, or only their directory.
     fn whole(&self, programs: &Path) -> PathBuf {
         let has = |dir: &Path, names: &[&str]| names.iter().any(|name| dir.join(name).exists());
         let is_part = programs.file_name().is_some_and(|name| PROGRAMS.iter().any(|p| name == *p));
@@ -214,7 +215,7 @@ impl Closed {
         programs.parent().filter(|_| is_part).filter(is_whole).unwrap_or(programs).to_owned()
     }
 
-    /// Where the links in a directory of programs lead: installers put them there.
+    /// Returns the targets of the links in a directory of programs: installers create such links.
     fn programs_of(&self, dir: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
         let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
@@ -229,7 +230,7 @@ impl Closed {
     }
 }
 
-/// Where a repository has objects from that it does not hold itself: `git clone --shared`.
+/// Returns the object directories that a repository borrows objects from (`git clone --shared`).
 /// Source: `gitrepository-layout(5)`, objects/info/alternates.
 pub(super) fn lent(git_dir: &Path) -> Vec<PathBuf> {
     let objects = git_dir.join("objects");
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_below_a_cover_comes_back() {
+    fn software_below_a_cover_stays_visible() {
         let tree = Tree::new(&["c/tools/bin", "c/tools/lib", "c/bin", "c/rustup", "c/cargo/bin"]);
         for dir in ["outside/bin", "c/run/x", "c/alone/bin"] {
             std::fs::create_dir_all(tree.at(dir)).unwrap();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_home_no_directory_is_seen_that_logins_are_in() {
+    fn directories_with_credentials_in_a_home_stay_hidden() {
         let tree = Tree::new(&[
             "h/.cargo/bin",
             "h/.cargo/registry",
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_below_something_kept_does_not_swallow_it() {
+    fn a_closed_home_below_a_kept_directory_keeps_its_toolchains() {
         let tree = Tree::new(&["c/tools/bin", "c/tools/lib", "c/tools/home/.rustup"]);
         let home = tree.at("c/tools/home");
         let closed = Closed { all: vec![tree.at("c"), home.clone()], homes: vec![home.clone()] };

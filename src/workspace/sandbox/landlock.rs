@@ -1,4 +1,5 @@
-//! Landlock: read all but keys and devices, write where the specification says.
+//! Landlock: allows reading everything except keys and devices, and writing where the specification
+//! permits.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -16,46 +17,46 @@ use super::confinement::Level;
 use super::filter::Close;
 use super::spec::Spec;
 
-/// Below this (Linux 6.2), files elsewhere could be emptied, or renames between directories would
-/// all fail.
+/// Before this version (Linux 6.2), commands could truncate files elsewhere, or all renames between
+/// directories would fail.
 const LEAST: ABI = ABI::V3;
-/// The newest one that is known; the kernel takes of it what it can.
+/// The newest known version; the kernel applies the parts it supports.
 const NEWEST: ABI = ABI::V9;
 
-/// The first versions that keep a command from TCP, and from sockets with a path.
+/// The first versions that restrict TCP, and UNIX sockets with a path.
 const OF_TCP: libc::c_long = 4;
 const OF_UNIX: libc::c_long = 9;
 
-/// Where devices are. Of the others a terminal could be read, and by root a disk.
+/// Directory of devices. Access to others would allow reading a terminal, and, as root, a disk.
 const DEV: &str = "/dev";
 /// Devices that are safe to write.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
-/// Those that are the command's own where it has mounts of its own.
+/// Directories private to a command that has its own mounts.
 const PRIVATE: [&str; 2] = ["/dev/pts", "/dev/shm"];
 
-/// The version the kernel has; 0 when it has none.
+/// The kernel's Landlock version; 0 if it has none.
 fn version() -> libc::c_long {
     let nothing = std::ptr::null::<libc::c_void>();
     const VERSION: libc::c_uint = 1;
-    // SAFETY: numbers only.
+    // SAFETY: the pointer is null and its size zero, as this request requires.
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) }.max(0)
 }
 
-/// Whether a command can use sockets with a path without reaching those of others.
+/// True if commands can use UNIX sockets with a path without reaching those of other programs.
 pub(super) fn has_unix_sockets() -> bool {
     version() >= OF_UNIX
 }
 
-/// What Landlock alone does not close.
+/// The gaps that Landlock alone leaves open.
 pub(super) fn leaves_open(spec: &Spec) -> Close {
     let tcp_aside = !spec.network;
     Close { unix: !has_unix_sockets(), inet: tcp_aside && version() < OF_TCP, tcp_aside }
 }
 
-/// Restricts this process and all that come of it.
+/// Restricts this process and all its descendants.
 pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
-    let no = "the kernel has no Landlock of version 3 (Linux 6.2)";
+    let no = "the kernel does not support Landlock version 3 (Linux 6.2)";
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(LEAST))
@@ -64,12 +65,12 @@ pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
     let alone = spec.level == Level::Landlock;
-    // A namespace is a better network: it has a loopback of its own.
+    // With namespaces, the private network is stricter and has its own loopback.
     if alone && !spec.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = ruleset.create().context(no)?;
-    // A command's own sockets need no right.
+    // A command's own sockets need no permission.
     let all = AccessFs::from_all(NEWEST) & !BitFlags::from(AccessFs::ResolveUnix);
     let mut readable = Vec::new();
     if alone {
@@ -87,13 +88,14 @@ pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
             without(path, &secret, &mut readable)?;
         }
     } else {
-        // What must not be seen is mounted over.
+        // Hidden paths are covered by mounts.
         readable.push("/".into());
     }
     for path in readable {
         rules = grant(rules, &path, AccessFs::from_read(NEWEST))?;
     }
-    // Mounted read-only, git's directories may lie below what can be written; else they must not.
+    // With read-only mounts, git's directories may be below a writable directory; with Landlock
+    // alone they may not.
     let sealed = if alone { &spec.sealed[..] } else { &[] };
     let mut writable = Vec::new();
     for path in std::iter::once(&spec.root).chain(&spec.writable) {
@@ -110,8 +112,8 @@ pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path, or where something sealed lies below it, its entries without that: a right that was
-/// given to a directory cannot be taken from what is in it.
+/// Collects the path, or, if a sealed path is below it, its entries without that path: access
+/// granted to a directory cannot be revoked for its entries.
 fn without(path: &Path, sealed: &[PathBuf], into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if sealed.iter().any(|seal| path.starts_with(seal)) {
         return Ok(());
@@ -122,7 +124,8 @@ fn without(path: &Path, sealed: &[PathBuf], into: &mut Vec<PathBuf>) -> anyhow::
     }
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?,
-        // What can be passed through and not listed: only what leads on is known.
+        // A directory that can be traversed but not listed: only the entries toward sealed paths
+        // are known.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let names = path.components().count() + 1;
             let next = |seal: &PathBuf| seal.components().take(names).collect::<PathBuf>();
@@ -138,7 +141,7 @@ fn without(path: &Path, sealed: &[PathBuf], into: &mut Vec<PathBuf>) -> anyhow::
     Ok(())
 }
 
-/// Grants a right, where the path is there and no symbolic link, which would lead elsewhere.
+/// Grants access, if the path exists and is not a symbolic link, which would lead elsewhere.
 fn grant(
     rules: RulesetCreated,
     path: &Path,

@@ -1,12 +1,12 @@
-//! Logins in the configuration of package managers, which the step with the network goes without.
+//! Removes credentials from package managers' configuration for the fetch step, which has network
+//! access.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::secret::has_secret_word;
 
-/// Files a person's environment names, in which logins are kept: the step with the network does not
-/// get them.
+/// Variables that name files with credentials; the fetch step does not get them.
 const CONFIGURED: [&str; 6] = [
     "npm_config_userconfig",
     "npm_config_globalconfig",
@@ -16,9 +16,9 @@ const CONFIGURED: [&str; 6] = [
     "UV_CONFIG_FILE",
 ];
 
-/// What else keeps the step with the network from using, asking for or storing a login: git's
-/// configuration names credential helpers and addresses with passwords, ssh has keys wherever `HOME`
-/// is, and Python has key rings.
+/// Variables that keep the fetch step from using, asking for or storing credentials: git's
+/// configuration names credential helpers and URLs with passwords, ssh finds its keys regardless of
+/// `HOME`, and Python has keyrings.
 const WITHOUT_LOGIN: [(&str, &str); 10] = [
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -32,10 +32,10 @@ const WITHOUT_LOGIN: [(&str, &str); 10] = [
     ("CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS", "cargo:token"),
 ];
 
-/// Where pip finds its configuration besides the home.
+/// Pip's configuration file outside the home.
 const PIP_CONFIGURATION: &str = "/etc/pip.conf";
 
-/// Takes an environment all ways to a login.
+/// Removes all access to credentials from an environment.
 pub(super) fn take_out(env: &mut BTreeMap<OsString, OsString>) {
     for name in CONFIGURED {
         env.remove(OsStr::new(name));
@@ -46,7 +46,7 @@ pub(super) fn take_out(env: &mut BTreeMap<OsString, OsString>) {
     }
 }
 
-/// Settings that are read line by line, without the lines that hold a login and what is indented
+/// Returns line-based settings without the lines that contain credentials and the lines indented
 /// below them.
 pub(super) fn lines_without(text: &str) -> String {
     let mut left = String::new();
@@ -65,7 +65,7 @@ pub(super) fn lines_without(text: &str) -> String {
     left
 }
 
-/// Whether an address in this text has a password in it.
+/// True if a URL in this text contains a password.
 pub(super) fn holds(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '"', '\'', ' ', '\n']).next().unwrap_or_default();
@@ -73,7 +73,8 @@ pub(super) fn holds(text: &str) -> bool {
     })
 }
 
-/// Cargo's configuration without any, nor the programs that have them; none where it cannot be read.
+/// Returns Cargo's configuration without credentials and credential providers; `None` if it is
+/// invalid.
 pub(super) fn without(text: &str) -> Option<String> {
     fn clear(table: &mut toml::Table) {
         table.retain(|key, value| !has_secret_word(key) && !value.as_str().is_some_and(holds));
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_keeps_all_but_logins() {
+    fn only_credentials_are_removed_from_a_configuration() {
         let text = r#"
             [registries.private]
             index = "sparse+https://r.example/"
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_with_logins_go_with_what_is_below_them() {
+    fn lines_with_credentials_and_their_indented_lines_are_removed() {
         let text = "registry=https://r.example/\n//r.example/:_authToken=s3cret\n\
                     npmScopes:\n  own:\n    npmAuthIdent:\n      me:s3cret\n    npmRegistryServer: r\n\
                     proxy=http://me:s3cret@p.example\n//cache.example/:_password=s3cret\nsave=true\n";
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_known_in_an_address() {
+    fn a_password_in_a_url_is_detected() {
         assert!(holds("index-url = https://me:pw@r.example/simple"));
         assert!(!holds("index-url = https://r.example/simple\n# mail me@r.example"));
         assert!(!holds("https://r.example/@scope/x"));

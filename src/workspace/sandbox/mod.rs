@@ -1,13 +1,18 @@
-//! What the kernel keeps commands from: this program starts itself again as a small helper, which
-//! gives up rights and then becomes the command (`helper`). What that helper is told stands in `spec`.
+//! Confinement of commands by the kernel: git-cowork starts itself as a small helper, which drops
+//! privileges and then executes the command (`helper`). `spec` describes the confinement to the
+//! helper.
 //!
-//! | level | how | weaker |
-//! | --- | --- | --- |
-//! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock and a filter of system calls | |
-//! | bubblewrap | the same, arranged by the system's bubblewrap where only it may make namespaces | |
-//! | Landlock | Landlock and a filter of system calls | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, no UNIX sockets, shared memory and terminals of a command's own, modes and times changed |
-//! | sandbox-exec | macOS: a profile (`seatbelt`) instead of a helper | no servers of a command's own, no limits of resources |
-//! | none | a person is asked before each command | everything |
+//! Levels, from the strongest to none:
+//!
+//! - namespaces: own processes, network, IPC and mounts, everything but the tree mounted read-only;
+//!   then Landlock and a system call filter.
+//! - bubblewrap: the same, arranged by the system's bubblewrap where only it may create namespaces.
+//! - Landlock: Landlock and a system call filter. Weaker: no new entries at the top of the tree or
+//!   beside a nested `.git`, no network at all, UDP open, no UNIX sockets, no private shared memory
+//!   and terminals, modes and times can be changed.
+//! - sandbox-exec: macOS, with a profile (`seatbelt`) instead of a helper. Weaker: no servers of a
+//!   command's own, no resource limits.
+//! - none: a person is asked before each command. Nothing is confined.
 
 mod beside;
 #[cfg(target_os = "linux")]

@@ -1,8 +1,9 @@
-//! What a command sees of the disk: the tree and its own places to be written, the rest to be read;
-//! empty directories where other programs keep sockets; few devices; neither keys nor live sockets.
+//! A command's view of the file system: the tree and its own directories are writable, the rest is
+//! read-only; directories with other programs' sockets are empty; few devices; no keys and no live
+//! sockets.
 //!
-//! What comes back is cloned before anything is covered, and put in its place afterwards, so a tree
-//! may itself be below what is covered.
+//! Paths that stay visible are cloned before anything is covered and mounted back afterwards, so
+//! the tree may itself be below a covered directory.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -24,7 +25,7 @@ use super::spec::Spec;
 
 const DEV: &str = "/dev";
 const SHARED_MEMORY: &str = "/dev/shm";
-/// The devices of a command, but for terminals of its own.
+/// The devices of a command, besides its own terminals.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
@@ -33,16 +34,16 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// Where some systems keep what they consist of, behind links: `/run/current-system`.
+/// Directory where some systems link to their own files: `/run/current-system`.
 pub(super) const OF_SYSTEM: &str = "/run";
 
 /// The list of users.
 pub(super) const USERS: &str = "/etc/passwd";
 
-/// Nothing on it is a device or gives rights.
+/// No devices and no setuid on the mount.
 const INERT: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
-/// Something to be mounted.
+/// A mount to be made.
 struct Mount {
     at: PathBuf,
     what: What,
@@ -52,27 +53,27 @@ struct Mount {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// What comes back.
+    /// A path that stays visible.
     Back,
     /// A command's own directory.
     Cover,
-    /// A directory that holds nothing but what comes back.
+    /// A directory that contains only the paths mounted back.
     Closed,
 }
 
 enum What {
     Tree(OwnedFd),
-    /// Empty, in memory, with these options.
+    /// An empty tmpfs with these options.
     Empty(&'static CStr),
 }
 
-/// Arranges the mounts of this process' namespace, which has to be a new one. `live` are sockets
+/// Arranges the mounts of this process's mount namespace, which must be new. `live` are sockets
 /// that programs listen on.
 pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
     ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("making mounts private")?;
-    // Below the tree, with which they are cloned.
+    // First, so that they are cloned together with the tree.
     for one in &spec.overlays {
         overlay(one).with_context(|| format!("showing {}", one.of.display()))?;
     }
@@ -95,7 +96,8 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     for name in DEVICES {
         let path = Path::new(DEV).join(name);
         if path.exists() {
-            // Written to all the same; root could change its mode for everybody.
+            // Devices can be written even on a read-only mount; without it, root could change their
+            // mode for everybody.
             mounts.push(tree(&path, libc::MOUNT_ATTR_RDONLY)?);
         }
     }
@@ -112,7 +114,7 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
             let _ = std::os::unix::fs::symlink(to, link);
         }
     }
-    // The namespace of processes does not matter to terminals.
+    // devpts does not depend on the PID namespace.
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let _ = fs::create_dir("/dev/pts");
     let _ = mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=666,mode=620");
@@ -130,7 +132,7 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     Ok(())
 }
 
-/// What a command finds empty, or gets a directory of its own for.
+/// The directories that are empty, or replaced by a command's own.
 fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
     let empty = |at: &Path, options| Mount {
         at: at.to_owned(),
@@ -158,7 +160,7 @@ fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
     Ok(covers)
 }
 
-/// What is there now, with all that is mounted below, and with these attributes besides its own.
+/// Clones the current content of `path` with all mounts below it, and adds these mount attributes.
 fn tree(path: &Path, attributes: u64) -> anyhow::Result<Mount> {
     let clone = || -> io::Result<Mount> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -172,7 +174,7 @@ fn tree(path: &Path, attributes: u64) -> anyhow::Result<Mount> {
     clone().with_context(|| format!("mounting {}", path.display()))
 }
 
-/// Puts all in place, what is above before what is below.
+/// Attaches all mounts, parents before children.
 fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
     mounts.sort_by_key(|mount| mount.at.components().count());
     let (mut done, mut scaffolds): (Vec<(PathBuf, Kind)>, Vec<PathBuf>) = (Vec::new(), Vec::new());
@@ -201,7 +203,7 @@ fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
         };
         attach().with_context(|| format!("mounting {}", at.display()))?;
         if kind == Kind::Closed {
-            // Nobody is to think that what is written there will be found again.
+            // Read-only: a write there would be lost.
             read_only.push(at.clone());
         }
         done.push((at, kind));
@@ -213,9 +215,8 @@ fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a place to mount something on below a cover. The directories on the way to it are in a
-/// mount of their own, since an earlier command may have written to what covers, and a later one
-/// must not move them.
+/// Creates a mount point below a cover. The directories in between are on a separate mount: an
+/// earlier command may have written to the covering directory, and a later one must not move them.
 fn make_point(
     cover: &Path,
     at: &Path,
@@ -237,7 +238,7 @@ fn make_point(
     Ok(())
 }
 
-/// Makes an empty directory or file, in the place of anything else.
+/// Creates an empty directory or file, replacing anything else.
 fn make(path: &Path, is_dir: bool) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() == is_dir && !found.is_symlink() => return Ok(()),
@@ -248,14 +249,15 @@ fn make(path: &Path, is_dir: bool) -> io::Result<()> {
     if is_dir { fs::create_dir(path) } else { File::create(path).map(drop) }
 }
 
-/// Symbolic links in a directory, and where they lead.
+/// Returns the symbolic links in a directory, with their targets.
 pub(super) fn links(dir: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?))).collect()
 }
 
-/// Shows a folder of another tree, with changes that are kept beside it. Source: `overlayfs.rst` in the
-/// kernel's documentation; within a namespace of users its notes go to attributes of users.
+/// Mounts a folder of another tree, with changes stored beside it. Source: `overlayfs.rst` in the
+/// kernel's documentation; in a user namespace overlayfs stores its metadata in `user.*` extended
+/// attributes.
 fn overlay(one: &Overlay) -> anyhow::Result<()> {
     let mut options = b"userxattr".to_vec();
     for (name, path) in [("lowerdir", &one.of), ("upperdir", &one.changes), ("workdir", &one.work)]
@@ -278,7 +280,7 @@ fn seal(path: &Path) -> anyhow::Result<()> {
     Ok(set(CWD, &path, libc::MOUNT_ATTR_RDONLY, true)?)
 }
 
-/// Lets a file or directory look empty.
+/// Makes a file or directory look empty.
 pub(super) fn hide(path: &Path) -> anyhow::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
@@ -291,22 +293,22 @@ pub(super) fn hide(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets nobody connect to a socket, where it can be seen at all.
+/// Blocks connections to a socket, if the socket is visible at all.
 fn close(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt as _;
     let is_socket = fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
     match if is_socket { mount_bind("/dev/null", path) } else { Ok(()) } {
-        // Its owner has ended meanwhile.
+        // The program with the socket has ended in the meantime.
         Err(error) if error == rustix::io::Errno::NOENT => Ok(()),
         done => Ok(done?),
     }
 }
 
-/// Adds attributes to a mount, or to it and all below, and leaves its others.
+/// Adds attributes to a mount, with `below` also to all mounts below it, and keeps the others.
 fn set(dir: BorrowedFd<'_>, path: &CStr, attr_set: u64, below: bool) -> io::Result<()> {
     let attributes = libc::mount_attr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = if below { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: both pointers live through the call, and the size is that of what is pointed to.
+    // SAFETY: both pointers outlive the call, and the size is that of the struct.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

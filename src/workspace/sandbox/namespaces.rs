@@ -18,14 +18,14 @@ use super::spec::Spec;
 use super::why::Why;
 use super::{mounts, sockets};
 
-/// Processes and threads at a time.
+/// Limit of processes and threads at the same time.
 const TASKS_MAX: u64 = 4096;
 
-/// Leaves the namespaces of the caller; the next child is the first process of a new one.
+/// Enters new namespaces; the next child is the first process of the new PID namespace.
 pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     refuse_foreign_tree(spec)?;
-    // A new network shows its own only.
+    // A new network namespace lists only its own sockets.
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut flags =
         UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
@@ -40,28 +40,28 @@ pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     map("uid_map", &format!("{uid} {uid} 1"))?;
     map("gid_map", &format!("{gid} {gid} 1"))?;
     mounts::arrange(spec, &live)?;
-    // Where we stand is below what was mounted here.
-    chdir(&spec.root).context("going to the working tree")?;
+    // The current directory is still on the mount below the new ones.
+    chdir(&spec.root).context("changing to the working tree")?;
     if !spec.network {
-        // Tests talk to servers of their own; without it they just cannot.
+        // Tests need the loopback for their own servers; without it only such tests fail.
         let up = loopback_up();
         if !spec.doors.is_empty() {
-            up.context("setting the loopback up")?;
+            up.context("bringing up the loopback")?;
         }
     }
     Ok(())
 }
 
-/// In a namespace root is no more than the owner of its own files.
+/// Inside the namespace, root has no more rights than the owner of root's files.
 pub(super) fn refuse_foreign_tree(spec: &Spec) -> anyhow::Result<()> {
-    let owner = fs::metadata(&spec.root).context("looking at the working tree")?.uid();
+    let owner = fs::metadata(&spec.root).context("reading the owner of the working tree")?.uid();
     match geteuid().is_root() && owner != 0 {
         true => Err(Why::foreign_tree().into()),
         false => Ok(()),
     }
 }
 
-/// Sets the first interface up, as `ip link set lo up` does.
+/// Brings up the first interface, like `ip link set lo up`.
 fn loopback_up() -> anyhow::Result<()> {
     const NEWLINK: u16 = 16;
     const REQUEST: u16 = 1;
@@ -79,11 +79,11 @@ fn loopback_up() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// To be called as the first process of the namespace: mounts what shows its processes.
+/// Mounts the `/proc` of the namespace; call as its first process.
 pub(super) fn furnish() -> anyhow::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    // In a container parts of /proc may be covered, and then this is refused. The old one shows
-    // other processes, which Landlock keeps from being touched.
+    // In a container parts of /proc may be covered; then this mount is refused. The old /proc shows
+    // other processes, but Landlock keeps commands from touching them.
     if mount("proc", "/proc", "proc", flags, None).is_ok() {
         limit_tasks();
     }
@@ -94,14 +94,14 @@ pub(super) fn furnish() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many a command may have at a time.
+/// Limits the number of processes of a command.
 pub(super) fn limit_processes() {
     let most = Some(TASKS_MAX);
     let _ = setrlimit(Resource::Nproc, Rlimit { current: most, maximum: most });
 }
 
-/// Since Linux 6.14 every process namespace has a limit of its own; before, this would set the
-/// system's.
+/// Limits the tasks of the PID namespace. Only since Linux 6.14 is this limit per namespace;
+/// before, the write would change the system's.
 fn limit_tasks() {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
@@ -111,20 +111,20 @@ fn limit_tasks() {
     }
 }
 
-/// What root may keep outside a namespace: to write files of others, as in a container whose tree
-/// belongs to the user outside.
+/// Capabilities that root keeps without namespaces: to write others' files, as in a container whose
+/// tree belongs to the user outside.
 pub(super) const OF_FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Drops all capabilities but these, for good, also for root.
+/// Drops all capabilities but these permanently, also for root.
 pub(super) fn drop_capabilities_but(kept: CapabilitySet) -> anyhow::Result<()> {
     let _ = clear_ambient_capability_set();
     for bit in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << bit);
         if !kept.contains(one) {
-            // Those the kernel does not know are refused, and to a user who has none.
+            // Fails for capabilities the kernel does not know, and for a user without privileges.
             let _ = remove_capability_from_bounding_set(one);
         }
     }

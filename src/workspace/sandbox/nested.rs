@@ -1,28 +1,29 @@
-//! Repositories below the tree: their `.git` holds somebody's history, and what git would run.
+//! Repositories below the tree: their `.git` contains history, and configuration and hooks that git
+//! runs.
 //!
-//! Only those are sealed that were there before the first command of a run: what a command makes
-//! for itself, such as the repositories of a test suite, it may also write and remove.
+//! Only repositories that existed before the first command of a run are sealed: a command may write
+//! and remove repositories it created itself, such as those of a test suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Directories of extra places that are looked into, one below the other.
+/// Depth to which extra writable directories are searched.
 const DEPTH_OF_EXTRAS: usize = 2;
-/// A pointer file is shorter than this, in bytes.
+/// Maximum size of a `.git` pointer file in bytes.
 const POINTER_MAX: u64 = 8 * 1024;
 
-/// Which file it is, wherever it is moved: device and number.
+/// Identifies a file even after it is moved: device and inode number.
 type Id = (u64, u64);
 
-/// What was found, by its name then.
+/// The repositories found, by their paths at that time.
 pub(super) struct Nested {
     found: BTreeMap<PathBuf, Id>,
 }
 
 impl Nested {
-    /// Looks through the tree, and a little into the places in `extras`. Folders in `ignored` are
-    /// looked at, not into: what they hold is thrown away and fetched again by the tools that own
-    /// it, and may be large.
+    /// Searches the tree, and the top levels of the directories in `extras`. Ignored folders are
+    /// checked, but not searched: their contents are discarded and fetched again by the tools that
+    /// own them, and may be large.
     pub(super) fn find(root: &Path, ignored: &BTreeSet<PathBuf>, extras: &[PathBuf]) -> Self {
         let mut found = Vec::new();
         search(root, usize::MAX, ignored, &mut found);
@@ -39,17 +40,18 @@ impl Nested {
         Self { found: found.into_iter().filter_map(with_id).collect() }
     }
 
-    /// Where they are.
+    /// The paths of the `.git` entries.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.found.keys()
     }
 
-    /// Whether each is where it was found.
+    /// True if each is still where it was found.
     pub(super) fn are_in_place(&self) -> bool {
         self.found.iter().all(|(path, was)| id(path).as_ref() == Some(was))
     }
 
-    /// The same ones after a command moved a folder they are in, into an ignored one perhaps.
+    /// Returns the same repositories after a command moved a folder that contains them, possibly
+    /// into an ignored one.
     pub(super) fn moved(&self, root: &Path) -> Self {
         let mut now = Vec::new();
         search(root, usize::MAX, &BTreeSet::new(), &mut now);
@@ -62,11 +64,11 @@ impl Nested {
     }
 }
 
-/// Every `.git` below a directory, but not its own.
+/// Collects every `.git` below a directory, except the directory's own.
 fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<PathBuf>) {
     let mut folders = vec![(top.to_owned(), 0)];
     while let Some((folder, above)) = folders.pop() {
-        // A folder that cannot be read cannot be written by a command either.
+        // A command cannot write a folder that it cannot read.
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if entry.file_name() == ".git" {
@@ -81,7 +83,7 @@ fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<
     }
 }
 
-/// Where a `.git` that is a file or a link leads to.
+/// Resolves a `.git` that is a file or a link.
 fn pointed_to(path: &Path) -> Option<PathBuf> {
     let kind = path.symlink_metadata().ok()?;
     if kind.is_symlink() {
@@ -97,7 +99,7 @@ fn pointed_to(path: &Path) -> Option<PathBuf> {
 #[cfg(unix)]
 fn id(path: &Path) -> Option<Id> {
     use std::os::unix::fs::MetadataExt as _;
-    // A link itself cannot be sealed.
+    // A symbolic link cannot be sealed.
     let found = path.symlink_metadata().ok().filter(|found| !found.is_symlink())?;
     Some((found.dev(), found.ino()))
 }
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_trees_own_are_found() {
+    fn all_repositories_but_the_trees_own_are_found() {
         let tree = Tree::new(&[
             (".git/HEAD", ""),
             (".git/modules/sub/HEAD", ""),
@@ -164,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn extra_places_are_looked_into_a_little() {
+    fn only_the_top_levels_of_extra_directories_are_searched() {
         let tree = Tree::new(&[("x/.git/HEAD", ""), ("x/a/.git/HEAD", ""), ("x/a/b/c/.git/H", "")]);
         let nested = Nested::find(&tree.path("none"), &BTreeSet::new(), &[tree.path("x")]);
         assert_eq!(tree.names(&nested), ["x/.git", "x/a/.git"]);
     }
 
     #[test]
-    fn what_was_moved_is_followed_and_what_is_new_is_not_taken_for_it() {
+    fn moved_repositories_are_followed_and_new_ones_ignored() {
         let tree = Tree::new(&[("a/.git/HEAD", ""), ("b/.git/HEAD", "")]);
         let nested = Nested::find(&tree.path(""), &BTreeSet::new(), &[]);
         assert!(nested.are_in_place());

@@ -1,6 +1,7 @@
-//! What a program keeps in a home for itself: its login and its conversations last. What configures it,
-//! hooks and commands included, runs later as the user, so it stays as it is: with mounts of its own the
-//! program has a private copy, which is thrown away, else it only reads.
+//! Files of an agent program in a home directory. Its credentials and conversations persist. Its
+//! configuration, which includes hooks and commands that later run as the user, must not change:
+//! with its own mounts the program gets a private copy that is discarded; without, it can only
+//! read.
 
 use std::fs;
 use std::io;
@@ -8,42 +9,43 @@ use std::path::{Path, PathBuf};
 
 use super::covers::Cover;
 
-/// A larger file is not copied.
+/// Larger files are not copied.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
-/// A copy of a database that somebody writes to is broken.
+/// Databases are not copied: a copy of one that is being written is corrupt.
 const DATABASE: &str = ".sqlite";
 
-/// A folder or file of a program's own.
+/// A folder or file that belongs to a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnFiles {
-    /// Where it is.
+    /// Its path.
     pub at: PathBuf,
-    /// It is a file, of which the program gets a private copy.
+    /// True for a file, of which the program gets a private copy.
     pub is_file: bool,
-    /// Names in it whose changes last; folders, which are made, have a slash at their end. An empty one is
-    /// all of it.
+    /// Names in the folder whose changes persist; names of folders (created if missing) end with a
+    /// slash. An empty name means the whole folder.
     pub lasting: Vec<String>,
-    /// Names in it of folders that are empty, and the program's for one conversation.
+    /// Names of folders in it that start empty and are private to one conversation.
     pub fresh: Vec<String>,
-    /// Folders in what lasts that are only read.
+    /// Read-only folders inside the persistent ones.
     pub sealed: Vec<String>,
 }
 
-/// How a program sees all of them.
+/// How a program sees these files.
 #[derive(Default)]
 pub(super) struct LentFiles {
-    /// What is mounted, where there are mounts.
+    /// Mounts, if mounts are available.
     pub(super) covers: Vec<Cover>,
-    /// Else what it writes to.
+    /// Without mounts: writable paths.
     pub(super) writable: Vec<PathBuf>,
-    /// And what it reads.
+    /// Without mounts: readable paths.
     pub(super) readable: Vec<PathBuf>,
-    /// Where they are.
+    /// The paths of the files and folders themselves.
     pub(super) places: Vec<PathBuf>,
 }
 
-/// How they are seen by a program that has mounts: copies are made in `copies`. Below one of the `homes`,
-/// which are closed, links are not there.
+/// Returns the files as mounted for a program with its own mounts; copies are created in `copies`.
+/// The path is mounted under its link name too if the link is in one of the closed `homes`, where
+/// links are not visible.
 pub(super) fn mounted(all: &[OwnFiles], homes: &[PathBuf], copies: &Path) -> io::Result<LentFiles> {
     let mut lent = LentFiles::default();
     for (number, own) in all.iter().enumerate() {
@@ -65,7 +67,7 @@ pub(super) fn mounted(all: &[OwnFiles], homes: &[PathBuf], copies: &Path) -> io:
     Ok(lent)
 }
 
-/// The same for a program that has none.
+/// Returns the files for a program without mounts.
 pub(super) fn by_rules(all: &[OwnFiles]) -> LentFiles {
     let mut lent = LentFiles::default();
     for own in all {
@@ -80,7 +82,7 @@ pub(super) fn by_rules(all: &[OwnFiles]) -> LentFiles {
     lent
 }
 
-/// The path; where something of these is in it, what else is there.
+/// Collects the path, or, if it contains a path in `shut`, its other entries.
 fn but(path: PathBuf, shut: &[PathBuf], into: &mut Vec<PathBuf>) {
     if shut.contains(&path) {
         return;
@@ -94,14 +96,14 @@ fn but(path: PathBuf, shut: &[PathBuf], into: &mut Vec<PathBuf>) {
     }
 }
 
-/// A name below the place, what is seen there, and whether that is only read.
+/// A name in the folder, the path shown there, and whether it is read-only.
 type Seen = (PathBuf, PathBuf, bool);
 
 impl OwnFiles {
-    /// Makes its folders, and answers with where it is; nowhere where it is not.
+    /// Creates its folders and returns the real path; `None` if it does not exist.
     fn make(&self) -> Option<PathBuf> {
         if !self.is_file {
-            // Where all of it lasts, something is mounted on these.
+            // If the whole folder persists, these folders are mount points.
             let fresh = self.fresh.iter().filter(|_| self.is_whole());
             let lasting = self.lasting.iter().filter(|name| name.ends_with('/'));
             let within = lasting.chain(&self.sealed).chain(fresh).map(|name| self.at.join(name));
@@ -115,12 +117,12 @@ impl OwnFiles {
         (real.is_file() == self.is_file && real != Path::new("/")).then_some(real)
     }
 
-    /// All of it lasts.
+    /// True if the whole folder persists.
     fn is_whole(&self) -> bool {
         self.lasting.iter().any(String::is_empty)
     }
 
-    /// What a program sees of what is at `real`, with its own in `copy`.
+    /// Returns what the program sees of `real`; private copies are created in `copy`.
     fn seen(&self, real: &Path, copy: &Path) -> io::Result<Vec<Seen>> {
         if self.is_file {
             fs::create_dir_all(copy)?;
@@ -154,7 +156,7 @@ impl OwnFiles {
         Ok(seen)
     }
 
-    /// Copies the files that lie directly in it; its other folders are only read.
+    /// Copies the files directly in the folder; other folders are shown read-only.
     fn copy(&self, real: &Path, own: &Path, seen: &mut Vec<Seen>) -> io::Result<()> {
         let is_of = |names: &[String], name: &str| {
             names.iter().any(|other| other.trim_end_matches('/') == name)
@@ -170,7 +172,7 @@ impl OwnFiles {
             } else if found.is_dir() {
                 seen.push((PathBuf::from(&name), entry.path().canonicalize()?, true));
             } else if found.is_file() && found.len() <= FILE_MAX && !text.contains(DATABASE) {
-                // One that this user cannot read is of no use to the program either.
+                // A file unreadable to this user is useless to the program.
                 if let Err(error) = fs::copy(entry.path(), own.join(&name)) {
                     tracing::info!("{} is not seen: {error}", entry.path().display());
                 }
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_configures_is_a_copy_or_only_read_and_what_lasts_is_in_place() {
+    fn configuration_is_copied_or_read_only_and_persistent_files_are_in_place() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         let (at, copies) = (top.join("home/.own"), top.join("copies"));
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn without_mounts_only_what_lasts_is_written() {
+    fn without_mounts_only_persistent_files_are_writable() {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().canonicalize().unwrap();
         for file in ["config.toml", "auth.json"] {

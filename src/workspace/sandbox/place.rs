@@ -1,8 +1,8 @@
-//! A command's own place: a home with the caches of build tools, a temporary directory, and what
-//! of the person's home it may see.
+//! A command's own directories: a home with the caches of build tools, a directory for temporary
+//! files, and the visible parts of the user's home.
 //!
-//! Tools find what is installed in the real home (toolchains, fetched crates and modules), and
-//! write to the private one.
+//! Tools find installed software in the real home (toolchains, fetched crates and modules) and
+//! write to the private home.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,38 +21,38 @@ use super::own_files::{self, LentFiles};
 use super::settings::{self, Home, OF_NETWORK, OFFLINE};
 use super::{hidden, homes, logins, sweep};
 
-/// The directories, which are there while this lives.
+/// The directories of commands, removed or unlocked on drop.
 pub(super) struct Place {
     root: PathBuf,
     home: PathBuf,
     fetched: PathBuf,
     temp: TempDir,
-    /// What commands have for themselves; nothing where mounts are those of everybody.
+    /// The commands' own directories; empty without mounts.
     covers: Vec<Cover>,
-    /// Homes of which they see only what is installed there or named.
+    /// Homes of which commands see only installed software and named paths.
     homes: Vec<PathBuf>,
-    /// What a program keeps in a home for itself.
+    /// Files of an agent program in a home directory.
     own: LentFiles,
-    /// What the user lets them read of a home.
+    /// Paths in a home that the user made readable.
     readable: Vec<PathBuf>,
-    /// Settings that variables name.
+    /// Settings files, with the variables that name them.
     settings: Vec<(&'static str, PathBuf)>,
-    /// Objects that the repository has from others.
+    /// Object directories that the repository borrows from.
     lent: Vec<PathBuf>,
-    /// Tells other runs that this one lives.
+    /// Shows other runs that this one is alive.
     _lock: File,
     /// Keeps other runs from removing the cache.
     _in_use: Option<File>,
     theirs: BTreeMap<OsString, OsString>,
     network: bool,
-    /// Package managers whose fetched packages are used instead of the real home's.
+    /// Package managers whose fetched packages replace those of the real home.
     used: RefCell<BTreeSet<&'static str>>,
-    /// Fetched packages of Python, of one project or several.
+    /// Directories of fetched Python packages, one per project.
     python: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Place {
-    /// Makes them, for commands that are confined so. `env` is the environment of the program.
+    /// Creates the directories for this confinement level; `env` is the environment of git-cowork.
     pub(super) fn open(
         wanted: &Confinement,
         root: &Path,
@@ -117,8 +117,8 @@ impl Place {
         self.temp.path().join("tmp")
     }
 
-    /// The directory for temporary files as a command sees it. Where it can, it has a short name:
-    /// the path of a socket must not be longer than 107 bytes.
+    /// The directory for temporary files as a command sees it. Its path is short if possible: the
+    /// path of a UNIX socket must not be longer than 107 bytes.
     fn tmp_within(&self) -> PathBuf {
         let (own, real) = (self.tmp(), Path::new("/tmp"));
         let is_there = |cover: &Cover| {
@@ -127,13 +127,12 @@ impl Place {
         if self.covers.iter().any(is_there) { real.to_owned() } else { own }
     }
 
-    /// What commands have for themselves.
+    /// The commands' own directories.
     pub(super) fn covers(&self) -> Vec<Cover> {
         self.covers.iter().chain(&self.own.covers).cloned().collect()
     }
 
-    /// What the step with the network has for itself; to be called after
-    /// [`Self::environment_to_fetch`].
+    /// The fetch step's own directories; call after [`Self::environment_to_fetch`].
     pub(super) fn covers_to_fetch(&self) -> std::io::Result<Vec<Cover>> {
         let needed = [self.root.clone()];
         let others = covers::make(&needed, &self.temp.path().join("fetch"))?;
@@ -141,23 +140,23 @@ impl Place {
         Ok(others.into_iter().filter(as_before).collect())
     }
 
-    /// Homes of which commands see only what is kept.
+    /// Homes of which commands see only the kept paths.
     pub(super) fn homes(&self) -> Vec<PathBuf> {
         self.homes.clone()
     }
 
-    /// Whether the home that the environment names is one of these.
+    /// True if the home named by the environment is closed.
     pub(super) fn closes_home(&self) -> bool {
         let home = real_home(&self.theirs).and_then(|home| home.canonicalize().ok());
         home.is_some_and(|home| self.homes.contains(&home))
     }
 
-    /// Lets commands read these, too.
+    /// Makes these paths readable for commands.
     pub(super) fn let_read(&mut self, paths: &[PathBuf]) {
         self.readable.extend(existing([], paths));
     }
 
-    /// What is installed or named below what is covered or closed.
+    /// Installed software and named paths below covered or closed directories.
     pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
         let mut more = self.lent.clone();
         more.push(self.fetched.clone());
@@ -166,30 +165,30 @@ impl Place {
         let covered = self.covers.iter().map(|cover| &cover.at);
         let all = covered.chain(&self.homes).cloned().collect();
         let mut kept = Closed { all, homes: self.homes.clone() }.kept(&self.theirs, network, &more);
-        // Of these all is mounted that is seen.
+        // Everything visible there is mounted separately.
         kept.retain(|path| !self.own.covers.iter().any(|cover| path.starts_with(&cover.at)));
         kept
     }
 
-    /// The list of users, where commands need one of their own.
+    /// The user list for commands, if they need their own.
     #[cfg(target_os = "linux")]
     pub(super) fn users(&self) -> std::io::Result<Option<PathBuf>> {
         super::users::list_with_own(self.temp.path())
     }
 
-    /// Where what was fetched for the project lies; commands only read it.
+    /// Directory of the project's fetched dependencies, read-only for commands.
     pub(super) fn fetched(&self) -> &Path {
         &self.fetched
     }
 
-    /// Keeps a specification where no command writes, and answers with its file.
+    /// Writes a specification to a file that commands cannot write, and returns the file's path.
     pub(super) fn keep_spec(&self, spec: &str) -> std::io::Result<PathBuf> {
         let file = self.temp.path().join("spec.json");
         std::fs::write(&file, spec)?;
         Ok(file)
     }
 
-    /// From now on commands find what was fetched for a package manager, or not any more.
+    /// Shows commands the dependencies fetched for a package manager from now on, or hides them.
     pub(super) fn set_used(&self, manager: &'static str, used: bool) {
         if used {
             self.used.borrow_mut().insert(manager);
@@ -203,7 +202,7 @@ impl Place {
         }
     }
 
-    /// From now on commands find these packages of Python.
+    /// Shows commands these Python packages from now on.
     pub(super) fn set_python(&self, packages: PathBuf) {
         self.python.borrow_mut().insert(packages);
     }
@@ -212,20 +211,20 @@ impl Place {
         self.used.borrow().contains(manager)
     }
 
-    /// What `name` says, else this path of the real home; where it exists. Behind a link, where it
-    /// leads: in a closed home the link is not there.
+    /// The path named by variable `name`, or else `path` in the real home, if it exists. Links are
+    /// resolved, since in a closed home the link is not visible.
     fn real(&self, name: &str, path: &str) -> Option<PathBuf> {
         let set = self.theirs.get(OsStr::new(name)).map(PathBuf::from);
         set.or_else(|| Some(real_home(&self.theirs)?.join(path)))?.canonicalize().ok()
     }
 
-    /// Cargo's configuration without its logins.
+    /// Cargo's configuration without credentials.
     fn of_cargo(&self, name: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.real("CARGO_HOME", ".cargo")?.join(name)).ok()?;
         logins::without(&text)
     }
 
-    /// Crates that were fetched already can be read, which is all cargo needs when it is offline.
+    /// Links the crates that are already fetched: offline, cargo only needs to read them.
     fn link_crates(&self) -> std::io::Result<()> {
         let real = self.real("CARGO_HOME", ".cargo");
         let crates = if self.uses("cargo") { Some(self.fetched.join("cargo")) } else { real };
@@ -239,31 +238,31 @@ impl Place {
         Ok(())
     }
 
-    /// What is writable besides the tree.
+    /// The writable paths besides the tree.
     pub(super) fn writable(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let mut writable = existing([self.home.clone(), self.tmp()], extras);
         writable.extend(self.own.writable.iter().cloned());
         writable
     }
 
-    /// What is writable besides the tree for the step with the network: nothing that another
-    /// command may have prepared for it, but npm's cache, of which npm takes only what has the
-    /// hashes of the lock file.
+    /// Writable paths besides the tree for the fetch step: none that another command may have
+    /// prepared, except npm's cache: npm takes only content with the hashes of the lock file from
+    /// it.
     pub(super) fn writable_to_fetch(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let mut writable = existing([self.fetched.clone(), self.temp.path().join("fetch")], extras);
         writable.extend(self.npm_cache());
         writable
     }
 
-    /// Shared by fetching and commands, so that these can install again. A command could make a link
-    /// of it, to anywhere.
+    /// npm's cache, which commands share, so that they can install again. Checked, because a
+    /// command could replace the cache by a link.
     fn npm_cache(&self) -> Option<PathBuf> {
         let cache = self.home.join(".npm");
         let _ = std::fs::create_dir(&cache);
         cache.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(cache)
     }
 
-    /// What is hidden: never anything that holds what a command works with.
+    /// The hidden paths; never one that contains a path a command works with.
     pub(super) fn hidden(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
@@ -272,10 +271,10 @@ impl Place {
         hidden::among(&self.theirs, &needed, &self.readable)
     }
 
-    /// The environment of a command, from what it would be without a place of its own.
+    /// Returns the environment of a command, based on its environment without a sandbox.
     pub(super) fn environment(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut env: BTreeMap<OsString, OsString> = env.iter().cloned().collect();
-        // Both spellings are the same to npm.
+        // npm treats both spellings the same.
         env.remove(OsStr::new("NPM_CONFIG_CACHE"));
         let mut set = |name: &str, path: PathBuf| {
             env.insert(name.into(), path.into());
@@ -326,7 +325,7 @@ impl Place {
         if env.get(target).is_some_and(|dir| !self.root.join(dir).starts_with(&self.root)) {
             env.insert(target.to_owned(), cache.join("cargo-target").into());
         }
-        // Else the modules could not be removed.
+        // Without this flag the modules could not be removed.
         let flags = env.entry("GOFLAGS".into()).or_default();
         flags.push(if flags.is_empty() { "-modcacherw" } else { " -modcacherw" });
         for packages in &*self.python.borrow() {
@@ -339,8 +338,8 @@ impl Place {
         env.into_iter().collect()
     }
 
-    /// Where a directory of programs is reached through a link that commands do not see, its own name
-    /// is on their `PATH`.
+    /// Resolves directories on `PATH` that are reached through a link in a closed home, which
+    /// commands do not see.
     fn find_programs(&self, env: &mut BTreeMap<OsString, OsString>) {
         let Some(path) = env.get(OsStr::new("PATH")) else { return };
         let closed = |dir: &PathBuf| self.homes.iter().any(|home| dir.starts_with(home));
@@ -351,8 +350,8 @@ impl Place {
         }
     }
 
-    /// The environment of the step with the network: a home of its own, without what other commands
-    /// may have left in theirs or in the tree.
+    /// Returns the environment of the fetch step: with its own home, without anything other
+    /// commands may have left in their home or in the tree.
     pub(super) fn environment_to_fetch(
         &self,
         env: &[(OsString, OsString)],
@@ -404,7 +403,8 @@ impl Place {
         ] {
             env.insert(name.into(), dir.into());
         }
-        // A project's `.npmrc` names a program here. Links into a cache could be written through.
+        // A project's `.npmrc` could set `git` to a program. Linked packages could be written
+        // through the link into the cache.
         for (name, value) in [
             ("npm_config_git", "git"),
             ("npm_config_package_import_method", "copy"),
@@ -417,7 +417,7 @@ impl Place {
     }
 }
 
-/// Those that are there, with links resolved.
+/// Returns the existing paths with links resolved.
 fn existing<const N: usize>(own: [PathBuf; N], extras: &[PathBuf]) -> Vec<PathBuf> {
     own.iter().chain(extras).filter_map(|path| path.canonicalize().ok()).collect()
 }
@@ -426,7 +426,7 @@ fn real_home(env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     env.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Puts a directory before those of a list.
+/// Puts a directory at the front of a path list.
 fn prepend(env: &mut BTreeMap<OsString, OsString>, name: &str, dir: PathBuf) {
     let others = env.get(OsStr::new(name)).cloned().unwrap_or_default();
     let others = std::env::split_paths(&others).filter(|dir| !dir.as_os_str().is_empty());
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_found_and_what_is_written_is_private() {
+    fn installed_software_is_found_and_writes_are_private() {
         let home = People::new(&[".cargo/registry/x", ".rustup/toolchains/x", ".config/go/env"]);
         let place = home.place("tree", &[]);
         let given = [("HOME", "/h"), ("NPM_CONFIG_CACHE", "/n"), ("CARGO_TARGET_DIR", "/t")];
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fetched_is_found_and_only_fetching_writes_it() {
+    fn fetched_dependencies_are_found_and_only_the_fetch_step_writes_them() {
         let home = People::new(&[".cargo/registry/real", ".cargo/config.toml", "go/pkg/mod/x"]);
         let tree = home.path("tree").display().to_string();
         let path = format!("{tree}/bin:/usr/bin:relative");
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_sockets_are_hidden_but_never_what_is_worked_on() {
+    fn keys_and_sockets_are_hidden_but_never_the_working_tree() {
         let files = [".ssh/id", ".netrc", "sock/agent", ".config/cowork/x", ".aws/project/x"];
         let home = People::new(&files);
         let agent = home.path("sock/agent").display().to_string();

@@ -1,36 +1,37 @@
-//! Which ports of its own loopback a program was refused, for nothing listens there: a server of this
-//! machine that it looks for in its own network is one of these. Seen by a socket that is told of each
-//! packet there; with no right to have one, nobody is told.
+//! Detects loopback ports to which a program's connections were refused because nothing listens
+//! there: a program that looks for a server of the host in its own network namespace connects to
+//! such a port. Uses a packet socket on the loopback; without the right to open one, nothing is
+//! detected.
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
-/// Every protocol (`ETH_P_ALL`), as the kernel wants it named.
+/// Every protocol (`ETH_P_ALL`), in network byte order.
 const ALL: u16 = 3_u16.to_be();
-/// Bytes of a packet that are looked at: its headers.
+/// Bytes read of a packet: its headers.
 const HEAD: usize = 128;
-/// The protocol, in both headers.
+/// The protocol number of TCP, in both IP headers.
 const TCP: u8 = 6;
-/// A reset that acknowledges.
+/// The flags RST and ACK.
 const RESET: u8 = 0x04 | 0x10;
 
-/// Sees what is refused.
+/// Watches for refused connections.
 pub(super) struct RefusedPorts {
     packets: OwnedFd,
-    /// Which were told of already.
+    /// Ports already reported.
     told: Vec<bool>,
 }
 
 impl RefusedPorts {
-    /// Begins to look; none where that is not allowed.
+    /// Starts watching; `None` if not permitted.
     pub(super) fn watch() -> Option<Self> {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: makes a descriptor, or none.
+        // SAFETY: returns a new descriptor or an error.
         let packets = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(ALL)) };
         if packets < 0 {
             return None;
         }
-        // SAFETY: it was just made, and nobody else knows of it.
+        // SAFETY: the descriptor is new and has no other owner.
         let packets = unsafe { OwnedFd::from_raw_fd(packets) };
         only_resets(packets.as_fd())?;
         Some(Self { packets, told: vec![false; usize::from(u16::MAX) + 1] })
@@ -40,7 +41,7 @@ impl RefusedPorts {
         self.packets.as_fd()
     }
 
-    /// The next port that was refused for the first time.
+    /// Returns the next port that was refused for the first time.
     pub(super) fn next(&mut self) -> Option<u16> {
         let mut packet = [0; HEAD];
         loop {
@@ -54,7 +55,7 @@ impl RefusedPorts {
     }
 }
 
-/// Lets the kernel hand over resets only: everything else is much, and nothing to us.
+/// Makes the kernel deliver only resets, not all the other traffic.
 fn only_resets(packets: BorrowedFd<'_>) -> Option<()> {
     use std::os::fd::AsRawFd as _;
 
@@ -77,7 +78,7 @@ fn only_resets(packets: BorrowedFd<'_>) -> Option<()> {
         byte(0),
         and(0xf0),
         is(0x40, 0, 5),
-        // IPv4, whose header has a length.
+        // IPv4 has a header of variable length.
         byte(9),
         is(tcp, 0, 9),
         step(BPF_LDX | BPF_B | BPF_MSH, 0, 0, 0),
@@ -96,7 +97,7 @@ fn only_resets(packets: BorrowedFd<'_>) -> Option<()> {
     let program =
         libc::sock_fprog { len: u16::try_from(filter.len()).ok()?, filter: filter.as_mut_ptr() };
     let length = libc::socklen_t::try_from(size_of::<libc::sock_fprog>()).ok()?;
-    // SAFETY: the kernel copies the program, which lives as long as the call.
+    // SAFETY: the kernel copies the program, which outlives the call.
     let set = unsafe {
         libc::setsockopt(
             packets.as_raw_fd(),
@@ -109,8 +110,8 @@ fn only_resets(packets: BorrowedFd<'_>) -> Option<()> {
     (set == 0).then_some(())
 }
 
-/// The port that a packet refuses a connection to: the reset that answers its first packet counts from
-/// nothing, which no other does.
+/// Returns the port if the packet refuses a connection: only a reset that answers a first packet
+/// (SYN) has sequence number 0.
 fn refused(packet: &[u8]) -> Option<u16> {
     let (protocol, header) = match packet.first()? >> 4 {
         4 => (*packet.get(9)?, usize::from(packet.first()? & 0x0f) * 4),
@@ -127,7 +128,7 @@ fn refused(packet: &[u8]) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A packet with this header, from port 4711.
+    /// Builds a packet with this header, from port 4711.
     fn packet(header: &[u8], sequence: u8, flags: u8) -> Vec<u8> {
         let mut packet = header.to_vec();
         packet.extend(4711_u16.to_be_bytes());
@@ -149,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_answer_to_a_first_packet_refuses() {
+    fn only_a_reset_that_answers_a_syn_is_a_refusal() {
         for header in [v4(5, TCP), v4(7, TCP), v6()] {
             assert_eq!(refused(&packet(&header, 0, RESET)), Some(4711));
-            // A connection that was there, one that is made.
+            // A reset of an established connection, and an accepted connection.
             assert_eq!(refused(&packet(&header, 1, RESET)), None);
             assert_eq!(refused(&packet(&header, 0, 0x12)), None);
-            // What is cut.
+            // Truncated packets.
             let cut = packet(&header, 0, RESET);
             assert!((0..header.len() + 13).all(|at| refused(&cut[..at]).is_none()));
         }

@@ -1,8 +1,8 @@
-//! macOS: a profile for `sandbox-exec`, which has neither namespaces nor Landlock. Of several rules
-//! that fit, the last one counts.
+//! macOS: a profile for `sandbox-exec`, since macOS has neither namespaces nor Landlock. If several
+//! rules match, the last one applies.
 //!
-//! The profile is made and tested everywhere; it was never run on a Mac. One that the system does
-//! not take is found out before the first command, and then nothing counts as confined.
+//! The profile is generated and tested on all systems, but was never run on a Mac. A profile that
+//! the system rejects is detected before the first command, and then nothing counts as confined.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::spec::Spec;
 const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/tty", "/dev/random", "/dev/dtracehelper"];
 
-/// The profile of a command.
+/// Returns the profile of a command.
 pub(super) fn profile(spec: &Spec) -> String {
     let mut text = "(version 1)\n(allow default)\n(deny file-write*)\n".to_owned();
     let mut rule = |what: &str, filter: &str, path: &Path| {
@@ -29,7 +29,7 @@ pub(super) fn profile(spec: &Spec) -> String {
     }
     for path in &spec.sealed {
         rule("deny file-write*", "subpath", path);
-        // Paths are what counts here, so a folder that holds something sealed keeps its name.
+        // Rules match paths, so folders that contain a sealed path must not be renamed.
         for above in path.ancestors().skip(1).take_while(|above| above.starts_with(&spec.root)) {
             rule("deny file-write-unlink", "literal", above);
         }
@@ -47,13 +47,13 @@ pub(super) fn profile(spec: &Spec) -> String {
     if !spec.network {
         text.push_str("(deny network*)\n");
     }
-    // Other programs would act for the command, outside.
+    // Other programs would act on behalf of the command, outside the sandbox.
     text.push_str("(deny signal)\n(allow signal (target same-sandbox))\n");
     text.push_str("(deny appleevent-send)\n(deny lsopen)\n(deny job-creation)\n");
     text
 }
 
-/// A string of the profile's language.
+/// Returns a string literal of the profile language.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// What the rules say in the end, as the system reads them: the last one that fits.
+    /// Evaluates the rules as the system does: the last matching one applies.
     fn allowed(profile: &str, operation: &str, path: &str) -> bool {
         let fits = |line: &&str| {
             let line = line.trim_start_matches("(allow ").trim_start_matches("(deny ");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_written_and_nothing_else() {
+    fn only_the_tree_is_writable() {
         let profile = profile(&spec(false));
         let data = |path| allowed(&profile, "file-write-data", path);
         for path in ["/r/src/x", "/r/new", "/r/a/b/work", "/private/tmp/x/y", "/dev/null"] {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_hidden_and_the_network_is_closed_unless_it_is_wanted() {
+    fn keys_are_hidden_and_the_network_is_closed_by_default() {
         let closed = profile(&spec(false));
         assert!(allowed(&closed, "file-read-data", "/usr/bin/true"));
         assert!(!allowed(&closed, "file-read-data", "/Users/ana/.ssh/id"));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_cannot_end_its_string() {
+    fn a_path_cannot_break_out_of_its_string_literal() {
         let evil = Path::new("/r/\") (allow default) (\"\\");
         assert_eq!(quoted(evil), r#""/r/\") (allow default) (\"\\""#);
         let mut spec = spec(false);

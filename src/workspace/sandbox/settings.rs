@@ -1,8 +1,8 @@
-//! Settings in the home of commands: git's, as far as commands need them, and those of package
-//! managers without their logins.
+//! Settings in the home of commands: the git settings that commands need, and package managers'
+//! settings without credentials.
 //!
-//! Commands write to that home, so whatever is found there may be a link to anywhere: nothing here
-//! goes through one.
+//! Commands can write to that home, so any entry in it may be a link to anywhere: nothing here
+//! follows links.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::logins;
 
-/// What of the environment only the step with the network gets, besides its certificates.
+/// Variables passed only to the fetch step, besides its certificates.
 pub(super) const OF_NETWORK: [&str; 10] = [
     "http_proxy",
     "https_proxy",
@@ -29,7 +29,8 @@ pub(super) const OF_NETWORK: [&str; 10] = [
     "GONOSUMDB",
 ];
 
-/// Tells tools that there is no network, so that they look in their caches and fail at once.
+/// Variables that tell tools there is no network, so that they use their caches and fail
+/// immediately.
 pub(super) const OFFLINE: [(&str, &str); 4] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("npm_config_offline", "true"),
@@ -37,15 +38,15 @@ pub(super) const OFFLINE: [(&str, &str); 4] = [
     ("UV_OFFLINE", "1"),
 ];
 
-/// Of package managers, by their names in a home.
+/// Settings files of package managers in a home.
 const IN_HOME: [&str; 3] = [".npmrc", ".bunfig.toml", ".gemrc"];
-/// The same for those a variable names: where they are unless it does, and the variable.
+/// Settings files that a variable can name: the default path, and the variable.
 const NAMED: [(&str, &str); 3] = [
     (".config/pip/pip.conf", "PIP_CONFIG_FILE"),
     (".config/uv/uv.toml", "UV_CONFIG_FILE"),
     (".config/go/env", "GOENV"),
 ];
-/// What commands have of the user's configuration of git.
+/// Prefixes of the git settings that commands get from the user's configuration.
 pub const OF_GIT: [&str; 3] = ["user.", "init.", "safe."];
 
 /// The home of commands.
@@ -56,7 +57,7 @@ impl Home {
         Ok(Self(Dir::open_ambient_dir(path, ambient_authority())?))
     }
 
-    /// A directory in it; what else has that name goes.
+    /// Creates and opens a directory in the home; a file or link with that name is removed.
     pub(super) fn own(&self, name: &str) -> std::io::Result<Dir> {
         if self.0.symlink_metadata(name).is_ok_and(|found| !found.is_dir()) {
             self.0.remove_file(name)?;
@@ -67,7 +68,7 @@ impl Home {
         }
     }
 
-    /// Writes git's configuration, and what `real` has of package managers.
+    /// Writes git's configuration, and the package managers' settings from the home `real`.
     pub(super) fn write(&self, real: Option<&Path>, git: &[(String, String)]) {
         put(&self.0, ".gitconfig", Some(of_git(git)));
         for name in IN_HOME {
@@ -77,7 +78,8 @@ impl Home {
     }
 }
 
-/// A file with this text and no other one, or none; what has the name goes, be it a link.
+/// Replaces `name` by a file with this text, or removes it if `None`; a link with that name is
+/// removed, not followed.
 pub(super) fn put(dir: &Dir, name: &str, text: Option<String>) {
     if dir.symlink_metadata(name).is_ok_and(|found| found.is_dir()) {
         let _ = dir.remove_dir_all(name);
@@ -89,12 +91,12 @@ pub(super) fn put(dir: &Dir, name: &str, text: Option<String>) {
     let made = dir.open_with(name, new.write(true).create_new(true));
     let written = made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
     if let Err(error) = written {
-        tracing::info!("{name} was not written for commands: {error}");
+        tracing::info!("{name} could not be written for commands: {error}");
     }
 }
 
-/// Lets a name in `dir` lead to `to`, or be no link any more. What tools put there themselves stays,
-/// aside.
+/// Makes `name` in `dir` a link to `to`, or removes the link. Files that tools created there are
+/// renamed, not deleted.
 pub(super) fn relink(to: Option<PathBuf>, dir: &Dir, name: &str) -> std::io::Result<()> {
     let found = dir.symlink_metadata(name).ok();
     if found.as_ref().is_some_and(Metadata::is_symlink) {
@@ -114,7 +116,7 @@ pub(super) fn relink(to: Option<PathBuf>, dir: &Dir, name: &str) -> std::io::Res
     Ok(())
 }
 
-/// Settings that variables name, written into `dir`, where no command writes.
+/// Writes the settings files that variables name into `dir`, where commands cannot write.
 pub(super) fn named(
     dir: &Path,
     real: Option<&Path>,
@@ -133,7 +135,7 @@ pub(super) fn named(
     Ok(written)
 }
 
-/// A configuration file of git with these settings.
+/// Returns a git configuration file with these settings.
 fn of_git(settings: &[(String, String)]) -> String {
     let mut text = String::new();
     for (key, value) in settings {
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_written_through_a_link() {
+    fn links_are_not_followed_when_writing() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         for made in ["real/.cargo", "own/.npmrc/x"] {

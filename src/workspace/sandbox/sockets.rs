@@ -1,5 +1,5 @@
-//! Sockets with a path that a program listens on: neither a read-only mount nor, before its version
-//! 9, Landlock keeps anybody from them.
+//! UNIX sockets with a path that a program listens on: a read-only mount does not block connections
+//! to them, nor does Landlock before version 9.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 /// Source: `proc_pid_net(5)`.
 const FIELDS: usize = 7;
 
-/// Where those of this network namespace are. One that was bound by a relative name is looked for
-/// where its owners are, as far as they can be seen; one that was moved is not found.
+/// Returns the paths of the sockets in this network namespace. A socket bound to a relative path is
+/// searched for in its owners' current directories, if these are visible; a socket that was moved
+/// is not found.
 pub(super) fn live() -> io::Result<BTreeSet<PathBuf>> {
     let (mut found, relative) = parse(&fs::read("/proc/self/net/unix")?);
     if !relative.is_empty() {
@@ -24,7 +25,7 @@ pub(super) fn live() -> io::Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-/// Paths, and relative names by the inodes of their sockets.
+/// Returns absolute paths, and relative paths by socket inode.
 fn parse(table: &[u8]) -> (BTreeSet<PathBuf>, BTreeMap<Vec<u8>, PathBuf>) {
     let (mut paths, mut relative) = (BTreeSet::new(), BTreeMap::new());
     for line in table.split(|byte| *byte == b'\n').skip(1) {
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_relative_names_are_found_and_abstract_ones_are_not() {
+    fn abstract_sockets_are_ignored() {
         let table = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
             0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a b \n\
             0000000000000000: 00000003 00000000 00000000 0001 03 1\n\
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_bound_now_is_seen() {
+    fn a_bound_socket_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();

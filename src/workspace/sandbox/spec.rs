@@ -1,4 +1,4 @@
-//! What the helper is told.
+//! The specification of a command's confinement, passed to the helper.
 
 use std::path::PathBuf;
 
@@ -7,40 +7,40 @@ use serde::{Deserialize, Serialize};
 use super::confinement::{Level, Overlay};
 use super::covers::Cover;
 
-/// The first argument of the program when it is the helper.
+/// The first argument that starts git-cowork as the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
-/// What the helper is told, as JSON in its second argument, or in the file that stands there after
-/// an `@`.
+/// The specification, passed to the helper as JSON in its second argument, or in the file named
+/// after an `@`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub(super) level: Level,
     pub(super) root: PathBuf,
     pub(super) sealed: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
-    /// Files, directories and sockets that look empty: keys, and doors to other programs.
+    /// Files, directories and sockets that look empty: keys, and sockets of other programs.
     pub(super) hidden: Vec<PathBuf>,
-    /// Directories of other programs' files, which a command has for itself.
+    /// Directories with other programs' files that a command gets its own version of.
     #[serde(default)]
     pub(super) covers: Vec<Cover>,
-    /// Homes: of what is in them only what is kept, sealed or writable is there.
+    /// Homes in which only kept, sealed and writable paths are visible.
     #[serde(default)]
     pub(super) closed: Vec<PathBuf>,
-    /// What is there to be read although it is below one of either.
+    /// Read-only paths that stay visible below `covers` and `closed`.
     #[serde(default)]
     pub(super) kept: Vec<PathBuf>,
-    /// Folders of other trees, seen in this one.
+    /// Folders of other trees, mounted in this tree.
     #[serde(default)]
     pub(super) overlays: Vec<Overlay>,
-    /// The list of users, where the system's lacks this one.
+    /// The user list, if the system's lacks the current user.
     #[serde(default)]
     pub(super) users: Option<PathBuf>,
     pub(super) network: bool,
-    /// Ports of the loopback in a network of its own whose connections are handed out (`door`), through
-    /// the descriptor that the helper's first argument names.
+    /// Loopback ports in a private network namespace whose connections are passed out (`door`),
+    /// over the descriptor named by the helper's first argument.
     #[serde(default)]
     pub(super) doors: Vec<u16>,
-    /// Bubblewrap has made the namespaces and the mounts already.
+    /// True once bubblewrap has created the namespaces and mounts.
     #[serde(default)]
     pub(super) inside: bool,
 }

@@ -1,39 +1,40 @@
-//! What runs leave behind outside the repository, and when it goes: caches that nobody uses any
-//! more, temporary directories of runs that were killed.
+//! Cleanup of files that runs leave outside the repository: caches no longer in use, and temporary
+//! directories of killed runs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Caches that were not used for this long go.
+/// Caches unused for this long are removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Caches together hold no more bytes than this, but for those in use.
+/// Maximum total size of the caches in bytes; caches in use are never removed.
 const MOST_BYTES: u64 = 10 * 1024 * 1024 * 1024;
-/// To look at every file of every cache takes time: once a day.
+/// Measuring the size of all caches takes time, so it is done once a day.
 const MEASURED_EVERY: Duration = Duration::from_secs(24 * 3600);
-/// Beside the caches; changed last when they were last measured.
+/// File beside the caches; its modification time is the time of the last measurement.
 const MEASURED: &str = "measured";
-/// A temporary directory may be this young and not yet locked.
+/// A temporary directory may not be locked yet during this time.
 const YOUNG: Duration = Duration::from_secs(60);
-/// In a cache: the path of what it is for; changed last when it was last used.
+/// File in a cache: contains the path the cache belongs to; its modification time is the time of
+/// last use.
 const OWNER: &str = "repository";
-/// Beside a temporary directory's content: locked as long as its run lives.
+/// File in a temporary directory: locked while its run is alive.
 const LOCK: &str = "lock";
-/// How the names of temporary directories begin.
+/// Prefix of temporary directories' names.
 pub(super) const PREFIX: &str = "cowork-";
 
-/// Where caches are kept, and which one is ours.
+/// The cache of a repository.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// The cache; others lie beside it.
+    /// The directory of the cache; other caches are beside it.
     pub dir: PathBuf,
-    /// The directory it is for. When that is gone, so is the cache.
+    /// The directory that the cache belongs to. If it no longer exists, the cache is removed.
     pub of: PathBuf,
 }
 
 impl Cache {
-    /// Notes that it is used now, as long as the file lives, and removes those beside it that are not
-    /// any more, or that are too big together.
+    /// Marks the cache as used while the returned file is open. Removes caches beside it that are
+    /// no longer in use, and those that exceed the size limit.
     pub(super) fn open(&self) -> std::io::Result<(PathBuf, File)> {
         std::fs::create_dir_all(&self.dir)?;
         let own = self.dir.canonicalize()?;
@@ -62,8 +63,9 @@ fn was_measured(caches: &Path) -> bool {
     at.is_ok_and(|at| at.elapsed().is_ok_and(|since| since < MEASURED_EVERY))
 }
 
-/// Removes what no run uses until the caches hold at most `most` bytes: the one that was used the
-/// longest time ago first, of our own at last what commands wrote. What was fetched for it stays.
+/// Removes unused caches until the total size is at most `most` bytes, the least recently used
+/// first. This run's own cache comes last, and loses only the commands' files, not the fetched
+/// dependencies.
 fn bound(caches: &Path, own: &Path, most: u64) {
     let ours = |cache: &PathBuf| cache.join(OWNER).is_file();
     let mut found: Vec<_> = entries(Some(caches)).filter(ours).collect();
@@ -85,7 +87,7 @@ fn bound(caches: &Path, own: &Path, most: u64) {
     }
 }
 
-/// The bytes below a directory.
+/// Returns the total size in bytes of the files below a directory.
 fn size(dir: &Path) -> u64 {
     let (mut bytes, mut folders) = (0_u64, vec![dir.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -100,7 +102,7 @@ fn size(dir: &Path) -> u64 {
     bytes
 }
 
-/// Locks a cache against runs that want to use it, where none does.
+/// Locks a cache against runs that want to use it; `None` if a run uses it.
 #[cfg(unix)]
 fn lock_unused(cache: &Path) -> Option<File> {
     let file = File::open(cache.join(OWNER)).ok()?;
@@ -113,7 +115,7 @@ fn lock_unused(cache: &Path) -> Option<File> {
     File::open(cache.join(OWNER)).ok()
 }
 
-/// Whether a cache is of no use any more; false for a directory that is none.
+/// True if a cache can be removed; false for a directory that is not a cache.
 fn is_unused(cache: &Path, now: SystemTime) -> bool {
     let note = cache.join(OWNER);
     let Ok(of) = std::fs::read_to_string(&note) else { return false };
@@ -122,7 +124,7 @@ fn is_unused(cache: &Path, now: SystemTime) -> bool {
     long_ago || !Path::new(&of).exists()
 }
 
-/// Locks a new temporary directory, as long as what is answered lives.
+/// Locks a new temporary directory while the returned file is open.
 #[cfg(unix)]
 pub(super) fn lock(temp: &Path) -> std::io::Result<File> {
     let file = File::create(temp.join(LOCK))?;
@@ -135,7 +137,7 @@ pub(super) fn lock(temp: &Path) -> std::io::Result<File> {
     File::create(temp.join(LOCK))
 }
 
-/// Removes what killed runs of this user left in the directory for temporary files.
+/// Removes temporary directories left by killed runs of this user.
 #[cfg(unix)]
 pub(super) fn temporary(dir: &Path) {
     use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
@@ -165,8 +167,7 @@ fn entries(dir: Option<&Path>) -> impl Iterator<Item = PathBuf> {
     entries.into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Removes a directory, also one with directories that are not writable, as go makes them. What
-/// cannot be removed stays.
+/// Removes a directory, including read-only subdirectories, which Go creates. Failures are logged.
 fn remove(dir: &Path) {
     if std::fs::remove_dir_all(dir).is_ok() {
         return;
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_go_when_they_are_old_or_their_repository_is_gone() {
+    fn old_caches_and_caches_of_missing_repositories_are_removed() {
         let dir = TempDir::new().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir(at("repo")).unwrap();
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_that_are_too_big_go_unless_they_are_in_use() {
+    fn oversized_caches_are_removed_unless_in_use() {
         let dir = TempDir::new().unwrap();
         std::fs::create_dir(dir.path().join("repo")).unwrap();
         let at = |name: &str| dir.path().join("caches").join(name);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_directories_of_the_dead_go() {
+    fn temporary_directories_of_killed_runs_are_removed() {
         let dir = TempDir::new().unwrap();
         let at = |name: &str| dir.path().join(name);
         let mut locks = Vec::new();

@@ -1,9 +1,10 @@
-//! What a model is told of the sandbox before it writes a command: what is refused costs it a turn.
+//! Describes the sandbox to a model before it writes a command, because each refused command costs
+//! a turn.
 
 use super::commands::{Sandbox, existing};
 
 impl Sandbox {
-    /// What commands may reach, in words; empty where nothing is confined.
+    /// Describes what commands can access; empty if nothing is confined.
     pub(in crate::workspace) fn told(&self) -> String {
         if self.wanted.helper.is_none() {
             return String::new();

@@ -1,12 +1,12 @@
-//! The list of users, as programs ask for it that want to know who they are.
+//! The user list, as read by programs that look up the current user.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::mounts::USERS;
 
-/// Where a user is known to a directory service, whose socket commands do not reach: a list with
-/// that user, made in `dir`.
+/// Writes a user list with the current user into `dir`, if the user is known only to a directory
+/// service, whose socket commands cannot reach.
 pub(super) fn list_with_own(dir: &Path) -> std::io::Result<Option<PathBuf>> {
     let Ok(mut list) = std::fs::read_to_string(USERS) else { return Ok(None) };
     let user = rustix::process::geteuid().as_raw().to_string();

@@ -1,4 +1,4 @@
-//! Why commands are not confined as well as they could be, in a person's words, and what helps.
+//! Explains to the user why commands are confined at a weaker level, and the remedy.
 
 use std::fmt::{Display, Formatter};
 #[cfg(target_os = "linux")]
@@ -6,18 +6,18 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 
-/// On by default in Ubuntu since 23.10: namespaces are made, and have no rights.
+/// Default in Ubuntu since 23.10: user namespaces can be created, but have no privileges.
 #[cfg(target_os = "linux")]
 const APPARMOR: (&str, &str) = (
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
     "kernel.apparmor_restrict_unprivileged_userns=0",
 );
-/// Of Debian's kernels.
+/// A setting of Debian's kernels.
 #[cfg(target_os = "linux")]
 const DEBIAN: (&str, &str) =
     ("/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone=1");
 
-/// Says it in one line, and what helps in a second one.
+/// The cause, displayed on the first line, and the remedy, on the second.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) struct Why {
     pub(super) cause: String,
@@ -31,7 +31,7 @@ impl Display for Why {
 }
 
 impl Why {
-    /// From what the helper said.
+    /// Parses the helper's error output.
     pub(super) fn told(text: &str) -> Self {
         let mut lines = text.trim().lines().map(|line| line.trim().to_owned());
         let cause = lines.next().unwrap_or_else(|| "the helper failed".to_owned());
@@ -41,15 +41,15 @@ impl Why {
 
 #[cfg(target_os = "linux")]
 impl Why {
-    /// In a namespace root is no more than the owner of its own files.
+    /// Inside a user namespace, root has no more rights than the owner of root's files.
     pub(super) fn foreign_tree() -> Self {
         Self {
-            cause: "the working tree belongs to another user than root".to_owned(),
-            remedy: "Run this as the user it belongs to".to_owned(),
+            cause: "the working tree does not belong to root".to_owned(),
+            remedy: "Run git-cowork as the owner of the working tree".to_owned(),
         }
     }
 
-    /// The kernel makes no user namespace.
+    /// The kernel refuses to create a user namespace.
     pub(super) fn no_namespace(error: io::Error) -> Self {
         let number = error.raw_os_error();
         let (cause, remedy) = match number {
@@ -58,22 +58,22 @@ impl Why {
                 "To raise it: sudo sysctl user.max_user_namespaces=10000".to_owned(),
             ),
             Some(libc::EPERM | libc::EACCES) => (
-                format!("this {} allows no user namespaces", surroundings()),
+                format!("this {} does not allow user namespaces", surroundings()),
                 allow().unwrap_or_default(),
             ),
             Some(libc::EINVAL | libc::ENOSYS) => {
-                ("this kernel has no user namespaces".to_owned(), String::new())
+                ("this kernel does not support user namespaces".to_owned(), String::new())
             }
-            _ => (format!("making a user namespace failed: {error}"), String::new()),
+            _ => (format!("creating a user namespace failed: {error}"), String::new()),
         };
         Self { cause, remedy }
     }
 
-    /// It makes one without rights.
+    /// The kernel creates user namespaces without privileges.
     pub(super) fn powerless(what: &str, error: io::Error) -> Self {
         Self {
             cause: format!(
-                "this {} makes user namespaces without rights (writing {what}: {error})",
+                "this {} creates user namespaces without privileges (writing {what}: {error})",
                 surroundings()
             ),
             remedy: allow().unwrap_or_default(),
@@ -96,7 +96,7 @@ fn is_container() -> bool {
             .is_ok_and(|env| env.split(|byte| *byte == 0).any(|set| set.starts_with(b"container=")))
 }
 
-/// Which setting allows them, as far as that can be seen.
+/// Returns the setting that allows user namespaces, if it can be determined.
 #[cfg(target_os = "linux")]
 fn allow() -> Option<String> {
     let is = |file: &str, value: &str| {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_helper_says_is_read_again() {
+    fn errors_of_the_helper_are_parsed() {
         let why = Why::no_namespace(io::Error::from_raw_os_error(libc::ENOSPC));
         assert!(why.cause.contains("limit") && why.remedy.contains("sysctl"), "{why:?}");
         assert_eq!(Why::told(&format!("{why}\n")), why);

@@ -136,13 +136,13 @@ fn what_a_program_cannot_do_is_said_before_anything_begins() {
     install(&sandbox, "codex", ENDS);
     install(&sandbox, "scribe", "echo so");
     sandbox.user_config("[models.x]\nprovider = \"agent\"\n");
-    sandbox.auto(&[]).exits(4).says("names neither of agent and command");
+    sandbox.auto(&[]).exits(4).says("sets neither of agent and command");
     settle(&sandbox, "agent = \"codex\"", "[project]\nprivate = [\"secret\"]\n");
-    refused(&sandbox).says("nothing here keeps these files from it");
+    refused(&sandbox).says("nothing here hides these files from it");
     settle(&sandbox, "command = [\"scribe\"]", "[budget]\ntokens = 1000\n");
-    refused(&sandbox).says("'worker' does not say how many tokens it uses");
+    refused(&sandbox).says("'worker' does not report how many tokens it uses");
     settle(&sandbox, "agent = \"codex\"", "[budget]\nusd = 1.0\n");
-    refused(&sandbox).says("'worker' does not say what it costs");
+    refused(&sandbox).says("'worker' does not report what it costs");
 }
 
 /// Kills the run at once, with SIGKILL, when the program has written to `notes/written`.
@@ -176,7 +176,7 @@ fn what_it_had_written_when_the_run_was_killed_is_taken_over_by_the_next() {
     killed_at_work(&sandbox, &CODING);
     let outcome = sandbox.cowork(&CODING).exits(0);
     let said = outcome.stderr.replace("\n  ", " ");
-    let told = "Codex was at work when the run was killed; what it had written is taken over: \
+    let told = "the run was killed while Codex was working; its changes are recovered: \
                 lib/more.sh, lib/store.sh";
     assert!(said.contains(told), "{said}");
     assert_eq!(noted(&sandbox, "found.2"), format!("{}half\n", todo::code_of("TASK-001")));
@@ -199,7 +199,7 @@ fn a_document_it_had_written_when_the_run_was_killed_is_taken_over() {
     killed_at_work(&sandbox, &args);
     let outcome = sandbox.cowork(&args).exits(0);
     let said = outcome.stderr.replace("\n  ", " ");
-    assert!(said.contains("what it had written is taken over: .cowork/sessions/todo/"), "{said}");
+    assert!(said.contains("its changes are recovered: .cowork/sessions/todo/"), "{said}");
     assert_eq!(noted(&sandbox, "found.2"), todo::PRD);
     assert_eq!(sandbox.blob("cowork/todo", found), todo::PRD);
     has_left_nothing(&sandbox);
@@ -216,8 +216,7 @@ fn what_it_had_written_is_left_where_the_session_has_changed_since() {
     sandbox.commit_file("other.txt", "mine\n", "mine");
     let outcome = sandbox.cowork(&CODING).exits(0);
     let said = outcome.stderr.replace("\n  ", " ");
-    let told =
-        "what it had changed (lib/store.sh) is not taken over, since the session has changed";
+    let told = "its changes (lib/store.sh) are discarded, because the session has changed since";
     assert!(said.contains(told), "{said}");
     assert_eq!(noted(&sandbox, "found.2"), "");
     has_left_nothing(&sandbox);

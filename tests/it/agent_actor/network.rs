@@ -106,7 +106,7 @@ fn a_program_reaches_the_servers_that_are_listed_and_the_others_are_named() {
         let refused = noted(&sandbox, "refused");
         assert!(refused.contains("403") && refused.contains("api.evil.example:443"), "{refused}");
         // Once, though it asks in each run.
-        let told = "Codex asked for api.evil.example:443, which it may not reach. To let it: git \
+        let told = "Codex asked for api.evil.example:443, which it may not reach. To allow it: git \
                     config cowork.sandbox.hosts ";
         let all = format!("{told}'{}, api.evil.example:443'", here.to_uppercase());
         assert_eq!(outcome.stderr.matches(&all).count(), 1, "{}", outcome.stderr);
@@ -300,7 +300,7 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
     assert!(!noted(&sandbox, "tried").contains("GOT IN"));
     assert_eq!(page.asked(), [""; 0]);
     let told = format!(
-        "Codex asked for localhost:{port}, which it may not reach. To let it: git config \
+        "Codex asked for localhost:{port}, which it may not reach. To allow it: git config \
          cowork.sandbox.hosts 'example.org:443, localhost:{port}'",
         port = page.port
     );

@@ -30,7 +30,7 @@ fi
     let name = "b\u{fffd}d";
     let named = format!("- {name}: its name is not UTF-8");
     assert!(noted(&sandbox, "input.2").contains(&named), "{}", noted(&sandbox, "input.2"));
-    outcome.says("was not taken over: its name is not UTF-8");
+    outcome.says("was not copied: its name is not UTF-8");
     has_left_nothing(&sandbox);
 }
 
@@ -42,7 +42,7 @@ fn what_it_did_while_the_branch_was_switched_does_not_get_into_another_branch() 
     let switches = format!("[ $N = 1 ] && git -C '{repo}' checkout -q main");
     install(&sandbox, "codex", &format!("task_file\n{switches}\n{ENDS}"));
     let outcome = sandbox.cowork(&CODING).exits(5);
-    outcome.says("what Codex has changed was not taken over").says("cowork/todo");
+    outcome.says("cannot copy the changes of Codex").says("cowork/todo");
     assert_eq!(sandbox.git(&["status", "--porcelain"]).trim(), "");
     assert!(!sandbox.exists("lib/store.sh"));
     sandbox.git(&["checkout", "-q", "cowork/todo"]);

@@ -12,7 +12,7 @@ use crate::support::{Sandbox, todo};
 fn what_it_must_not_change_is_refused_and_told_and_the_rest_lands() {
     let does = format!(
         r#"
-if [ "$task" = TASK-001 ] || grep -q 'was not taken over' "$IN"; then :; else task_file; fi
+if [ "$task" = TASK-001 ] || grep -q 'were not copied' "$IN"; then :; else task_file; fi
 if [ $N = 1 ]; then
   task_file
   echo theirs >>README.md
@@ -48,7 +48,7 @@ fi
     let outcome = sandbox.cowork(&CODING).exits(0);
 
     let told = noted(&sandbox, "input.2");
-    assert!(told.contains("this was not taken over"), "{told}");
+    assert!(told.contains("The following changes were not copied"), "{told}");
     for (path, why) in [
         ("README.md", "has your uncommitted changes"),
         (".gitattributes", "git itself acts on it"),
@@ -61,7 +61,7 @@ fi
     ] {
         let line = told.lines().find(|line| line.starts_with(&format!("- {path}: ")));
         assert!(line.is_some_and(|line| line.contains(why)), "{path}: {told}");
-        assert!(outcome.stderr.contains(&format!("{path} was not taken over")), "{path}");
+        assert!(outcome.stderr.contains(&format!("{path} was not copied")), "{path}");
     }
     assert!(noted(&sandbox, "words.2").ends_with("resume\nt-1\n-\n"));
     assert_eq!(sandbox.read("README.md"), "# Mine\n");
@@ -162,15 +162,15 @@ fn what_configures_agents_is_there_once_it_is_trusted_exactly_as_it_is() {
          [ $N -ge 3 ] || exit 3\ntask_file\n{ENDS}"
     );
     install(&sandbox, "codex", &does);
-    let hidden = "Codex does not see what configures agent programs here (.claude/settings.json, \
-                  .mcp.json)";
+    let hidden = "Codex does not see the agent configuration of this repository \
+                  (.claude/settings.json, .mcp.json)";
     let outcome = sandbox.cowork(&CODING).exits(4).says(hidden);
     assert!(outcome.stderr.contains("git cowork trust"), "{}", outcome.stderr);
     assert_eq!(noted(&sandbox, "config.1"), "");
 
     let trusted = sandbox.cowork(&["trust"]).exits(0).says("is trusted exactly as it is");
     assert_eq!(trusted.stdout, ".claude/settings.json\n.mcp.json\n");
-    sandbox.cowork(&["trust"]).exits(0).says("is trusted already");
+    sandbox.cowork(&["trust"]).exits(0).says("is already trusted");
     let object = sandbox.cowork(&["--json", "trust"]).exits(0).json();
     assert_eq!(object["agent_files"], serde_json::json!([".claude/settings.json", ".mcp.json"]));
     let outcome = sandbox.cowork(&CODING).exits(4);
@@ -198,5 +198,5 @@ fn at_a_terminal_settings_for_agents_are_trusted_by_a_yes_only() {
         let (ended, rest) = terminal.ends();
         assert_eq!(ended, code, "{answer:?}: {rest}");
     }
-    sandbox.cowork(&["trust"]).exits(0).says("is trusted already");
+    sandbox.cowork(&["trust"]).exits(0).says("is already trusted");
 }

@@ -61,7 +61,7 @@ fn a_judge_reads_the_tree_and_its_own_login_and_changes_neither_tree_nor_home() 
         assert_eq!(read("own"), "login of .codex/auth.json\n");
         assert_eq!(read("others"), "");
         assert!(read("asked").contains("403"), "{}", read("asked"));
-        let told = "Codex asked for judge.example:443, which it may not reach. To let it: git config \
+        let told = "Codex asked for judge.example:443, which it may not reach. To allow it: git config \
                     cowork.sandbox.hosts judge.example:443";
         assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
         assert!(listener.accept().is_err());
@@ -136,7 +136,7 @@ fn where_it_cannot_be_confined_so_nothing_is_asked_without_a_person() {
         nothing_was_asked(&sandbox);
         sandbox.git(&["config", "cowork.sandbox.network", "true"]);
         let outcome = sandbox.fork().cowork(&RESUME).exits(0);
-        outcome.says("it is confined as commands are, with the network");
+        outcome.says("it is confined like commands, with network access");
         // The program of the copy notes things in the same place.
         fs::remove_file(sandbox.root().join("notes/codex.runs")).unwrap();
     } else {
@@ -159,7 +159,7 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
         program(&sandbox, "claude", does);
         let outcome = sandbox.cowork(&RESUME).exits(4);
         outcome
-            .says("Claude Code may not reach what ANTHROPIC_BASE_URL names")
+            .says("Claude Code may not reach the server in ANTHROPIC_BASE_URL")
             .says("git config cowork.sandbox.hosts 127.0.0.1:9")
             .says("Claude Code failed (exit 1): API Error")
             .says("if its server is on this machine, list it with its port");
@@ -169,7 +169,7 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
         program(&sandbox, "codex", waits);
         let outcome = sandbox.cowork(&RESUME).exits(4);
         outcome.says("Codex did not end within 1 s and was stopped: waiting for network").says(
-            "hint: see whether this machine is online; if its server is on this machine, list it with its \
+            "hint: check that this machine is online; if its server is on this machine, list it with its \
              port: git config cowork.sandbox.hosts localhost:PORT\n",
         );
     });

@@ -26,7 +26,7 @@ fn a_quick_plan_becomes_a_prd_that_nobody_approved() {
     let sandbox = planned();
     let waiting = sandbox.git(&["rev-parse", "cowork/todo"]);
     let told = sandbox.cowork(&raise(&["--stop-after", "prd"])).exits(0);
-    assert!(told.stderr.contains("todo is standard from here on"), "{}", told.stderr);
+    assert!(told.stderr.contains("todo now has depth standard"), "{}", told.stderr);
     let subjects = sandbox.subjects("main..cowork/todo");
     assert_eq!(subjects[1], "session: depth quick -> standard", "{subjects:?}");
     assert_eq!(sandbox.stages("main..cowork/todo")[2..], ["idea", "prd"]);
@@ -135,7 +135,7 @@ fn a_person_raises_at_the_gate_with_one_key() {
         terminal.sees(ASKED);
         sandbox.script("plan", todo::plan_draft());
         terminal.types("+");
-        terminal.sees(&format!("Go on as a {offered} session?"));
+        terminal.sees(&format!("Continue as a {offered} session?"));
         terminal.types("y");
         let shown = terminal.sees("p pass ");
         assert!(shown.contains(next), "{shown}");
@@ -154,10 +154,10 @@ fn a_person_raises_at_the_gate_with_one_key() {
 fn nothing_lowers_a_depth_and_code_that_is_begun_keeps_its() {
     let sandbox = planned();
     let told = sandbox.cowork(&["resume", "--depth", "quick", "--review", "wait"]).exits(3);
-    assert!(told.stderr.contains("todo is quick already"), "{}", told.stderr);
+    assert!(told.stderr.contains("todo already has depth quick"), "{}", told.stderr);
     sandbox.cowork(&raise(&["--stop-after", "idea"])).exits(0);
     let told = sandbox.cowork(&["resume", "--depth", "quick"]).exits(5);
-    assert!(told.stderr.contains("nothing lowers a depth"), "{}", told.stderr);
+    assert!(told.stderr.contains("a depth cannot be lowered"), "{}", told.stderr);
 
     let sandbox = quick();
     let told = sandbox.cowork(&raise(&[])).exits(5);

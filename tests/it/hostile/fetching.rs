@@ -59,7 +59,7 @@ fn what_may_not_be_fetched_is_told_once_and_to_the_model() {
         turns(&sandbox, &[run("ls"), run("cargo test"), run("cargo test && false")]);
         let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
         assert_eq!(outcome.stderr.matches("dependencies were not fetched").count(), 1);
-        assert!(outcome.stderr.contains("run it yourself: cargo fetch\n"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("them yourself: cargo fetch\n"), "{}", outcome.stderr);
         let told = told(&sandbox);
         assert!(!told[0].contains("fetched"), "{told:?}");
         for told in &told[1..3] {

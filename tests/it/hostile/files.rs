@@ -279,7 +279,7 @@ fn is_left_to_a_person(sandbox: &Sandbox) {
     let told = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
     let told = told.unwrap().tool_results();
     assert!(told[0].contains("so a person decides about it"), "{}", told[0]);
-    assert!(told[2].contains(".githooks/pre-commit") && told[2].contains("was put back"));
+    assert!(told[2].contains(".githooks/pre-commit") && told[2].contains("was restored"));
     let report = sandbox.artifact("delivery_report.md");
     assert!(report.contains("## Left to a person"), "{report}");
     assert!(report.contains("a change of `.gitattributes`"), "{report}");
@@ -350,7 +350,7 @@ fn files_that_instruct_agents_are_left_to_a_person() {
     let told = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
     let told = told.unwrap().tool_results();
     assert!(told[0].contains("CLAUDE.md is protected: it instructs agents"), "{}", told[0]);
-    assert!(told[1].contains("AGENTS.md") && told[1].contains("was put back"), "{}", told[1]);
+    assert!(told[1].contains("AGENTS.md") && told[1].contains("was restored"), "{}", told[1]);
     let report = sandbox.artifact("delivery_report.md");
     assert!(report.contains("These files instruct agents, so no model changes them"), "{report}");
     sandbox.assert_sound();

@@ -178,12 +178,15 @@ fn status_says_whether_the_home_is_closed() {
         };
         let closed = said(&sandbox);
         assert!(closed.to_lowercase().contains(level.word()), "{closed}");
-        assert!(closed.contains("of your home only toolchains"), "{closed}");
+        assert!(closed.contains("in your home, commands can read only toolchains"), "{closed}");
         let (home, all) = (sandbox.repo(), sandbox.root());
         fs::copy(all.join("home/.gitconfig"), home.join(".gitconfig")).unwrap();
         sandbox.set_env("HOME", home.to_str().unwrap());
         let open = said(&sandbox);
-        assert!(open.contains("your home can be read, but for known logins"), "{open}");
+        assert!(
+            open.contains("commands can read your home, except for known credentials"),
+            "{open}"
+        );
     });
 }
 

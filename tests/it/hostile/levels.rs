@@ -94,7 +94,10 @@ fn where_only_bubblewrap_makes_namespaces_it_confines_commands() {
     assert_eq!(sandbox.blob("cowork/todo", "new"), "x\n");
     let shown = without_namespaces(&sandbox, "git-cowork status todo -v").unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("Sandbox  by bubblewrap; of your home only toolchains"), "{shown}");
+    assert!(
+        shown.contains("Sandbox  by bubblewrap; in your home, commands can read only toolchains"),
+        "{shown}"
+    );
 }
 
 /// What is in the way is a limit of a namespace that the test makes.
@@ -203,6 +206,6 @@ fn root_in_a_tree_of_another_user_writes_to_it() {
     let told = results(&sandbox, &["echo x >lib/new && cat lib/new"], 20);
     assert!(told[0].starts_with("exit 0"), "{told:?}");
     let shown = sandbox.cowork(&["status", "todo", "-v"]).exits(0).stdout;
-    let why = "by Landlock only: the working tree belongs to another user than root";
+    let why = "by Landlock only: the working tree does not belong to root";
     assert!(shown.contains(why), "{shown}");
 }

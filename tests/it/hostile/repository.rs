@@ -258,7 +258,7 @@ fn a_folder_that_is_something_else_leads_nowhere() {
         let new = sandbox.cowork(&["new", "-n", "fresh", "x", "--review", "auto"]);
         assert!((0..=5).contains(&new.code) && !new.stderr.contains("panicked"), "{at}: {new:#?}");
         if [".cowork", ".cowork/sessions"].contains(&at) {
-            sandbox.cowork(&["status"]).exits(4).says(&format!("{at} is no directory"));
+            sandbox.cowork(&["status"]).exits(4).says(&format!("{at} is not a directory"));
         }
         assert_eq!(git(&sandbox), before, "{at}");
         assert!(!sandbox.root().join("fresh").exists() && !sandbox.exists(".git/fresh"), "{at}");

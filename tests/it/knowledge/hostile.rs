@@ -64,11 +64,11 @@ fn a_pipe_or_a_persons_edit_in_its_place_is_left_alone() {
     let pipe = sandbox.path(FILE);
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (code, rest) = sandbox.terminal(&["resume", "todo"]).ends();
-    assert!(code == 0 && rest.contains("is not as it was committed"), "{rest}");
+    assert!(code == 0 && rest.contains("differs from its committed version"), "{rest}");
     std::fs::remove_file(&pipe).unwrap();
     sandbox.write(FILE, "- mine\n");
     let (code, rest) = sandbox.terminal(&["resume", "todo"]).ends();
-    assert!(code == 0 && rest.contains("is not as it was committed"), "{rest}");
+    assert!(code == 0 && rest.contains("differs from its committed version"), "{rest}");
     assert_eq!(sandbox.read(FILE), "- mine\n");
     std::fs::remove_file(&pipe).unwrap();
     answers(&sandbox, "todo", "t");
@@ -111,7 +111,7 @@ fn duplicates_and_contradictions_are_notes() {
     let sandbox = with_file(text.as_bytes());
     deliver(&sandbox, "todo", "");
     let said = sandbox.cowork(&["verify"]).exits(0).stdout;
-    assert!(said.contains("'Traps: A.' is said more than once (knowledge-duplicate"), "{said}");
+    assert!(said.contains("'Traps: A.' is listed more than once (knowledge-duplicate"), "{said}");
     assert!(
         said.contains("'Conventions: tests use sh' and 'Conventions: tests use bats'"),
         "{said}"

@@ -89,7 +89,7 @@ fn an_older_format_is_read_as_it_is_and_raised_in_a_commit_of_its_own() {
     sandbox.git(&["add", "README.md"]);
     sandbox.server.forget();
     let told = keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "plan"], 0);
-    assert!(told.contains("is in format 1.1 now, it was in 0.9"), "{told}");
+    assert!(told.contains("is now in format 1.1 (was 0.9)"), "{told}");
     assert!(sandbox.server.requests().iter().all(|request| request.stage == "plan"));
     let subject = "session: format 0.9 -> 1.1";
     assert_eq!(sandbox.subjects("cowork/todo~2..cowork/todo")[0], subject);

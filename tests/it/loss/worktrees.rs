@@ -65,7 +65,7 @@ fn what_git_does_not_remove_stays() {
     let sandbox = linked();
     sandbox.git(&["worktree", "lock", "../tree"]);
     let told = keeps(&sandbox, &["archive", "todo"], 0);
-    assert!(told.contains("git does not remove it"), "{told}");
+    assert!(told.contains("git cannot remove it"), "{told}");
     assert_eq!(sandbox.refs("refs/cowork/archive"), ["refs/cowork/archive/todo"]);
     assert!(sandbox.exists("../tree/README.md"));
 

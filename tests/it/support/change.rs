@@ -1,4 +1,4 @@
-//! Changes to the todo list: what the model says in a change request.
+//! Changes to the todo list: the scripted replies of the model in a change request.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub fn triage(summary: &str, stages: &[&str], files: &[&str]) -> Reply {
     )
 }
 
-/// A task of the change, as `create_task` takes it.
+/// A task of the change, as arguments of `create_task`.
 pub fn task(title: &str, file: &str, feature: &str) -> Value {
     json!({
         "title": title,
@@ -43,7 +43,7 @@ pub fn task(title: &str, file: &str, feature: &str) -> Value {
 }
 
 impl Sandbox {
-    /// What an actor says when its stage is worked on: this, then a last word.
+    /// The replies of an actor in a stage: this one, then a last text.
     pub fn script(&self, stage: &str, draft: Reply) {
         self.server.on(at(stage, "actor").turn(1), draft);
     }
@@ -75,8 +75,8 @@ impl Sandbox {
         self.server.on(at("coding", "actor").task(task_id).turn(1), work);
     }
 
-    /// Where a merge has stopped at conflicts: keeps, as a person would, both sides of every one.
-    /// Nothing is committed.
+    /// After a merge has stopped at conflicts, resolves each by keeping both sides, as a person
+    /// would. Commits nothing.
     pub fn keep_both(&self) {
         for path in self.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
             let version = |n: u32| self.git_outcome(&["show", &format!(":{n}:{path}")]).stdout;
@@ -97,7 +97,7 @@ impl Sandbox {
     }
 }
 
-/// Ours, and behind each of its last sections what theirs has added there.
+/// `ours`, with each section that `theirs` has added after the last section of its kind.
 fn both_sections(base: &str, ours: &str, theirs: &str) -> String {
     let sections = |text: &str| -> Vec<String> {
         let mut parts = vec![String::new()];

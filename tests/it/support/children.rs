@@ -1,4 +1,4 @@
-//! Which git children the program has: how many of each kind.
+//! Counts the git children of the program, by kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fs;
 
 use super::sandbox::{Outcome, Sandbox};
 
-/// The children of one run by kind: the command and the first word behind it.
+/// The children of one run by kind: the command and the first word after it.
 ///
-/// Every git that the program starts itself, whichever way. What a child starts in turn (hooks,
-/// `git maintenance`) belongs to that child.
+/// Includes every git that the program starts itself, but not what a child starts in turn (hooks,
+/// `git maintenance`).
 #[derive(Debug, Default)]
 pub struct Children(BTreeMap<String, usize>);
 
@@ -28,11 +28,11 @@ impl fmt::Display for Children {
     }
 }
 
-/// Runs `git-cowork` with these arguments; its git children.
+/// Runs `git-cowork` with these arguments; returns its git children.
 pub fn children(sandbox: &mut Sandbox, args: &[&str]) -> (Outcome, Children) {
     let trace = sandbox.root().join("children.trace");
     fs::write(&trace, "").unwrap();
-    // The program has a use of its own for the other form of a trace, `GIT_TRACE2_EVENT`.
+    // The program itself uses the other form of a trace, `GIT_TRACE2_EVENT`.
     sandbox.set_env("GIT_TRACE2_PERF", &trace.display().to_string());
     sandbox.set_env("GIT_TRACE2_PERF_BRIEF", "1");
     let outcome = sandbox.cowork(args);
@@ -40,7 +40,7 @@ pub fn children(sandbox: &mut Sandbox, args: &[&str]) -> (Outcome, Children) {
     (outcome, started(&String::from_utf8_lossy(&fs::read(trace).unwrap())))
 }
 
-/// The processes of a trace that were started by no git.
+/// The git processes of a trace that were not started by another git.
 fn started(trace: &str) -> Children {
     let mut children = Children::default();
     // A child of git is at depth 1.
@@ -66,7 +66,7 @@ fn kind(arguments: &str) -> String {
     kind.join(" ")
 }
 
-/// Whether any process has this word among its arguments.
+/// True if any process has this word among its arguments.
 pub fn is_running(word: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         std::fs::read(entry.path().join("cmdline"))

@@ -1,4 +1,4 @@
-//! What the kernel under the tests offers to confine commands with.
+//! The confinement of commands that this machine's kernel offers to the tests.
 
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -15,12 +15,12 @@ pub enum Level {
 }
 
 impl Level {
-    /// Whether a command has mounts of its own.
+    /// True if a command has its own mounts.
     pub fn has_mounts(self) -> bool {
         self >= Self::Bubblewrap
     }
 
-    /// As `COWORK_TEST_SANDBOX` has it.
+    /// The value of `COWORK_TEST_SANDBOX` for this level.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -31,8 +31,8 @@ impl Level {
     }
 }
 
-/// The best level here, found by asking the program; at most `COWORK_TEST_SANDBOX`, which tries
-/// the suite as on another machine.
+/// The best level here, as the program reports it, but at most `COWORK_TEST_SANDBOX`, with which
+/// the suite can be tried as on another machine.
 pub fn confinement() -> Level {
     static FOUND: OnceLock<Level> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -45,7 +45,7 @@ pub fn confinement() -> Level {
     })
 }
 
-/// Whether this level is to be had here: bubblewrap may not be installed where a better one is.
+/// True if this level is available here: bubblewrap may be missing although a better level works.
 pub fn offers(level: Level) -> bool {
     static BUBBLEWRAP: OnceLock<bool> = OnceLock::new();
     level <= confinement()

@@ -1,5 +1,5 @@
-//! Commits read from a repository and written again, changed, by `git fast-import`: much faster
-//! than what made them.
+//! Reads commits from a repository and writes changed copies with `git fast-import`, which is much
+//! faster than running the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use super::sandbox::Sandbox;
 
-/// A commit as it is.
+/// A commit as read from a repository.
 #[derive(Clone, Debug)]
 pub struct Copied {
     pub oid: String,
@@ -17,7 +17,7 @@ pub struct Copied {
     /// The lines `author` and `committer`.
     pub people: String,
     pub message: String,
-    /// Since its first parent.
+    /// The changes against its first parent.
     pub changes: Vec<Change>,
 }
 
@@ -29,7 +29,7 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A blob that is there.
+    /// A blob that already exists.
     Blob(String),
     Text(String),
     Gone,
@@ -41,8 +41,8 @@ impl Change {
     }
 }
 
-/// The commits of these refs that `main` did not begin with, parents first, and what is named by
-/// refs below these prefixes: name and commit.
+/// The commits of the refs below these prefixes, without the root commit of `main`, parents first;
+/// and the refs: name and commit.
 pub fn commits(sandbox: &Sandbox, prefixes: &[&str]) -> (Vec<Copied>, Vec<(String, String)>) {
     let format = "--format=%(refname) %(objectname)";
     let refs = sandbox.git(&[&["for-each-ref", format], prefixes].concat());
@@ -80,7 +80,7 @@ fn copied(sandbox: &Sandbox, oid: &str) -> Copied {
     }
 }
 
-/// Writes commits; ids of what it has written are names the caller gives them.
+/// Writes commits. The caller names each commit, and refers to it by that name.
 pub struct Copier<'a> {
     sandbox: &'a Sandbox,
     stream: String,
@@ -89,14 +89,14 @@ pub struct Copier<'a> {
     refs: Vec<(String, String)>,
 }
 
-/// How refs are kept.
+/// How refs are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refs {
     Loose,
     Packed,
 }
 
-/// The ref commits are written on; it does not stay.
+/// The temporary ref on which commits are written.
 const SCRATCH: &str = "refs/scratch";
 
 impl<'a> Copier<'a> {
@@ -105,12 +105,12 @@ impl<'a> Copier<'a> {
         Self { sandbox, stream: String::new(), marks: BTreeMap::new(), next: 1, refs: Vec::new() }
     }
 
-    /// What git knows it by: a commit that was written, else one that is there.
+    /// The name for git: the mark of a commit that was written, or the id of an existing one.
     fn object(&self, name: &str) -> String {
         self.marks.get(name).map_or_else(|| name.to_owned(), |mark| format!(":{mark}"))
     }
 
-    /// A commit by the people of another one.
+    /// A commit with the author and committer of another one.
     pub fn commit(
         &mut self,
         name: &str,
@@ -155,7 +155,7 @@ impl<'a> Copier<'a> {
         self.sandbox.git(&["rev-parse", &format!("{commit}^{{tree}}")])
     }
 
-    /// Writes what is left, and the refs, as files: git would lock each of very many.
+    /// Writes the remaining commits, and the refs as files, because git would lock each ref.
     pub fn finish(mut self, kept: Refs) {
         self.flush();
         self.sandbox.git(&["update-ref", "-d", SCRATCH]);
@@ -186,7 +186,7 @@ impl<'a> Copier<'a> {
             .unwrap();
     }
 
-    /// What the marks are, by number.
+    /// The ids of the marks, by number.
     fn written(&self) -> Vec<String> {
         let text = fs::read_to_string(self.sandbox.root().join("marks")).unwrap();
         let mut written = vec![String::new(); self.next];
@@ -197,11 +197,11 @@ impl<'a> Copier<'a> {
         written
     }
 
-    /// Gives git what was written so far.
+    /// Sends git the commits that were written so far.
     fn flush(&mut self) {
         let marks = self.sandbox.root().join("marks");
         let path = marks.display();
-        // What is made in a test need not outlive the machine.
+        // Test data need not survive a crash of the machine.
         let git = ["-c", "core.fsync=none", "-c", "core.compression=1"];
         let (from, to) =
             (format!("--import-marks-if-exists={path}"), format!("--export-marks={path}"));

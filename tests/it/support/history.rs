@@ -1,4 +1,4 @@
-//! What git says about a sandbox: subjects, trailers, tags, and whether all is well.
+//! Reads a sandbox with git: subjects, trailers, tags; and checks that the repository is intact.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::sandbox::Sandbox;
 
-/// Trailers by key, in the order they stand for each key.
+/// Trailers by key; the values of a key are in order.
 pub type Trailers = BTreeMap<String, Vec<String>>;
 
 impl Sandbox {
-    /// Names of the files, of the sandbox as of git, that hold this text, links left out.
+    /// Names of all files in the sandbox, including git's, that contain this text; without links.
     pub fn files_with(&self, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         find_files(&self.root(), text.as_bytes(), &mut found);
@@ -25,7 +25,7 @@ impl Sandbox {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// What stands before the colon of each subject, oldest first; runs of the same are one.
+    /// The part before the colon of each subject, oldest first; equal neighbours are combined.
     #[track_caller]
     pub fn stages(&self, range: &str) -> Vec<String> {
         let subjects = self.subjects(range);
@@ -50,7 +50,7 @@ impl Sandbox {
         trailers
     }
 
-    /// The newest commit of a branch whose subject begins so.
+    /// The newest commit of a branch whose subject begins with this text.
     #[track_caller]
     pub fn commit_of(&self, branch: &str, subject: &str) -> String {
         let log = self.git(&["log", "--format=%H %s", branch]);
@@ -86,7 +86,7 @@ impl Sandbox {
         self.git(&["for-each-ref", "--format=%(refname) %(objectname)"])
     }
 
-    /// Nothing is broken and nothing lies about.
+    /// Checks that nothing is broken and that no temporary files are left.
     #[track_caller]
     pub fn assert_sound(&self) {
         self.git(&["fsck", "--strict", "--no-dangling"]);

@@ -1,4 +1,4 @@
-//! As much of HTTP as a server needs that is asked one thing at a time.
+//! As much of HTTP as a server needs that handles one request at a time.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,9 +6,9 @@ use std::net::TcpStream;
 
 /// A request.
 pub struct Asked {
-    /// What was asked for, with its parameters; a proxy is asked with the whole address.
+    /// The request's target with its parameters; for a proxy, the whole URL.
     pub target: String,
-    /// The same without host and parameters.
+    /// The target without host and parameters.
     pub path: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub fn read(stream: &TcpStream) -> std::io::Result<Asked> {
     Ok(Asked { target, path, headers, body })
 }
 
-/// Answers in JSON.
+/// Sends a response in JSON.
 pub fn respond(
     out: &mut TcpStream,
     code: u16,

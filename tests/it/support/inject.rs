@@ -1,7 +1,7 @@
-//! Lets one system call that writes files fail, or be the last one, as SQLite's tests do: the calls of
-//! the program and of all its children are counted. By ptrace and a seccomp filter
-//! (<https://man7.org/linux/man-pages/man2/seccomp.2.html>, `SECCOMP_RET_TRACE`), since parts of the
-//! program call the kernel without libc.
+//! Makes one system call that writes files fail, or kills the program before it, as SQLite's tests
+//! do. The calls of the program and of all its children are counted, with ptrace and a seccomp
+//! filter (<https://man7.org/linux/man-pages/man2/seccomp.2.html>, `SECCOMP_RET_TRACE`), because
+//! parts of the program call the kernel without libc.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,31 +16,31 @@ use libc::{c_int, c_long, pid_t, user_regs_struct};
 
 use super::sandbox::{Outcome, Sandbox};
 
-/// What is done to calls that write.
+/// The fault that is injected into calls that write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing: they are only counted.
+    /// None: the calls are only counted.
     Nothing,
     /// This one fails.
     Once(u64),
-    /// From this one on all that need room on the disk fail.
+    /// From this one on, all calls that need disk space fail.
     NoRoom(u64),
-    /// Before this one everything is killed.
+    /// All processes are killed before this one.
     Last(u64),
-    /// Before this one the process that makes it is killed, the program or one of its children.
+    /// The process that makes this call is killed before it: the program or one of its children.
     Alone(u64),
 }
 
 /// What has happened.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Calls that write files, as far as it came.
+    /// The number of calls that write files, until the end of the program.
     pub calls: u64,
-    /// The first that was struck.
+    /// The first call that was hit by the fault.
     pub struck: Option<String>,
 }
 
-/// A call, which of its arguments names what it writes, and whether it needs room.
+/// A call, the argument that names the file it writes, and whether it needs disk space.
 struct Call {
     number: c_long,
     name: &'static str,
@@ -50,9 +50,9 @@ struct Call {
 
 #[derive(Clone, Copy)]
 enum Writes {
-    /// A file that is open, by the argument that has its descriptor.
+    /// An open file, by the argument with its descriptor.
     Open(usize),
-    /// A path, by its argument.
+    /// A path, by the argument with it.
     Path(usize),
     /// A path that is opened with these flags.
     Flags { path: usize, flags: usize },
@@ -128,13 +128,13 @@ pub fn run(sandbox: &Sandbox, args: &[&str], fault: Fault) -> (Outcome, Told) {
     (Outcome { code, stdout, stderr, what }, tracer.told)
 }
 
-/// What the child does before it becomes the program.
+/// Runs in the child before it executes the program.
 fn traced(filter: &[libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).unwrap_or(0),
         filter: filter.as_ptr().cast_mut(),
     };
-    // SAFETY: the kernel copies the program; nothing of it is written.
+    // SAFETY: the kernel copies the filter, and writes nothing to it.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0
@@ -143,7 +143,7 @@ fn traced(filter: &[libc::sock_filter]) -> io::Result<()> {
     if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Stops at [`CALLS`], and at those that open files only where these are to be written.
+/// A filter that stops at [`CALLS`]; at calls that open files only if they open them for writing.
 fn filter() -> Vec<libc::sock_filter> {
     let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
         code: u16::try_from(code).unwrap(),
@@ -190,7 +190,7 @@ impl Tracer {
         Self { main, alive: [main].into(), fault, told: Told::default() }
     }
 
-    /// To the end of all of them; how the program ended.
+    /// Follows all processes to their end; returns how the program ended.
     fn follow(&mut self) -> c_int {
         let (pid, status) = waited(self.main).unwrap();
         assert!(pid == self.main && libc::WIFSTOPPED(status), "it stops as it becomes the program");
@@ -218,16 +218,16 @@ impl Tracer {
             if event == libc::PTRACE_EVENT_SECCOMP {
                 self.call(pid);
             }
-            // A child begins with a stop of its own.
+            // A new child begins with a stop.
             let ours = event != 0 || signal == libc::SIGTRAP || (is_new && signal == libc::SIGSTOP);
             go_on(pid, if ours { 0 } else { signal });
         }
         end
     }
 
-    /// A process stands before one of [`CALLS`].
+    /// Called when a process is about to make one of [`CALLS`].
     fn call(&mut self, pid: pid_t) {
-        // SAFETY: all bytes of it are numbers, and the kernel fills them in.
+        // SAFETY: the structure consists of numbers only, and the kernel fills them in.
         let mut registers: user_regs_struct = unsafe { zeroed() };
         // SAFETY: as above.
         let got = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) };
@@ -253,7 +253,7 @@ impl Tracer {
             _ => Vec::new(),
         };
         for pid in &killed {
-            // SAFETY: it is one of the program's, and has not been waited for.
+            // SAFETY: it is a process of the program that has not been waited for.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
         }
         if !killed.is_empty() {
@@ -261,12 +261,12 @@ impl Tracer {
         }
         registers.orig_rax = u64::MAX;
         registers.rax = i64::from(-call.error).cast_unsigned();
-        // SAFETY: the registers of this process, but for the call and its answer.
+        // SAFETY: these are the registers of this process, except for the call and its result.
         unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, 0, &raw const registers) };
     }
 }
 
-/// The file that a call writes; none for pipes, sockets and devices.
+/// The file that a call writes; `None` for pipes, sockets and devices.
 fn written(pid: pid_t, registers: &user_regs_struct, writes: Writes) -> Option<String> {
     let argument = |at: usize| {
         let r = registers;
@@ -274,7 +274,7 @@ fn written(pid: pid_t, registers: &user_regs_struct, writes: Writes) -> Option<S
     };
     let path = |at: usize| match argument(at) {
         0 => Some("what is open".to_owned()),
-        // "." cannot be renamed: who tries wants to know why (rustix looks whether /proc is genuine).
+        // "." cannot be renamed: rustix tries that to check that /proc is genuine.
         address => {
             Some(text(pid, address)).filter(|path| !path.starts_with("/dev/") && path != ".")
         }
@@ -308,7 +308,7 @@ fn text(pid: pid_t, address: u64) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// The next of this thread's children that has something to tell; others are not this test's.
+/// Waits for the next event of a child of this thread; other children belong to other tests.
 fn waited(pid: pid_t) -> Option<(pid_t, c_int)> {
     let mut status = 0;
     loop {
@@ -324,6 +324,6 @@ fn waited(pid: pid_t) -> Option<(pid_t, c_int)> {
 }
 
 fn go_on(pid: pid_t, signal: c_int) {
-    // SAFETY: a process that was killed meanwhile is not there; nothing else can be wrong.
+    // SAFETY: at worst the process was killed meanwhile and no longer exists.
     unsafe { libc::ptrace(libc::PTRACE_CONT, pid, null_mut::<u8>(), signal) };
 }

@@ -54,8 +54,8 @@ pub fn abort_at(sandbox: &mut Sandbox, args: &[&str], point: &str) -> Outcome {
     outcome
 }
 
-/// The first request of a run that resumes, with this model, one that was killed in the middle of
-/// the PRD's conversation: it asks for the same turn.
+/// Kills a run in the middle of the PRD's conversation and resumes it with this model; returns the
+/// first request after that, which asks for the same turn.
 pub fn resumed_with(mut sandbox: Sandbox, model: &str) -> (Sandbox, Received) {
     let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "prd"];
     kill_at_request(&sandbox, &new, 4).was_killed();

@@ -1,5 +1,5 @@
-//! Sessions of many tasks: what the program wrote for a few is written again for many, with its
-//! messages, records and refs.
+//! Sessions with many tasks: copies the commits, records and refs that the program made for a few
+//! tasks.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use super::reply::Reply;
 use super::sandbox::Sandbox;
 use super::script::at;
 
-/// Tasks of the session that larger ones are made from. The last stays the last; the one before it
-/// is done again and again.
+/// Number of tasks in the session from which larger ones are made. The last task stays the last;
+/// the one before it is copied.
 const REAL: usize = 3;
 const BRANCH: &str = "refs/heads/cowork/todo";
 const RECORDS: &str = ".cowork/sessions/todo/implementation_plan.json";
 const DOCUMENT: &str = ".cowork/sessions/todo/plan.md";
 
-/// From now on the model plans so many tasks, each with so many new files, and does them.
+/// From now on the model plans `tasks` tasks, each with `files` new files, and does them.
 pub fn plans(sandbox: &Sandbox, tasks: usize, files: usize) {
     limits(sandbox, tasks);
     let draft = Reply::call("save_plan_doc", json!({"content": document(tasks)}));
@@ -37,7 +37,7 @@ fn limits(sandbox: &Sandbox, tasks: usize) {
     sandbox.user_config(&format!("[limits]\ntasks = [1, {}]\n", tasks.max(12)));
 }
 
-/// A repository whose session `todo` has so many tasks, at least three, and is delivered.
+/// A repository whose session `todo` has this many tasks, at least three, and is delivered.
 pub fn delivered(tasks: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     plans(&sandbox, REAL, 1);
@@ -48,7 +48,7 @@ pub fn delivered(tasks: usize) -> Sandbox {
     sandbox
 }
 
-/// The same in the middle of coding: all tasks are done, and nothing came after them.
+/// [`delivered`], but in the middle of coding: all tasks are done, and nothing after them.
 pub fn coded(tasks: usize) -> Sandbox {
     let sandbox = delivered(tasks);
     let last = sandbox.commit_of("cowork/todo", &format!("coding: {} ", id(tasks)));
@@ -121,8 +121,8 @@ fn multiply(sandbox: &Sandbox, tasks: usize) {
     sandbox.git(&["reset", "-q", "--hard"]);
 }
 
-/// The plan's records when so many tasks are completed. They are put together from pieces: a plan
-/// of 500 tasks is written 500 times.
+/// The plan's records with this many completed tasks. They are assembled from pieces, because a
+/// plan of 500 tasks is written 500 times.
 struct Records {
     completed: Vec<String>,
     pending: Vec<String>,
@@ -147,19 +147,19 @@ impl Records {
     }
 }
 
-/// With the feature and the component of the task with this number.
+/// The text with the feature and the component of the task with this number.
 fn of_parts(text: &str, n: usize) -> String {
     text.replace(&feature(1), &feature(n)).replace(&component(1), &component(n))
 }
 
-/// What is said of one task, said of another.
+/// The text about one task, changed to another task.
 fn as_task(text: &str, from: usize, to: usize) -> String {
     text.replace(&id(from), &id(to))
         .replace(&title(from), &title(to))
         .replace(&paths(from, 1)[0], &paths(to, 1)[0])
 }
 
-/// Puts what is approved behind its name, where the message says so.
+/// Replaces the approved blob's id after its name, if the message contains it.
 fn approve(message: &mut String, name: &str, oid: impl FnOnce() -> String) {
     if let Some(at) = message.find(name) {
         let at = at + name.len();
@@ -180,7 +180,7 @@ fn document(tasks: usize) -> String {
     })
 }
 
-/// The document that the program wrote for a few tasks, with a section for each of so many.
+/// The document that the program wrote for a few tasks, with a section for each of `tasks` tasks.
 fn planned(written: &str, tasks: usize) -> String {
     let heading = |n: usize| format!("### {} ", id(n));
     let (head, sections) = written.split_at(written.find(&heading(1)).unwrap());

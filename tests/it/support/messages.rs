@@ -1,5 +1,5 @@
-//! The same script through Anthropic's Messages API: what is asked is read as if it were chat, and
-//! held against the API's rules and against what was answered before.
+//! The same script through Anthropic's Messages API: converts requests to chat, and checks them
+//! against the API's rules and the earlier responses.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::received::Received;
 use super::reply::{Fault, Reply, pieces};
 use super::responses::Given;
 
-/// Tokens that were written to the cache by an answer that cost enough.
+/// Tokens that a response wrote to the cache, if it was large enough.
 const WRITTEN: u64 = 10;
 
 fn kind(block: &Value) -> &str {
@@ -24,7 +24,7 @@ pub fn turns(body: &Value) -> Vec<Vec<Value>> {
     turns.map(|turn| list(&turn["content"]).to_vec()).collect()
 }
 
-/// A body with its conversation in the words of chat completions, and as it came under `turns`.
+/// A body with its conversation as chat completions, and with the original one under `turns`.
 pub fn as_chat(mut body: Value) -> Value {
     let turns = body["messages"].take();
     let mut messages: Vec<Value> = list(&body["system"])
@@ -127,8 +127,8 @@ fn ids<'a>(blocks: &'a [Value], of: &str, key: &str) -> Vec<&'a Value> {
     ids
 }
 
-/// Answers come back byte for byte, to another model without their thoughts, and as text where no tools
-/// are on offer.
+/// Checks that responses come back byte for byte; to another model without their thoughts, and as
+/// text if no tools are offered.
 fn wrong_answers(body: &Value, given: &Given) -> Option<String> {
     for turn in turns(body) {
         let said = bytes(&turn);
@@ -156,7 +156,7 @@ fn calls(blocks: &[Value]) -> impl Iterator<Item = (&Value, &Value)> {
     calls.map(|call| (&call["id"], &call["input"]))
 }
 
-/// The blocks of an answer, the `n`th of the server: thoughts, what is said, and the calls.
+/// The blocks of the server's `n`th response: thoughts, text and calls.
 pub fn blocks(reply: &Reply, n: usize) -> Vec<Value> {
     let mut blocks = vec![
         json!({"type": "thinking", "thinking": format!("secret thought {n}"),
@@ -174,7 +174,7 @@ pub fn blocks(reply: &Reply, n: usize) -> Vec<Value> {
     blocks
 }
 
-/// What is remembered of an answer. Blocks of one that was cut are nobody's.
+/// The part of a response that is remembered. A response that was cut counts as not given.
 pub fn given(body: &Value, reply: &Reply, n: usize) -> (Value, Vec<Value>) {
     let whole = reply.finish.is_none();
     (if whole { body["model"].clone() } else { Value::Null }, blocks(reply, n))
@@ -196,14 +196,14 @@ fn usage(reply: &Reply) -> Value {
         "cache_creation_input_tokens": written, "output_tokens": output})
 }
 
-/// The whole answer as one JSON object.
+/// The whole response as one JSON object.
 pub fn whole(reply: &Reply, n: usize) -> Value {
     json!({"id": format!("msg_{n}"), "type": "message", "role": "assistant",
         "model": "scripted-1", "content": blocks(reply, n), "stop_reason": stop_reason(reply),
         "stop_sequence": null, "usage": usage(reply)})
 }
 
-/// The answer as server-sent events, in order, without the fault.
+/// The response as server-sent events, in order, without the fault.
 pub fn events(reply: &Reply, n: usize) -> Vec<String> {
     let mut begun = whole(reply, n);
     (begun["content"], begun["stop_reason"]) = (json!([]), Value::Null);

@@ -1,4 +1,4 @@
-//! What the tests share: a sandbox, a scripted model server, a terminal, and ways to kill.
+//! Shared code of the tests: a sandbox, a scripted model server, a terminal, and ways to kill.
 
 pub mod change;
 pub mod children;

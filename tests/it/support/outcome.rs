@@ -1,4 +1,4 @@
-//! How a program ended, and what it said.
+//! How a program ended, and its output.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Fails the test unless the program exited so.
+    /// Fails the test unless the program exited with this code.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(
@@ -33,7 +33,7 @@ impl Outcome {
         self.exits(code)
     }
 
-    /// Fails the test unless standard error says this (case does not matter).
+    /// Fails the test unless standard error contains this text (ignoring case).
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(
@@ -52,7 +52,7 @@ impl Outcome {
             .unwrap_or_else(|error| panic!("{}: {error} in\n{}", self.what, self.stdout))
     }
 
-    /// Standard output as a JSON value a line.
+    /// Standard output as one JSON value for each line.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         let parse = |line: &str| {

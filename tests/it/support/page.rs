@@ -1,5 +1,6 @@
-//! A page of `show --web`, read as strictly as no browser does: every tag is closed by its own, every
-//! element and attribute is one that the program writes. Whatever else gets into it is found.
+//! A page of `show --web`, parsed more strictly than by any browser: every tag must be closed by
+//! its own, and every element and attribute must be one that the program writes. Anything else
+//! fails.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -90,11 +91,11 @@ const ATTRIBUTES: &[&str] = &[
     "d",
 ];
 
-/// A page that was read.
+/// A parsed page.
 pub struct Page {
-    /// As it was written.
+    /// The source of the page.
     pub html: String,
-    /// What a reader sees, with entities resolved.
+    /// The text that a reader sees, with entities resolved.
     pub text: String,
     pub hrefs: Vec<String>,
     pub ids: Vec<String>,
@@ -142,7 +143,7 @@ impl Page {
         Self { html: html.to_owned(), text: resolved(&text), hrefs, ids }
     }
 
-    /// Whether each link of the page leads to one place in it, or to the web.
+    /// Checks that each link of the page leads to a place in it, or to the web.
     #[track_caller]
     pub fn links_lead_somewhere(&self) {
         let unique: BTreeSet<&String> = self.ids.iter().collect();
@@ -165,7 +166,7 @@ impl Page {
         &rest[..rest.find("</section>").unwrap()]
     }
 
-    /// Leaves the page for whoever looks at it in a browser (`.ci/page/run`).
+    /// Saves the page for the check in a browser (`.ci/page/run`).
     pub fn keep(&self, name: &str) {
         if let Some(folder) = std::env::var_os("COWORK_TEST_PAGES") {
             std::fs::write(PathBuf::from(folder).join(format!("{name}.html")), &self.html).unwrap();

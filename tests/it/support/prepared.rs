@@ -1,5 +1,5 @@
-//! Sessions that many tests begin with: each is run once in a test binary, and copied for those
-//! that begin there. The copy's server has not been asked anything yet.
+//! Sessions with which many tests begin: each is run once per test binary and copied for each test.
+//! The copy's server has received no request yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::sandbox::Sandbox;
 
 impl Sandbox {
-    /// [`Sandbox::new`] with session `todo`, which ran by itself to the end of this stage.
+    /// [`Sandbox::new`] with session `todo`, which ran without a person to the end of this stage.
     pub fn stopped_after(stage: &'static str) -> Self {
         prepared(stage, &["--stop-after", stage])
     }
 
-    /// [`Sandbox::new`] with session `todo`, which ran by itself to its end.
+    /// [`Sandbox::new`] with session `todo`, which ran without a person to its end.
     pub fn delivered() -> Self {
         prepared("", &[])
     }
@@ -21,7 +21,7 @@ impl Sandbox {
 fn prepared(stage: &'static str, options: &[&str]) -> Sandbox {
     type Once = Arc<OnceLock<Sandbox>>;
     static PREPARED: Mutex<BTreeMap<&str, Once>> = Mutex::new(BTreeMap::new());
-    // Other stages are prepared meanwhile.
+    // Other stages can be prepared at the same time.
     let once = Arc::clone(
         PREPARED.lock().unwrap_or_else(PoisonError::into_inner).entry(stage).or_default(),
     );

@@ -25,12 +25,12 @@ impl Sandbox {
         self.in_terminal(self.command("git"), &[&["cowork"], args].concat())
     }
 
-    /// Runs `git-cowork` in a terminal of this many columns that shows what stands on its screen.
+    /// Runs `git-cowork` in a terminal with this many columns whose screen can be read.
     pub fn screen(&self, columns: u16, args: &[&str]) -> Screen {
         self.screen_in("exec", "", columns, args)
     }
 
-    /// The same in a terminal that echoes, where a shell tells afterwards how it was left.
+    /// Runs `git-cowork` in a terminal that echoes; a shell then prints the terminal's final state.
     pub fn screen_of_a_shell(&self, columns: u16, args: &[&str]) -> Screen {
         let then = "; echo ended $?; stty -a";
         self.screen_in("stty echo; trap : INT;", then, columns, args)
@@ -63,16 +63,16 @@ impl Sandbox {
 /// Rows of a [`Screen`].
 const ROWS: u16 = 60;
 
-/// `git-cowork` in a terminal, as it looks.
+/// `git-cowork` in a terminal whose screen can be read.
 pub struct Screen {
     session: PtySession,
     parser: vt100::Parser,
-    /// All that was written.
+    /// Everything that was written.
     pub raw: String,
 }
 
 impl Screen {
-    /// Waits until the screen looks like this; how it looks then.
+    /// Waits until the screen fulfils this; returns the screen.
     #[track_caller]
     pub fn shows(&mut self, looks: impl Fn(&str) -> bool) -> String {
         let begun = std::time::Instant::now();
@@ -104,33 +104,34 @@ impl Screen {
         self.parser.screen_mut().set_size(ROWS.try_into().unwrap(), columns.try_into().unwrap());
     }
 
-    /// What stands on it now, with its colours.
+    /// The current content of the screen, with its colours.
     pub fn seen(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
-    /// Kills the program, which has no time for anything.
+    /// Kills the program with SIGKILL, without a chance to clean up.
     pub fn kill(mut self) {
         let process = self.session.process_mut();
         process.signal(rexpect::process::Signal::SIGKILL).unwrap();
         process.wait().unwrap();
     }
 
-    /// The terminal is read byte by byte, each as a character.
+    /// Converts each character back to a byte: the terminal is read byte by byte, each as a
+    /// character.
     fn take(&mut self, text: &str) {
         self.raw.push_str(text);
         let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
         self.parser.process(&bytes);
     }
 
-    /// Waits for the end: exit code, and how the screen looks.
+    /// Waits for the end; returns the exit code and the screen.
     #[track_caller]
     pub fn ends(mut self) -> (i32, String) {
         let code = self.runs_out();
         (code, self.parser.screen().contents())
     }
 
-    /// Waits for the end and answers with the exit code; the screen stays to be looked at.
+    /// Waits for the end and returns the exit code; the screen can still be read.
     #[track_caller]
     pub fn runs_out(&mut self) -> i32 {
         let rest = self.session.exp_eof().unwrap();
@@ -143,7 +144,7 @@ impl Screen {
 }
 
 impl Terminal {
-    /// Waits for a text, which must come after what was waited for before; what stood between.
+    /// Waits for a text after the last one that was waited for; returns the text in between.
     #[track_caller]
     pub fn sees(&mut self, text: &str) -> String {
         match self.session.exp_string(text) {
@@ -175,7 +176,7 @@ impl Terminal {
         self.session.process_mut().signal(signal).unwrap();
     }
 
-    /// Waits for the end: exit code (128 + n after signal n) and what was still printed.
+    /// Waits for the end; returns the exit code (128 + n after signal n) and the remaining output.
     #[track_caller]
     pub fn ends(mut self) -> (i32, String) {
         let rest = match self.session.exp_eof() {

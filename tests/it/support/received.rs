@@ -1,4 +1,4 @@
-//! A request as the scripted model server got it: what was asked, by whom, and where it stands.
+//! A request as the scripted model server received it, with its role, stage and position.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{messages, responses};
 
-/// How a brief begins; documents and the repository may come before it.
+/// The beginning of a brief; documents and the repository may come before it.
 const BRIEFS: [&str; 3] = ["# Your role: ", "# The next task", "# Your draft of "];
 
 /// The API a request came through.
@@ -18,7 +18,7 @@ pub enum Api {
     Messages,
 }
 
-/// A request as it arrived, through whichever API.
+/// A request as it arrived through any of the APIs.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// Counting from 1.
@@ -27,16 +27,16 @@ pub struct Received {
     pub stage: String,
     pub role: String,
     pub iteration: u32,
-    /// Of this conversation, from 1.
+    /// The turn of this conversation, from 1.
     pub turn: u32,
-    /// The task it is about, in coding.
+    /// In coding, the task that the request is about.
     pub task: Option<String>,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Value,
-    /// Through which API it came; but for chat, `messages` in the body are ours.
+    /// The API it came through; except for chat, the server has put `messages` into the body.
     pub api: Api,
-    /// What was asked for, with its parameters.
+    /// The request's target with its parameters.
     pub target: String,
     /// Length of the body.
     pub bytes: usize,
@@ -76,7 +76,7 @@ impl Received {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The messages from the newest brief on: a conversation that goes on has one for each of its parts.
+    /// The messages from the newest brief on: a conversation has a brief for each of its parts.
     fn part(&self) -> &[Value] {
         let begins = |line: &str| BRIEFS.iter().any(|brief| line.starts_with(brief));
         let is_brief = |message: &Value| {
@@ -85,7 +85,7 @@ impl Received {
         &self.messages()[self.messages().iter().rposition(is_brief).unwrap_or(0)..]
     }
 
-    /// Everything said so far, by anybody.
+    /// The text of all messages so far.
     pub fn text(&self) -> String {
         let contents: Vec<_> = self.messages().iter().map(|m| content(&m["content"])).collect();
         contents.join("\n")
@@ -116,9 +116,9 @@ impl Received {
         )
     }
 
-    /// The task the brief speaks of: in its messages before the first answer, the last line that
-    /// begins with a task id or with the word "task" and one; else the last id at all. A header
-    /// `Cowork-Task`, where there is one, settles it.
+    /// The task of the brief: in its messages before the first response, the last line that begins
+    /// with a task id, or with the word "task" and an id; else the last id in them. A header
+    /// `Cowork-Task` takes precedence.
     fn find_task(&self) -> Option<String> {
         if let Some(task) = self.headers.get("cowork-task") {
             return Some(task.clone());

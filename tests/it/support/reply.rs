@@ -1,4 +1,4 @@
-//! What the scripted model server says: a turn and how it goes over the wire, or a fault.
+//! The replies of the scripted model server: a turn and how it is sent, or a fault.
 
 use serde_json::{Value, json};
 
@@ -16,19 +16,19 @@ pub struct Wire {
     pub fragment: usize,
     /// Bytes in one HTTP chunk; 0 = one event each. Small numbers split UTF-8 and `data:` lines.
     pub transport: usize,
-    /// Whether calls carry ids.
+    /// True if calls have ids.
     pub ids: bool,
-    /// Whether calls carry their index (some servers leave it out of whole calls).
+    /// True if calls have their index (some servers leave it out of whole calls).
     pub index: bool,
-    /// Whether the first piece of the arguments comes with the name.
+    /// True if the first piece of the arguments comes with the name.
     pub name_with_arguments: bool,
 }
 
 impl Wire {
-    /// As the hosted API does it.
+    /// The format of the hosted API.
     pub const PLAIN: Self =
         Self { fragment: 64, transport: 0, ids: true, index: true, name_with_arguments: false };
-    /// As small local servers do it, on a bad line.
+    /// The format of small local servers, over a bad connection.
     pub const ODD: Self =
         Self { fragment: 3, transport: 7, ids: false, index: true, name_with_arguments: true };
     /// Whole calls without an index.
@@ -41,7 +41,7 @@ impl Wire {
     };
 }
 
-/// What goes wrong, if anything.
+/// The fault of a reply, if any.
 #[derive(Clone, Debug)]
 pub enum Fault {
     None,
@@ -53,23 +53,23 @@ pub enum Fault {
     },
     /// HTTP 200 with a JSON error instead of a stream.
     ErrorBody,
-    /// The connection breaks after so many events.
+    /// The connection breaks after this many events.
     CutAfter(usize),
     /// The stream ends properly as HTTP, but has neither finish reason nor `[DONE]`.
     Unfinished,
     /// A finish reason, but no `[DONE]`.
     NoDone,
-    /// Nothing is ever said, not even headers.
+    /// Nothing is ever sent, not even headers.
     NeverAnswers,
-    /// So many events, then silence.
+    /// This many events, then silence.
     SilentAfter(usize),
-    /// So many events, then the last of them again and again.
+    /// This many events, then the last of them again and again.
     EndlessAfter(usize),
-    /// So many events, then a comment that keeps the line open, again and again.
+    /// This many events, then a comment that keeps the connection open, again and again.
     PingsAfter(usize),
 }
 
-/// Who answers unless a reply says otherwise.
+/// The model that answers unless a reply names another one.
 const MODEL: &str = "scripted-1";
 
 /// One answer of the server.
@@ -82,13 +82,13 @@ pub struct Reply {
     pub usage: [u64; 3],
     pub wire: Wire,
     pub fault: Fault,
-    /// Fields of the message that come before its text, a delta each.
+    /// Fields of the message that come before its text, one in each delta.
     pub thoughts: Vec<Value>,
     /// Further fields of the first call.
     pub seal: Option<Value>,
     /// A byte order mark before each event.
     pub mark: bool,
-    /// Who answers, as the server says.
+    /// The model that the server names in its reply.
     pub model: &'static str,
 }
 
@@ -119,7 +119,7 @@ impl Reply {
         Self::empty().and(name, arguments)
     }
 
-    /// With these words beside its calls.
+    /// Adds text to the calls.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Self {
         text.clone_into(&mut self.text);
@@ -132,7 +132,7 @@ impl Reply {
         self.and_raw(name, &arguments.to_string())
     }
 
-    /// One more tool call whose arguments are written as they stand.
+    /// One more tool call whose arguments are written as they are.
     #[must_use]
     pub fn and_raw(mut self, name: &str, arguments: &str) -> Self {
         self.calls.push(Call { name: name.to_owned(), arguments: arguments.to_owned() });
@@ -145,7 +145,7 @@ impl Reply {
         self
     }
 
-    /// Another model says that it answers.
+    /// Names another model in the reply.
     #[must_use]
     pub fn by(mut self, model: &'static str) -> Self {
         self.model = model;
@@ -190,7 +190,7 @@ impl Reply {
         Self::empty().fault(Fault::Status { code, headers: Vec::new(), body: body.to_string() })
     }
 
-    /// A 429 that says when to come back.
+    /// A 429 with a time after which to retry.
     pub fn too_many_requests(retry_after: &str) -> Self {
         Self::empty().fault(Fault::Status {
             code: 429,
@@ -215,7 +215,7 @@ impl Reply {
         })
     }
 
-    /// The whole answer as one JSON object, for requests that do not stream.
+    /// The whole reply as one JSON object, for requests that do not stream.
     pub fn whole(&self) -> String {
         let calls: Vec<_> = (0..).zip(&self.calls).map(|(i, call)| whole_call(i, call)).collect();
         let mut message = json!({"role": "assistant", "content": self.text});
@@ -236,7 +236,7 @@ impl Reply {
         .to_string()
     }
 
-    /// The answer as server-sent events, in order, without the fault.
+    /// The reply as server-sent events, in order, without the fault.
     pub fn events(&self, with_usage: bool) -> Vec<String> {
         let mut deltas = vec![json!({"role": "assistant", "content": null})];
         deltas.extend(self.thoughts.iter().cloned());

@@ -1,25 +1,25 @@
-//! The same script through the Responses API: what is asked is read as if it were chat, and held
-//! against what was answered before; what is answered is written as items and their events.
+//! The same script through the Responses API: converts requests to chat, checks them against the
+//! earlier responses, and writes responses as items and their events.
 
 use serde_json::{Value, json};
 
 use super::reply::{Fault, Reply};
 
-/// Which APIs the server has.
+/// The APIs of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speaks {
-    /// Chat completions alone.
+    /// Only chat completions.
     #[default]
     Chat,
-    /// Responses; tools on chat completions are refused, as the hosted API does it.
+    /// Responses; tools on chat completions are refused, as by the hosted API.
     Responses,
-    /// Chat completions alone, and tools only without reasoning.
+    /// Only chat completions, and tools only without reasoning.
     ChatWithoutReasoning,
     /// Anthropic's Messages.
     Messages,
 }
 
-/// The words in which tools on chat completions are refused.
+/// The error message for tools on chat completions.
 pub fn refusal(model: &Value) -> String {
     let model = model.as_str().unwrap_or_default();
     let message = format!(
@@ -32,7 +32,7 @@ pub fn refusal(model: &Value) -> String {
         .to_string()
 }
 
-/// Answers that were given: who was asked, and the items.
+/// Responses that were given: the model and the items.
 pub type Given = Vec<(Value, Vec<Value>)>;
 
 fn kind(item: &Value) -> &str {
@@ -53,7 +53,7 @@ pub fn turns(body: &Value) -> Vec<Vec<Value>> {
     runs.filter(|run| is_assistants(&run[0])).map(<[Value]>::to_vec).collect()
 }
 
-/// The conversation in the words of chat completions.
+/// The conversation as chat completions.
 pub fn as_chat(body: &Value) -> Value {
     let input = body["input"].as_array().map_or(&[][..], Vec::as_slice);
     let mut messages: Vec<Value> = Vec::new();
@@ -122,7 +122,7 @@ fn calls(items: &[Value]) -> impl Iterator<Item = (&Value, &Value)> {
     calls.map(|call| (&call["call_id"], &call["arguments"]))
 }
 
-/// The items of an answer, the `n`th of the server: a thought, what is said, and the calls.
+/// The items of the server's `n`th response: a thought, the text and the calls.
 pub fn items(reply: &Reply, n: usize) -> Vec<Value> {
     let mut items = vec![json!({"type": "reasoning", "id": format!("rs_{n}"), "summary": [],
         "encrypted_content": format!("gAAAAA{n}==")})];
@@ -140,13 +140,13 @@ pub fn items(reply: &Reply, n: usize) -> Vec<Value> {
     items
 }
 
-/// What is remembered of an answer. Items of one that was cut are nobody's.
+/// The part of a response that is remembered. A response that was cut counts as not given.
 pub fn given(body: &Value, reply: &Reply, n: usize) -> (Value, Vec<Value>) {
     let whole = reply.finish.is_none();
     (if whole { body["model"].clone() } else { Value::Null }, items(reply, n))
 }
 
-/// The whole answer as one JSON object.
+/// The whole response as one JSON object.
 pub fn whole(reply: &Reply, n: usize) -> Value {
     let [input, output, cached] = reply.usage;
     let cut = reply.finish.as_deref() == Some("length");
@@ -161,7 +161,7 @@ pub fn whole(reply: &Reply, n: usize) -> Value {
     })
 }
 
-/// The answer as server-sent events, in order, without the fault.
+/// The response as server-sent events, in order, without the fault.
 pub fn events(reply: &Reply, n: usize) -> Vec<String> {
     let whole = whole(reply, n);
     let mut begun = whole.clone();

@@ -1,4 +1,4 @@
-//! A place of its own for a test: home, git configuration, a repository with one commit, and a
+//! An isolated environment for a test: home, git configuration, a repository with one commit, and a
 //! scripted model server.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub use super::outcome::Outcome;
 use super::script::Script;
 use super::server::Server;
 
-/// Longer than any run of a test may take, on a slow and busy machine.
+/// A timeout longer than any run of a test, even on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
 const GITCONFIG: &str = "[user]
@@ -41,17 +41,17 @@ const GITCONFIG: &str = "[user]
 \tdepth = thorough
 ";
 
-/// The place.
+/// The environment of a test.
 pub struct Sandbox {
     dir: TempDir,
     pub server: Server,
     env: Vec<(String, String)>,
     cwd: PathBuf,
-    /// Whom everything is run as, where that is not who runs the tests.
+    /// The user that everything is run as, if it is not the user who runs the tests.
     user: Option<u32>,
-    /// Whether whoever starts the program left `/` open.
+    /// True if the program inherits an open descriptor of `/`.
     leaves_open: bool,
-    /// Another release of the program, to be run instead of this one.
+    /// Another release of the program, which is run instead of this one.
     other: Option<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// A directory that is no repository.
+    /// A directory that is not a repository.
     pub fn nowhere() -> Self {
         let dir = TempDir::new().unwrap();
         // macOS has its temporary directory behind a symlink; git prints the real path.
@@ -92,7 +92,7 @@ impl Sandbox {
         }
     }
 
-    /// A copy of everything on the disk, with a server of its own.
+    /// A copy of everything on the disk, with its own server.
     pub fn fork(&self) -> Self {
         let copy = Self::nowhere();
         fs::remove_dir_all(copy.root()).unwrap();
@@ -102,7 +102,7 @@ impl Sandbox {
         Self { env: self.env.clone(), other: self.other.clone(), ..copy }
     }
 
-    /// Where everything lies.
+    /// The directory that contains everything.
     pub fn root(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap_or_else(|_| self.dir.path().to_owned())
     }
@@ -111,27 +111,27 @@ impl Sandbox {
         self.root().join("repo")
     }
 
-    /// An environment variable for everything run from now on; an empty value removes it.
+    /// Sets an environment variable for everything run from now on; an empty value removes it.
     pub fn set_env(&mut self, name: &str, value: &str) {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
-    /// From now on everything is run by an ordinary user, who owns what is here; for tests that
-    /// root runs.
+    /// From now on everything is run as an ordinary user, who owns the sandbox; for tests run by
+    /// root.
     pub fn become_nobody(&mut self) {
         const NOBODY: u32 = 65534;
         let owner = format!("{NOBODY}:{NOBODY}");
         let status = Command::new("chown").args(["-R", &owner]).arg(self.root()).status().unwrap();
         assert!(status.success());
-        // Where the program was built may be root's alone.
+        // The build directory may be accessible to root only.
         let program = self.root().join("bin/git-cowork");
         let built = env!("CARGO_BIN_EXE_git-cowork");
         fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(drop)).unwrap();
         self.user = Some(NOBODY);
     }
 
-    /// What follows happens as an ordinary user; `None` where nobody is root: what follows is done
-    /// as one already.
+    /// A sandbox of an ordinary user; `None` if the tests are not run by root and so are run by an
+    /// ordinary user already.
     #[cfg(unix)]
     pub fn into_ordinary_user(mut self) -> Option<Self> {
         rustix::process::geteuid().is_root().then(|| {
@@ -140,13 +140,13 @@ impl Sandbox {
         })
     }
 
-    /// A sandbox of whoever runs the tests and, where that is root, one of an ordinary user.
+    /// A sandbox of the user who runs the tests and, if that is root, one of an ordinary user.
     #[cfg(unix)]
     pub fn of_everybody() -> impl Iterator<Item = Self> {
         [Some(Self::new()), Self::new().into_ordinary_user()].into_iter().flatten()
     }
 
-    /// Gives what the test wrote, and the folders made for it, to whom the sandbox belongs.
+    /// Gives files that the test wrote, and their folders, to the owner of the sandbox.
     fn give(&self, path: &Path) {
         #[cfg(unix)]
         if let Some(user) = self.user {
@@ -166,7 +166,7 @@ impl Sandbox {
         self.other = Some(program.to_owned());
     }
 
-    /// `git-cowork`, where who runs it gets at it.
+    /// The path of `git-cowork`, where the user of the sandbox can run it.
     fn program(&self) -> PathBuf {
         match (&self.other, self.user) {
             (Some(other), _) => other.clone(),
@@ -175,7 +175,7 @@ impl Sandbox {
         }
     }
 
-    /// Everything from now on runs there (relative to the repository).
+    /// From now on everything runs in this directory (relative to the repository).
     pub fn enter(&mut self, path: impl AsRef<Path>) {
         self.cwd = self.repo().join(path);
     }
@@ -188,9 +188,10 @@ impl Sandbox {
         self.give(&path);
     }
 
-    /// An executable in the sandbox, for hooks and editors. Another process writes it: what this one
-    /// has open for writing, a child that another thread starts just then holds open, too, and until
-    /// that has become its program nobody can run the file ("Text file busy").
+    /// An executable in the sandbox, for hooks and editors. Another process writes it: if this
+    /// process had the file open for writing, a child that another thread starts at that moment
+    /// would inherit the open file, and nobody could run it before that child calls exec ("Text
+    /// file busy").
     pub fn executable(&self, path: &Path, script: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut writer = Command::new("sh")
@@ -212,7 +213,7 @@ impl Sandbox {
     }
 
     /// From now on the editor is this `sh` script, run once per opened file as `$f`. The names of
-    /// what was opened are kept for [`Sandbox::edited`].
+    /// the opened files are saved for [`Sandbox::edited`].
     pub fn editor(&mut self, script: &str) {
         let path = self.root().join("bin/editor");
         let log = self.root().join("edited");
@@ -223,7 +224,7 @@ impl Sandbox {
         self.set_env("GIT_EDITOR", &path.display().to_string());
     }
 
-    /// Base names of the files the editor was given.
+    /// Base names of the files that were opened in the editor.
     pub fn edited(&self) -> Vec<String> {
         let log = fs::read_to_string(self.root().join("edited")).unwrap_or_default();
         log.lines().map(|l| l.rsplit('/').next().unwrap().to_owned()).collect()
@@ -267,7 +268,7 @@ impl Sandbox {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    /// A program with the sandbox's environment, and nothing else of ours.
+    /// A program with the sandbox's environment only.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let root = self.root();
         let ours = Path::new(env!("CARGO_BIN_EXE_git-cowork")).parent().unwrap().to_owned();
@@ -303,7 +304,7 @@ impl Sandbox {
             use std::os::unix::process::CommandExt as _;
             command.uid(user).gid(user);
         }
-        // Whoever runs the tests under nohup hands an ignored SIGHUP on, which no shell can undo.
+        // Under nohup the tests inherit an ignored SIGHUP, which no shell can undo.
         #[cfg(unix)]
         let leaves_open = self.leaves_open;
         #[cfg(unix)]
@@ -318,7 +319,7 @@ impl Sandbox {
                 Ok(())
             });
         }
-        // Less than the best confinement is for those tests that ask for it.
+        // Only tests that ask for it get less than the best confinement.
         if confinement() != Level::Namespaces {
             command.env("COWORK_TEST_SANDBOX", "none");
         }
@@ -337,19 +338,19 @@ impl Sandbox {
         self.cowork_in(args, "")
     }
 
-    /// The same with something on standard input.
+    /// `git-cowork` with these arguments and this standard input.
     pub fn cowork_in(&self, args: &[&str], input: &str) -> Outcome {
         run(self.cowork_command(args), input, |_| ())
     }
 
-    /// What runs it, for tests that start it themselves.
+    /// The command for it, for tests that start it themselves.
     pub fn cowork_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(self.program());
         command.args(args);
         command
     }
 
-    /// The same, and somebody gets to know the process id as soon as there is one.
+    /// Runs a command, and passes its process id to a function as soon as it is started.
     pub fn cowork_watched(&self, args: &[&str], started: impl FnOnce(u32)) -> Outcome {
         let mut command = self.command(self.program());
         command.args(args);
@@ -370,13 +371,13 @@ impl Sandbox {
         self.cowork(&[&new, more].concat())
     }
 
-    /// A new session `todo` without a person.
+    /// A new session `todo`, run with `--review wait`.
     pub fn wait(&self, more: &[&str]) -> Outcome {
         let new = ["new", "-n", "todo", "a todo list for the terminal", "--review", "wait"];
         self.cowork(&[&new, more].concat())
     }
 
-    /// git, which must succeed; its output without the final newline.
+    /// Runs git, which must succeed; returns its output without the final newline.
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
         let outcome = self.git_outcome(args).exits(0);
@@ -389,7 +390,7 @@ impl Sandbox {
         run(command, "", |_| ())
     }
 
-    /// Whether git says no.
+    /// True if git fails.
     pub fn git_fails(&self, args: &[&str]) -> bool {
         self.git_outcome(args).code != 0
     }

@@ -1,4 +1,4 @@
-//! Who says what, where: rules from positions to replies, the newest first.
+//! The script of a model server: rules that map positions to replies, the newest first.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::reply::Reply;
 use super::server::Received;
 
-/// A place in a session; what is left open fits everything.
+/// A position in a session; parts that are not set match everything.
 #[derive(Clone, Debug, Default)]
 pub struct At {
     stage: Option<String>,
@@ -25,7 +25,7 @@ pub fn at(stage: &str, role: &str) -> At {
     At { stage: Some(stage.to_owned()), role: Some(role.to_owned()), ..At::default() }
 }
 
-/// Everywhere.
+/// Any position.
 pub fn anywhere() -> At {
     At::default()
 }
@@ -53,7 +53,8 @@ impl At {
     }
 
     fn fits(&self, received: &Received) -> bool {
-        // What is said everywhere is not said to the first request, which every session begins with.
+        // A rule for any position does not match the first request, with which every session
+        // begins.
         if received.stage == START && self.stage.is_none() {
             return false;
         }
@@ -65,7 +66,7 @@ impl At {
     }
 }
 
-/// An answer to the first request that leaves the names to the idea.
+/// A reply to the first request without names, so that they are made from the idea.
 fn unnamed() -> Reply {
     let said = json!({"depth": "standard", "reason": "It is scripted so."});
     Reply::call("name_work", said)
@@ -73,7 +74,7 @@ fn unnamed() -> Reply {
 
 type Answer = Box<dyn Fn(&Received) -> Option<Reply> + Send + Sync>;
 
-/// Changes what a rule says before it is said.
+/// Changes a rule's reply before it is sent.
 type Manner = Box<dyn Fn(&Received, Reply) -> Reply + Send + Sync>;
 
 /// The rules.
@@ -84,12 +85,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// Always this reply there.
+    /// Always sends this reply at this position.
     pub fn on(&mut self, at: At, reply: Reply) {
         self.on_with(at, move |_| Some(reply.clone()));
     }
 
-    /// This reply there for the first `n` requests that fit; then older rules speak again.
+    /// Sends this reply to the first `n` matching requests; then older rules apply again.
     pub fn times(&mut self, n: usize, at: At, reply: Reply) {
         let used = AtomicUsize::new(0);
         self.on_with(at, move |_| {
@@ -97,7 +98,7 @@ impl Script {
         });
     }
 
-    /// These replies there, one after the other whatever the turn; then older rules speak again.
+    /// Sends these replies at this position, one after the other; then older rules apply again.
     pub fn sequence(&mut self, at: At, replies: Vec<Reply>) {
         let used = AtomicUsize::new(0);
         self.on_with(at, move |_| replies.get(used.fetch_add(1, Ordering::Relaxed)).cloned());
@@ -112,12 +113,12 @@ impl Script {
         self.rules.push((at, Box::new(reply)));
     }
 
-    /// From now on every reply passes through this.
+    /// From now on every reply passes through this function.
     pub fn manner(&mut self, manner: impl Fn(&Received, Reply) -> Reply + Send + Sync + 'static) {
         self.manner = Some(Box::new(manner));
     }
 
-    /// What is said to this request, if anybody scripted it.
+    /// The reply to this request, if one is scripted.
     pub fn answer(&self, received: &Received) -> Option<Reply> {
         let fitting = self.rules.iter().rev().filter(|(at, _)| at.fits(received));
         let said = fitting.filter_map(|(_, answer)| answer(received)).next();

@@ -1,7 +1,7 @@
-//! A model server that says what a [`Script`] tells it to, over real HTTP on the loopback.
+//! A model server that sends the replies of a [`Script`], over real HTTP on the loopback interface.
 //!
-//! It keeps every request. A request nobody scripted is answered with HTTP 400 that names its
-//! position, and makes the test fail when the server is dropped.
+//! It keeps every request. A request without a scripted reply gets HTTP 400 with its position, and
+//! makes the test fail when the server is dropped.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,19 +21,19 @@ use super::script::{At, START, Script};
 #[derive(Default)]
 struct Log {
     chats: Vec<Received>,
-    /// The first requests of sessions, which are not among the chats.
+    /// The first requests of sessions, which do not count as chats.
     firsts: Vec<Received>,
     /// Requests without a position: the probe.
     probes: usize,
     unexpected: Vec<String>,
     speaks: Speaks,
-    /// Requests that came through an API, or in a way, which the server has not.
+    /// Requests through an API, or in a form, that the server does not support.
     turned_away: Vec<String>,
     given: Given,
     /// The models it lists, instead of the scripted one.
     models: Option<Value>,
     closing: bool,
-    /// Send this process a signal when so many chats have arrived.
+    /// Sends this process a signal when this many chats have arrived.
     victim: Option<(usize, Option<u32>)>,
     signal: Option<Signal>,
 }
@@ -67,7 +67,7 @@ impl Server {
                 }
                 let Ok(stream) = stream else { continue };
                 let shared = Arc::clone(&serving);
-                // A client that hangs up in mid-answer is part of the game.
+                // A client may hang up in the middle of a response.
                 std::thread::spawn(move || shared.serve(stream).ok());
             }
         });
@@ -88,22 +88,22 @@ impl Server {
         self.shared.log.lock().unwrap().models = Some(models);
     }
 
-    /// The paths of requests that were refused because the server has not this API, in order.
+    /// The paths of requests that were refused because the server does not have the API, in order.
     pub fn turned_away(&self) -> Vec<String> {
         self.shared.log.lock().unwrap().turned_away.clone()
     }
 
-    /// From now on, this reply there (the newest rule wins).
+    /// From now on, sends this reply at this position (the newest rule wins).
     pub fn on(&self, at: At, reply: Reply) {
         self.shared.script.lock().unwrap().on(at, reply);
     }
 
-    /// This reply there for the first `n` requests that fit, then what was scripted before.
+    /// Sends this reply to the first `n` matching requests, then the replies scripted before.
     pub fn times(&self, n: usize, at: At, reply: Reply) {
         self.shared.script.lock().unwrap().times(n, at, reply);
     }
 
-    /// These replies there, one after the other whatever the turn; then what was scripted before.
+    /// Sends these replies at this position, one after the other, then the replies scripted before.
     pub fn sequence(&self, at: At, replies: Vec<Reply>) {
         self.shared.script.lock().unwrap().sequence(at, replies);
     }
@@ -117,7 +117,7 @@ impl Server {
         self.shared.script.lock().unwrap().on_with(at, reply);
     }
 
-    /// From now on every reply passes through this.
+    /// From now on every reply passes through this function.
     pub fn manner(&self, manner: impl Fn(&Received, Reply) -> Reply + Send + Sync + 'static) {
         self.shared.script.lock().unwrap().manner(manner);
     }
@@ -127,17 +127,17 @@ impl Server {
         self.shared.log.lock().unwrap().firsts.clone()
     }
 
-    /// How many requests a model was paid for so far.
+    /// The number of requests so far that cost money.
     pub fn asked(&self) -> usize {
         self.first_requests().len() + self.requests().len()
     }
 
-    /// Every chat request so far, but for the first ones of sessions.
+    /// Every chat request so far, except the first requests of sessions.
     pub fn requests(&self) -> Vec<Received> {
         self.shared.log.lock().unwrap().chats.clone()
     }
 
-    /// Has been asked what another server was asked.
+    /// Copies the requests of another server.
     pub fn inherit(&self, other: &Self) {
         let (chats, firsts, probes) = {
             let log = other.shared.log.lock().unwrap();
@@ -166,7 +166,8 @@ impl Server {
         log.firsts.clear();
     }
 
-    /// Positions asked for that nobody scripted; asking forgives them.
+    /// Positions of requests without a scripted reply. After this call they no longer fail the
+    /// test.
     pub fn unexpected(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.log.lock().unwrap().unexpected)
     }
@@ -211,7 +212,7 @@ impl Shared {
         let api = match path.as_str() {
             "/v1/chat/completions" => Some(Api::Chat),
             "/v1/responses" => Some(Api::Responses),
-            // Servers of others have it where they like.
+            // Other servers may have it at any path.
             path if path.ends_with("/v1/messages") => Some(Api::Messages),
             _ => None,
         };
@@ -233,7 +234,7 @@ impl Shared {
         }
     }
 
-    /// Turns away what comes through an API that the server has not.
+    /// Refuses a request through an API that the server does not have.
     fn asked(&self, out: &mut TcpStream, path: &str, received: Received) -> std::io::Result<()> {
         let mut log = self.log.lock().unwrap();
         let (body, speaks) = (&received.body, log.speaks);
@@ -319,7 +320,7 @@ impl Shared {
             }
             _ => {}
         }
-        // Number and items of an answer through another API; what is cut off was not given.
+        // Number and items of a response through another API; a response that is cut was not given.
         let n = {
             let mut log = self.log.lock().unwrap();
             let n = log.given.len() + 1;
@@ -385,7 +386,7 @@ impl Shared {
         }
     }
 
-    /// Says the same fifty times a second, until the client hangs up or the test is over.
+    /// Sends the same bytes fifty times a second, until the client hangs up or the test ends.
     fn drip(&self, out: &mut TcpStream, event: &str) -> std::io::Result<()> {
         while !self.log.lock().unwrap().closing {
             write!(out, "{:x}\r\n{event}\r\n", event.len())?;
@@ -395,7 +396,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Keeps a connection open until the test is over.
+    /// Keeps a connection open until the test ends.
     fn hold(&self) {
         let mut log = self.log.lock().unwrap();
         while !log.closing {
@@ -404,7 +405,7 @@ impl Shared {
     }
 }
 
-/// Refuses what no test should send.
+/// Refuses requests that no test should send.
 fn wrongly(
     out: &mut TcpStream,
     mut log: MutexGuard<'_, Log>,

@@ -1,5 +1,6 @@
-//! Repositories of many sessions: one that the program made, written again under other names, as
-//! far as other sessions got, with its commits, tags, drafts, merge and the files in J.
+//! Repositories with many sessions: copies of one session that the program made, under other names
+//! and up to different stages, with its commits, tags, drafts, merge and files in the state
+//! directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +8,11 @@ use std::fs;
 use super::copied::{Change, Content, Copied, Copier, Refs, commits};
 use super::sandbox::Sandbox;
 
-/// The session all are made from. No text of the happy path holds this word.
+/// The session from which all others are copied. No text of the happy path contains this word.
 const FIRST: &str = "prototype";
 const MAIN: &str = "refs/heads/main";
 
-/// How far the copies get, by turns: of ten sessions one was merged.
+/// The last stages of the copies, in turn: one of ten sessions is merged.
 const STAGES: [&str; 10] =
     ["idea", "prd", "idea", "plan", "idea", "delivery", "idea", "merged", "prd", "idea"];
 
@@ -20,14 +21,14 @@ pub struct Sessions {
     pub sandbox: Sandbox,
     commits: Vec<Copied>,
     refs: Vec<(String, String)>,
-    /// The blobs of a session that name it.
+    /// The blobs of a session that contain its name.
     named: BTreeMap<String, String>,
     id: String,
     there: usize,
 }
 
 impl Sessions {
-    /// With one session, which is merged.
+    /// A repository with one session, which is merged.
     pub fn new() -> Self {
         let sandbox = Sandbox::new();
         let new = ["new", "-n", FIRST, "a todo list for the terminal", "--review", "auto"];
@@ -44,7 +45,7 @@ impl Sessions {
         Self { sandbox, commits, refs, named, id, there: 1 }
     }
 
-    /// Adds sessions until there are so many.
+    /// Adds sessions until there are this many.
     pub fn grow(&mut self, sessions: usize, kept: Refs) {
         let mut copier = Copier::new(&self.sandbox);
         let mut main = self.sandbox.git(&["rev-parse", MAIN]);
@@ -74,7 +75,7 @@ impl Sessions {
             if beyond {
                 continue;
             }
-            // Parents that were not copied are the commits the first session began with.
+            // Parents that were not copied are the commits from which the first session started.
             let known = |oid: &String| self.commits.iter().any(|commit| commit.oid == *oid);
             let parents = commit.parents.iter();
             let mut parents: Vec<String> =
@@ -125,7 +126,7 @@ impl Sessions {
         self.refs.iter().any(|known| known.0 == name && known.1 == oid)
     }
 
-    /// What is kept of it in J: the small files that say how its runs ended.
+    /// Copies its state directory: the small files that record how its runs ended.
     fn state(&self, renamed: &dyn Fn(&str) -> String) {
         let root = self.sandbox.path(".git/cowork/sessions");
         let folder = root.join(renamed(FIRST));

@@ -1,10 +1,10 @@
-//! What a run of the tests did not show.
+//! Reports tests that were skipped.
 
 use std::fs::File;
 use std::io::Write as _;
 
-/// What a machine cannot do is not passed over in silence: it is said past the harness, which keeps
-/// the output of tests that pass, and counted by `.ci/run` in the file it names.
+/// Reports what this machine cannot test. It is printed past the harness, which hides the output of
+/// tests that pass, and counted by `.ci/run` in the file that it names.
 pub fn skipped(what: &str) {
     let line = format!("SKIPPED: {what}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();

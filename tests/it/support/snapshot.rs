@@ -1,5 +1,5 @@
-//! Screens as text that is kept beside the tests and compared: what varies from run to run is replaced
-//! by what does not.
+//! Screens as text files, with which tests compare the current screen. Values that differ from run
+//! to run are replaced by constants.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 use vt100::{Cell, Color};
 
-/// The rows of a screen up to the last that holds something.
+/// The rows of a screen up to the last one that is not empty.
 pub fn plain(screen: &vt100::Screen) -> String {
     let rows = rows(screen, |text, _| text.to_owned());
     steady(&rows)
 }
 
-/// The same with `⟨green⟩` where another style begins and `⟨⟩` where none goes on.
+/// The rows with `⟨green⟩` where another style begins and `⟨⟩` where a style ends.
 pub fn styled(screen: &vt100::Screen) -> String {
     let mut open = String::new();
     let rows = rows(screen, |text, cell| {
         let style = cell.map(style).unwrap_or_default();
         let blank = text == " " && !style.contains("ground") && !style.contains("reverse");
-        // A style shows on what is not blank.
+        // A style is visible only on characters that are not blank.
         if style == open || blank {
             return text.to_owned();
         }
@@ -78,8 +78,8 @@ fn color(color: Color) -> Option<String> {
     }
 }
 
-/// With one commit, one day, one moment, one duration and one turn of the wheel for all there are. What
-/// stood behind a longer duration stays where it was.
+/// Replaces all commits, days, times, durations and frames of the spinner by one of each. Text
+/// after a longer duration stays in its column.
 pub fn steady(text: &str) -> String {
     let replaced = [
         (r"\b[0-9a-f]{7}\b", "1234567"),
@@ -107,8 +107,8 @@ pub fn steady(text: &str) -> String {
     text.lines().map(|one| line(one) + "\n").collect()
 }
 
-/// Makes the widest gap of a line wider or narrower, until the line is as wide as before; a line
-/// without one is left as it is.
+/// Makes the widest gap of a line wider or narrower, until the line is as wide as before. A line
+/// without a gap is not changed.
 fn same_width(line: &str, wanted: usize) -> String {
     let gaps = Regex::new(" {2,}|─{2,}|━{2,}").unwrap();
     // The first one indents.
@@ -127,8 +127,8 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/screens").join(format!("{name}.txt"))
 }
 
-/// Compares what is shown with what is kept under this name; with `COWORK_UPDATE_SCREENS` set it is
-/// kept instead. Answers with what is wrong.
+/// Compares a screen with the file of this name; with `COWORK_UPDATE_SCREENS` set, writes the file
+/// instead. Returns the differences.
 pub fn compare(name: &str, shown: &str) -> Option<String> {
     let path = file(name);
     if std::env::var_os("COWORK_UPDATE_SCREENS").is_some() {

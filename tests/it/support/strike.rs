@@ -1,14 +1,14 @@
-//! Killing git in the middle of its work: in a smudge filter, with the working tree half written
-//! and the index locked, or in its `reference-transaction` hook, with references locked.
+//! Kills git in the middle of its work: in a smudge filter, with the working tree half written and
+//! the index locked, or in its `reference-transaction` hook, with references locked.
 
 use std::fs;
 
 use super::sandbox::Sandbox;
 
-/// Who is killed.
+/// The processes that are killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// The git that is at work; the program lives on.
+    /// The git that is working; the program survives.
     Git,
     /// The program, then its git children.
     Both,
@@ -16,16 +16,16 @@ pub enum Victim {
 
 pub const VICTIMS: [Victim; 2] = [Victim::Git, Victim::Both];
 
-/// Where git can be killed.
+/// The points at which git can be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// Before it writes a file.
     Smudge,
-    /// When a change of references is prepared, and when it is committed or given up.
+    /// When a reference transaction is prepared, and when it is committed or aborted.
     Transaction,
 }
 
-/// Lets git die at the `nth` of these moments, counted from now on. With 0 they are only counted.
+/// Kills git at the `nth` of these moments, counted from now on. With 0 they are only counted.
 pub fn strike(sandbox: &Sandbox, spot: Spot, nth: u64, victim: Victim) {
     let root = sandbox.root();
     let count = root.join("moments").display().to_string();
@@ -57,15 +57,14 @@ pub fn strike(sandbox: &Sandbox, spot: Spot, nth: u64, victim: Victim) {
     }
 }
 
-/// No git dies any more; how many such moments there were.
+/// Stops killing git; returns the number of such moments.
 pub fn spare(sandbox: &Sandbox) -> u64 {
     sandbox.executable(&sandbox.root().join("bin/strike"), "exit 0");
     let count = fs::read_to_string(sandbox.root().join("moments")).unwrap();
     count.trim().parse().unwrap()
 }
 
-/// Moments to try of so many: the first, one in the middle, the last; all of them where somebody
-/// asks for a long run.
+/// The moments to try: the first, one in the middle and the last; all of them in a long run.
 pub fn some_of(count: u64) -> Vec<u64> {
     assert!(count > 0, "there is no moment to kill at");
     if std::env::var_os("COWORK_KILL_TRIALS").is_some() {

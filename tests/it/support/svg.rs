@@ -1,4 +1,5 @@
-//! A terminal's screen as a picture: text that can be selected, readable on light and dark pages.
+//! A terminal's screen as an SVG picture: its text can be selected, and is readable on light and
+//! dark pages.
 
 use std::fmt::Write as _;
 
@@ -7,9 +8,10 @@ use vt100::{Cell, Color, Screen};
 /// Width of a character and height of a line, in pixels.
 const CHARACTER: f64 = 8.4;
 const LINE: f64 = 19.0;
-/// Room around the text.
+/// Margin around the text.
 const MARGIN: f64 = 16.0;
-/// A monospaced font that every system has; each run of text is placed, so that its width is no matter.
+/// A monospaced font that every system has. Each run of text is positioned, so its width does not
+/// matter.
 const STYLE: &str = "\
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre;fill:#24292f}\
 rect{fill:#f6f8fa;stroke:#d0d7de}\
@@ -18,7 +20,7 @@ rect{fill:#f6f8fa;stroke:#d0d7de}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}rect{fill:#0d1117;stroke:#30363d}\
 .c1{fill:#ff7b72}.c2{fill:#56d364}.c3{fill:#e3b341}.c4{fill:#79c0ff}.c5{fill:#d2a8ff}.c6{fill:#56d4dd}}";
 
-/// The rows of a screen up to the last that holds something. The same screen gives the same bytes.
+/// The rows of a screen up to the last one that is not empty. The same screen gives the same bytes.
 pub fn svg(screen: &Screen, title: &str) -> String {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
@@ -41,7 +43,7 @@ pub fn svg(screen: &Screen, title: &str) -> String {
             let class = class(screen.cell(row, column));
             let begin = column;
             let mut text = String::new();
-            // Two spaces begin a run of their own: nothing drifts behind them.
+            // Two spaces start a new run, so that the text after them does not drift.
             while column < columns && self::class(screen.cell(row, column)) == class {
                 let cell = contents(screen, row, column);
                 if cell.is_empty() || cell == " " {
@@ -70,7 +72,7 @@ fn contents(screen: &Screen, row: u16, column: u16) -> &str {
     screen.cell(row, column).map_or("", Cell::contents)
 }
 
-/// The classes of what a cell looks like.
+/// The style classes of a cell.
 fn class(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return String::new() };
     let color = match cell.fgcolor() {

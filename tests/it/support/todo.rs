@@ -190,15 +190,15 @@ graph LR
 By hand.
 ";
 
-/// What an actor says that is told what its draft lacks. The happy path never asks for it.
+/// The reply of an actor to feedback on its draft. The happy path never needs it.
 pub const AT_A_LOSS: &str = "I know no better.";
 
-/// The file a task leaves behind.
+/// The file that a task creates.
 pub fn file_of(task: &str) -> &'static str {
     TASKS.iter().find(|t| t.0 == task).unwrap().2
 }
 
-/// What is in it.
+/// The content of the task's file.
 pub fn code_of(task: &str) -> String {
     format!("# {task}: {}\n", TASKS.iter().find(|t| t.0 == task).unwrap().1)
 }
@@ -268,7 +268,7 @@ pub fn task_work(task: &str) -> Reply {
         .saying("The task is done.")
 }
 
-/// An actor whose first turn ends nothing, because one of its calls fails.
+/// An actor whose first turn does not end the draft, because one of its calls fails.
 pub fn lingers(received: &Received, reply: Reply) -> Reply {
     if received.role != "actor" || received.turn != 1 || reply.calls.is_empty() {
         return reply;
@@ -295,7 +295,7 @@ pub fn reject(details: &str) -> Reply {
 }
 
 impl Script {
-    /// Everything goes well. What is scripted afterwards wins over it.
+    /// Scripts the happy path. Rules that are scripted later take precedence.
     pub fn todo() -> Self {
         let mut script = Self::default();
         let drafts = [

@@ -1,5 +1,6 @@
-//! Vendors of thinking models: each answer that calls comes with something opaque, and is refused,
-//! in the vendor's words, when it comes back without it or to another model.
+//! Vendors of thinking models: each response with calls contains an opaque value. A request that
+//! sends the response back without it, or to another model, is refused with the vendor's error
+//! message.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,16 +11,16 @@ use super::sandbox::Sandbox;
 use super::server::Received;
 use super::todo::lingers;
 
-/// Whose manners the server has.
+/// The vendor whose behaviour the server imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
-    /// A signature at the first call of an answer.
+    /// A signature at the first call of a response.
     Gemini,
-    /// The thought, at every message that calls.
+    /// The thought, at every message with calls.
     DeepSeek,
 }
 
-/// An answer as it was given.
+/// A response that was given.
 #[derive(Clone, Debug)]
 struct Given {
     model: String,
@@ -27,7 +28,7 @@ struct Given {
     opaque: String,
 }
 
-/// What a server with a vendor's manners has seen.
+/// The requests that a vendor's server has received.
 #[derive(Clone, Default)]
 pub struct Seen {
     given: Arc<Mutex<Vec<Given>>>,
@@ -41,19 +42,19 @@ impl Seen {
         self.refused.lock().unwrap().clone()
     }
 
-    /// How many opaque fields came back to where they were from.
+    /// The number of opaque values that came back correctly.
     pub fn taken(&self) -> usize {
         *self.taken.lock().unwrap()
     }
 }
 
 impl Vendor {
-    /// Gives the sandbox's server these manners.
+    /// Makes the sandbox's server behave like this vendor.
     pub fn serves(self, sandbox: &Sandbox) -> Seen {
         let seen = Seen::default();
         let ours = seen.clone();
         sandbox.server.manner(move |received, reply| match self.refusal(received, &ours) {
-            // Thoughts of a conversation of one turn never come back.
+            // In a conversation of one turn, thoughts never come back.
             None => self.sealed(received, lingers(received, reply), &ours),
             Some(words) => {
                 ours.refused.lock().unwrap().push(words.clone());
@@ -85,7 +86,7 @@ impl Vendor {
         }
     }
 
-    /// What the vendor has against a request.
+    /// The vendor's reason to refuse a request.
     fn refusal(self, received: &Received, seen: &Seen) -> Option<String> {
         let model = received.body["model"].as_str().unwrap();
         let given = seen.given.lock().unwrap();
@@ -128,7 +129,7 @@ impl Vendor {
                     return Some(format!("{opaque} is of {:?}, not {names:?}", known.calls));
                 }
                 None if opaque == stand_in => {
-                    // Only for what is not the model's own.
+                    // A stand-in is allowed only for responses of other models.
                     let ours = |given: &Given| given.model == model && given.calls == names;
                     if given.iter().any(ours) {
                         return Some(format!("a stand-in for what {model} was given: {names:?}"));

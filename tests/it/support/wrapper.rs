@@ -1,5 +1,5 @@
-//! A `git` that comes before the real one on `PATH` and counts: at a chosen child it stops who
-//! started it, or itself.
+//! A `git` that comes before the real one on `PATH` and counts its calls: at a chosen call it stops
+//! its parent, or itself.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ pub enum How {
     Kill,
     Interrupt,
     Terminate,
-    /// SIGINT until it is gone.
+    /// SIGINT again and again, until the program has ended.
     Insist,
     /// SIGINT for the program and git, as a terminal sends it.
     GroupInterrupt,
@@ -46,24 +46,24 @@ impl How {
     }
 }
 
-/// How the death of the program and the work of its git child lie to each other.
+/// The order of the program's death and its git child's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The child does nothing any more.
+    /// The program dies before the child does anything.
     Before,
     /// The child outlives the program and does its work.
     Beside,
-    /// The child has done its work, and nobody hears of it.
+    /// The child has done its work, but the program never learns of it.
     After,
     /// The child has locked what it writes when it is killed: alone, or with [`How::Kill`] together
     /// with the program.
     Locked,
 }
 
-/// A `git` that comes before the real one on `PATH`, counts, and kills who started it.
+/// A `git` that comes before the real one on `PATH`, counts its calls, and kills its parent.
 ///
-/// The count is replaced, not rewritten: a child that outlived the program never leaves it
-/// empty.
+/// The file with the count is replaced, not rewritten, so that a child that outlived the program
+/// never leaves it empty.
 pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
     let git = real_git().display().to_string();
     let count = sandbox.root().join("children").display().to_string();
@@ -97,13 +97,13 @@ pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
     sandbox.executable(&sandbox.root().join("bin/git"), &script);
 }
 
-/// Takes that `git` away; how many children there were.
+/// Removes that `git`; returns the number of children.
 pub fn children_of(sandbox: &Sandbox) -> u64 {
     fs::remove_file(sandbox.root().join("bin/git")).unwrap();
     fs::read_to_string(sandbox.root().join("children")).unwrap().trim().parse().unwrap()
 }
 
-/// Waits for a child that outlived the program: as long as it lives, the pipe has a writer.
+/// Waits for a child that outlived the program: while the child lives, the pipe has a writer.
 pub fn orphan_ends(sandbox: &Sandbox) {
     use std::os::unix::fs::OpenOptionsExt as _;
     let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();

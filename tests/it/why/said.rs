@@ -94,7 +94,7 @@ fn what_no_session_wrote_is_said_to_be_so() {
     assert!(hand.contains("Ana Example wrote it by hand in session todo, after plan: "), "{hand}");
     sandbox.cowork(&["merge"]).exits(0);
     sandbox.commit_file("later.sh", "echo later\n", "later");
-    assert!(told("later.sh:1").contains("Ana Example wrote it in no session\n"));
+    assert!(told("later.sh:1").contains("Ana Example wrote it outside of any session\n"));
     sandbox.write("later.sh", "echo later\necho now\n");
     assert!(told("later.sh:2").contains("not committed yet: git diff HEAD -- later.sh\n"));
     assert_eq!(why(&sandbox, "later.sh:1")["origin"], "outside");
@@ -205,7 +205,7 @@ fn where_there_is_no_answer_it_says_why() {
     fails("lib/add.sh:5,2", 2, "'5,2': the first line must not be after the second");
     fails("lib/add.sh:5,2", 2, "hint: git cowork why lib/add.sh:2,5");
     fails("lib/add.sh:99", 5, "has only 12 lines");
-    fails("lib/add.sh:99", 5, "hint: all its lines: git cowork why lib/add.sh");
+    fails("lib/add.sh:99", 5, "hint: explain all its lines: git cowork why lib/add.sh");
     sandbox.write("new.sh", "echo new\n");
     fails("new.sh:1", 5, "'new.sh' is not committed");
     // A name may hold a colon and what a terminal would obey.
@@ -256,7 +256,7 @@ fn a_file_that_the_report_gives_to_two_tasks_is_of_no_single_one() {
     let told = clone.cowork(&["trace", "todo", "TASK-001"]).exits(0).stdout;
     assert!(told.contains("TASK-001 Keep todos in a file · COMP-001 · "), "{told}");
     assert!(told.contains(" · 0 lines · of it or of another task: lib/store.sh\n"), "{told}");
-    assert!(told.contains("which lines of lib/store.sh are of its tasks cannot be told"), "{told}");
+    assert!(told.contains("cannot tell which lines of lib/store.sh belong to its tasks"), "{told}");
     assert!(!told.contains("replaced or removed"), "{told}");
 }
 

@@ -1,4 +1,4 @@
-//! Changing, saving, converting documents, and JSON beside them.
+//! Tests of changing, saving and converting documents, and of their JSON.
 
 use std::collections::BTreeSet;
 
@@ -177,7 +177,7 @@ fn only_the_bytes_of_changed_fields_change() {
 }
 
 #[test]
-fn a_section_written_again_keeps_comments_and_info_strings() {
+fn a_rewritten_section_keeps_comments_and_info_strings() {
     let text = DESIGN.replace("Keeps the file.\n", "Keeps the file.\n\n<!-- ask Ana -->\n");
     let after = applied(&text, |all| {
         let mut one = all.components[0].clone();
@@ -193,7 +193,7 @@ fn a_section_written_again_keeps_comments_and_info_strings() {
 }
 
 #[test]
-fn new_records_go_behind_the_last_of_their_kind() {
+fn new_records_come_after_the_last_of_their_kind() {
     let new = |id: &str| {
         Record::Requirement(crate::artifact::Requirement {
             id: id.into(),
@@ -221,7 +221,7 @@ fn new_records_go_behind_the_last_of_their_kind() {
 }
 
 #[test]
-fn a_deleted_section_takes_nothing_else_with_it() {
+fn deleting_a_section_changes_nothing_else() {
     let delete = |id: &str| vec![Change::Delete(id.to_owned())];
     let after = applied(PRD, |_| delete("REQ-002")).unwrap();
     let reading = read_all(PRD);
@@ -232,13 +232,13 @@ fn a_deleted_section_takes_nothing_else_with_it() {
 }
 
 #[test]
-fn what_would_not_be_read_the_same_is_not_written() {
+fn changes_that_read_back_differently_are_refused() {
     let refused = applied(PRD, |all| {
         let mut one = all.requirements[0].clone();
         one.description = "a\n\n### REQ-009 b".into();
         put(one)
     });
-    let said = "the description of REQ-001 holds the heading of a record: ### REQ-009 b";
+    let said = "the description of REQ-001 contains the heading of a record: ### REQ-009 b";
     assert_eq!(refused.unwrap_err()[0].text, said);
     let refused = applied(PLAN, |all| {
         let mut one = all.tasks[0].clone();
@@ -266,7 +266,7 @@ fn saved(present: Option<&str>, sent: &str, made: &[&str]) -> Result<Saved, Vec<
 }
 
 #[test]
-fn sections_that_are_sent_replace_those_with_their_ids() {
+fn sent_sections_replace_sections_with_the_same_ids() {
     let sent = "```markdown\n### REQ-002 List all\n\n`medium` `functional`\n\nAll readings, the newest first.\n\n\
                 - WHEN there are none THEN it prints `no readings`\n\n### REQ-? Export\n\n`low` `functional`\n\nAs csv.\n\n- it is csv\n```";
     let saved = saved(Some(PRD), sent, &["REQ-001"]).unwrap();
@@ -317,7 +317,7 @@ fn older_documents_get_all_records_as_sections() {
 }
 
 #[test]
-fn edits_of_json_are_taken_per_field() {
+fn edits_of_json_are_applied_by_field() {
     let committed = read_all(PRD).records();
     let mut document = committed.clone();
     document.requirements[0].title = "Add one".into();
@@ -361,7 +361,7 @@ fn json_is_derived_in_the_order_of_the_document() {
 }
 
 #[test]
-fn files_decide_what_a_document_holds() {
+fn existing_files_determine_the_records_of_a_document() {
     let without = Documents { prd: false, design: false, plan: true };
     assert_eq!(without.kinds(Document::Plan), [IdKind::Requirement, IdKind::Feature, IdKind::Task]);
     assert_eq!(without.holding(IdKind::Component), None);

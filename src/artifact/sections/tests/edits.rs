@@ -1,5 +1,5 @@
-//! Edits by a person, of every kind of record: read, read with a note, or refused with line and
-//! message.
+//! Manual edits of every kind of record: each is read, read with a note, or refused with a line and
+//! a message.
 
 mod json;
 mod requirements;
@@ -11,19 +11,19 @@ const PRD: &str = include_str!("prd.md");
 const DESIGN: &str = include_str!("design.md");
 const PLAN: &str = include_str!("plan.md");
 
-/// What becomes of an edit.
+/// The result of an edit.
 enum Outcome {
-    /// It is read, and changes these records, comma between.
+    /// The edit is read and changes these records, separated by commas.
     Reads(&'static str),
-    /// It is read with this note, and changes these records.
+    /// The edit is read with this note and changes these records.
     Notes(&'static str, &'static str),
-    /// It is refused with this line and message.
+    /// The edit is refused with this line and message.
     Refused(&'static str),
 }
 
 use Outcome::{Notes, Reads, Refused};
 
-/// A document, what is in it, and what a person makes of it.
+/// A document, a part of it, the replacement, and the expected result.
 struct Edit {
     document: Document,
     from: &'static str,
@@ -35,12 +35,12 @@ const fn edit(document: Document, from: &'static str, to: &'static str, outcome:
     Edit { document, from, to, outcome }
 }
 
-/// All text is replaced.
+/// In `from`: the whole text is replaced.
 const WHOLE: &str = "";
 
 use Document::{Design, Plan, Prd};
 
-/// The three documents, with one edited.
+/// The three documents, one of them edited.
 struct Edited {
     texts: [(Document, String); 3],
     present: Records,
@@ -90,7 +90,7 @@ fn edited(edit: &Edit) -> Edited {
     Edited { texts, present }
 }
 
-/// What is said, as it is printed, and the ids of the records that are not what they were.
+/// Returns notes and refusals as they are printed, and the ids of changed records.
 fn outcome(edit: &Edit) -> (Vec<String>, Vec<String>, Vec<String>) {
     let used = history();
     let Edited { texts, present } = edited(edit);

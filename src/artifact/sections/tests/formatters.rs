@@ -1,4 +1,4 @@
-//! What formatters make of a document: prettier 3 and mdformat, as they are and wrapping lines.
+//! Output of formatters: prettier 3 and mdformat, with defaults and with wrapped lines.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn formatters_change_no_record() {
 
 #[test]
 fn formatters_leave_the_canonical_form_alone() {
-    // Both wrote these bytes again, with their defaults.
+    // With their defaults, both formatters leave these bytes unchanged.
     for text in [EXAMPLE, include_str!("prd.md"), include_str!("design.md")] {
         let reading = read_all(text);
         for section in &reading.sections {
@@ -37,8 +37,8 @@ fn formatters_leave_the_canonical_form_alone() {
     }
 }
 
-/// The documents of the demo's session, of a German and of a Chinese one: `demo.prd.md`, and beside it
-/// what a formatter made of it where it changed a byte: `demo.prd.mdformat.md`.
+/// The documents of the demo's session, a German one and a Chinese one: `demo.prd.md`, and, if a
+/// formatter changed it, its output, such as `demo.prd.mdformat.md`.
 #[test]
 fn formatters_change_no_record_of_whole_sessions() {
     let folder =

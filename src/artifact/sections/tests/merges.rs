@@ -1,11 +1,11 @@
-//! Two sides change one document.
+//! Merges of two sides that change one document.
 
 use super::*;
 
 const PRD: &str = include_str!("prd.md");
 const PLAN: &str = include_str!("plan.md");
 
-/// What one side does: a part of a document, and what it becomes.
+/// The edits of one side: text and replacement.
 type Side<'a> = &'a [(&'a str, &'a str)];
 
 fn side(edits: Side<'_>) -> Texts {
@@ -19,7 +19,7 @@ fn side(edits: Side<'_>) -> Texts {
 }
 
 fn merged(ours: Side<'_>, theirs: Side<'_>) -> Result<Merged, Vec<Conflict>> {
-    // A folder without design.md: its tasks name no component.
+    // Without a design.md, the tasks name no component.
     let bare: Side<'_> = &[("`COMP-001` ", ""), ("`COMP-001` ", ""), ("`COMP-002` ", "")];
     let of = |edits: Side<'_>| side(&[bare, edits].concat());
     merge(&of(&[]), &of(ours), &of(theirs), &mut IdFloors::default(), &|_, _, _| None)
@@ -35,9 +35,9 @@ const FEAT_2: &str =
 const REQ_2: &str = "### REQ-002 List readings\n\n`medium` `functional`\n\nAll readings, the newest first.\n\n- WHEN there are none THEN it prints `no readings`\n\n";
 
 #[test]
-fn what_both_sides_did_is_in_the_merge() {
+fn a_merge_has_the_changes_of_both_sides() {
     let edits: &[(Side<'_>, Side<'_>, &[&str])] = &[
-        // Two records, next to one another.
+        // Two adjacent records.
         (
             &[("List readings", "List all")],
             &[("Small and fast", "Fast")],
@@ -55,19 +55,19 @@ fn what_both_sides_did_is_in_the_merge() {
             &[("ends in `1523` `tests/add.rs::appends`", "ends so")],
             &["line ends so\n- WHEN the number is smaller than the last one THEN it fails\n"],
         ),
-        // Items at one place, ours first.
+        // Items added at the same place, ours first.
         (
             &[("THEN the exit code is 2\n", "THEN the exit code is 2\n- ours\n")],
             &[("THEN the exit code is 2\n", "THEN the exit code is 2\n- theirs\n")],
             &["- ours\n- theirs\n"],
         ),
-        // New records at one place.
+        // New records at the same place.
         (
             &[(AFTER_REQ_3, NEW_A)],
             &[(AFTER_REQ_3, NEW_B)],
             &["### REQ-004 Export", "### REQ-005 Import"],
         ),
-        // The same on both sides.
+        // The same change on both sides.
         (&[(AFTER_REQ_3, NEW_A)], &[(AFTER_REQ_3, NEW_A)], &["### REQ-004 Export"]),
         // References of one feature.
         (
@@ -75,13 +75,13 @@ fn what_both_sides_did_is_in_the_merge() {
             &[("`REQ-001` `REQ-003`", "`REQ-003`")],
             &["### FEAT-001 Keep readings\n\n`REQ-003` `REQ-002`\n"],
         ),
-        // Deleted on one side, with what named it.
+        // A record deleted on one side, with the references to it.
         (
             &[(FEAT_2, ""), ("`FEAT-002` `REQ-002`", "`FEAT-001` `REQ-002`")],
             &[("Add a reading", "Add one")],
             &["REQ-001 Add one"],
         ),
-        // Moved on one side, changed on the other.
+        // A record moved on one side and changed on the other.
         (
             &[
                 (REQ_2, ""),
@@ -125,7 +125,7 @@ fn what_both_sides_did_is_in_the_merge() {
             &[("`src/main.rs`", "`src/main.rs` `src/b.rs`")],
             &["`src/main.rs` `src/a.rs` `src/b.rs`"],
         ),
-        // A new feature on one side, a requirement it names renumbered.
+        // A feature changed on one side, with a reference to a requirement that is renumbered.
         (
             &[(AFTER_REQ_3, NEW_A)],
             &[
@@ -143,7 +143,7 @@ fn what_both_sides_did_is_in_the_merge() {
             &[("are two lines\n", "are two lines\n\n### TASK-003.1 Theirs\n\n`FEAT-002`\n\nDo.\n")],
             &["### TASK-003.1 Ours", "### TASK-003.2 Theirs"],
         ),
-        // Formatted on one side, changed on the other.
+        // Reformatted on one side, changed on the other.
         (
             &[("- WHEN there", "* WHEN there")],
             &[("List readings", "List all")],
@@ -161,7 +161,7 @@ fn what_both_sides_did_is_in_the_merge() {
 }
 
 #[test]
-fn one_side_alone_is_taken_byte_for_byte() {
+fn changes_of_one_side_are_kept_byte_for_byte() {
     let edits: &[Side<'_>] = &[
         &[("`high`", "`low`")],
         &[(AFTER_REQ_3, NEW_A)],
@@ -191,7 +191,7 @@ fn one_side_alone_is_taken_byte_for_byte() {
 }
 
 #[test]
-fn what_only_a_person_can_decide_is_a_conflict() {
+fn contradicting_changes_are_a_conflict() {
     let edits: &[(Side<'_>, Side<'_>, &str)] = &[
         (
             &[("Add a reading", "Ours")],
@@ -230,7 +230,7 @@ fn what_only_a_person_can_decide_is_a_conflict() {
 }
 
 #[test]
-fn the_further_status_of_both_sides_is_kept() {
+fn the_more_advanced_status_is_kept() {
     use crate::artifact::{FeatureStatus, TaskStatus};
     let mut ours = read_all(&format!("{PRD}\n{PLAN}")).records();
     let mut theirs = ours.clone();
@@ -247,12 +247,12 @@ fn the_further_status_of_both_sides_is_kept() {
 }
 
 #[test]
-fn records_made_alike_follow_what_got_another_id() {
+fn equal_records_follow_renumbered_references() {
     let alike = "### FEAT-003 Share\n\n`REQ-004`\n\nAs a file.\n\n- there is one\n";
     let task = "### TASK-004 Share\n\n`FEAT-003` `REQ-004` `src/share.rs`\n\n- it is there\n";
     let last = "- two readings are two lines";
     let feature = format!("{AFTER_REQ_3}\n{alike}");
-    // Both made the same feature of requirements that only share an id: it has both.
+    // Both sides created the same feature, for requirements that share only an id: it gets both.
     let ours = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_A)];
     let theirs = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_B)];
     let both = merged(&ours, &theirs).unwrap();

@@ -1,4 +1,4 @@
-//! What holds of every record and every text.
+//! Properties of all records and texts.
 
 use super::random::{Random, cases};
 use super::*;
@@ -19,13 +19,13 @@ fn known_paths(text: &str, present: &Records) -> Reading {
     read(text, &context)
 }
 
-/// All records of a text, as they are in Markdown.
+/// Returns all records of a text in their Markdown form.
 fn written(reading: &Reading) -> Vec<Record> {
     reading.sections.iter().map(|section| section.record.written()).collect()
 }
 
 #[test]
-fn a_record_that_is_written_is_read_the_same() {
+fn a_rendered_record_reads_back_the_same() {
     cases(|random| {
         let kind = any_kind(random);
         let record = random.record(kind, 1, false);

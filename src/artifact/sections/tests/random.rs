@@ -1,4 +1,4 @@
-//! Random texts, records and documents ([`random_cases`]).
+//! Random texts, records and documents (see [`random_cases`]).
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use crate::artifact::{
 };
 use crate::random_cases;
 
-/// Calls a test with as many generators as are wanted; a failure names the seed of its case.
+/// Runs a test with many random generators; a failure prints the seed of its case.
 pub(super) fn cases(mut test: impl FnMut(&mut Random)) {
     random_cases::cases(|random| test(&mut Random(random.clone())));
 }
 
 pub(super) struct Random(pub fastrand::Rng);
 
-/// What Markdown could trip over.
+/// Pieces of text with a meaning in Markdown.
 const WILD: [&str; 64] = [
     "a",
     "the reader",
@@ -83,7 +83,7 @@ const WILD: [&str; 64] = [
     "1986. ",
 ];
 
-/// What people write.
+/// Pieces of ordinary text.
 const PLAIN: [&str; 24] = [
     "the",
     "reader",
@@ -120,16 +120,16 @@ impl Random {
         &of[self.0.usize(..of.len())]
     }
 
-    /// Words in a line.
+    /// Returns one line of words.
     pub(super) fn plain(&mut self) -> String {
         let count = 1 + self.below(6);
         let words: Vec<&str> = (0..count).map(|_| *self.one(&PLAIN)).collect();
         let text = words.join(" ");
-        // A text may not begin with what a person would not begin one with.
+        // Start with a plain word: a person would not start a text with Markdown syntax.
         format!("{} {text}", self.one(&["When", "Then", "Wenn", "Every"]))
     }
 
-    /// Any bytes, rich in what has a meaning in Markdown.
+    /// Returns any text, with much Markdown syntax.
     pub(super) fn wild(&mut self, most: usize) -> String {
         let count = self.below(most + 1);
         (0..count).map(|_| *self.one(&WILD)).collect()
@@ -176,7 +176,7 @@ impl Random {
         self.list(2, Self::plain).join("\n\n")
     }
 
-    /// A record of a kind, with this number.
+    /// Returns a record of a kind, with this number.
     pub(super) fn record(&mut self, kind: IdKind, number: u32, wild: bool) -> Record {
         let id = kind.format(number);
         let (title, description) = (self.title(wild), self.description(wild));
@@ -248,7 +248,7 @@ impl Random {
         if wild && self.0.bool() { self.wild(6) } else { (*self.one(&code)).to_owned() }
     }
 
-    /// Some records of these kinds, ids in order.
+    /// Returns some records of these kinds, with ids in order.
     pub(super) fn records(&mut self, kinds: &[IdKind], wild: bool) -> Vec<Record> {
         let mut all = Vec::new();
         for kind in kinds {
@@ -259,7 +259,7 @@ impl Random {
         all
     }
 
-    /// A document: prose, and these records, in the canonical form or one that people write.
+    /// Returns a document with prose and these records, in canonical form or as people write.
     pub(super) fn document(&mut self, records: &[Record]) -> String {
         let mut out =
             (*self.one(&["", "# PRD\n\n", "---\na: b\n---\n\nProse.\n\n", "\u{feff}Prose\n\n"]))

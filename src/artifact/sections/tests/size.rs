@@ -1,5 +1,5 @@
-//! What a model writes for the demo's records: once, as sections, where it used to write them as prose
-//! and once more as calls of JSON.
+//! Compares what a model writes for the demo's records: once, as sections, with the earlier way, as
+//! prose and again as JSON calls.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::*;
 
 const DEMO: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/demo/replay.jsonl"));
 
-/// The documents with records that the demo's models save, in their order.
+/// Returns the documents with records that the demo's models save, in order.
 fn saved() -> Vec<String> {
     let lines = DEMO.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let calls =
@@ -20,7 +20,8 @@ fn saved() -> Vec<String> {
     calls.filter_map(document).collect()
 }
 
-/// The arguments of the call that made such a record: no id and no status, which a model did not send.
+/// Returns the arguments of the call that would create the record: without id and status, which a
+/// model did not send.
 fn as_call(record: &Record) -> String {
     let value = match record {
         Record::Requirement(one) => serde_json::to_value(one),
@@ -48,7 +49,7 @@ fn a_model_writes_each_record_of_the_demo_once() {
         documents += in_json(&document);
         for section in reading.sections {
             let id = section.record.id().to_owned();
-            // A later draft called only for what it changed.
+            // A later draft would make calls only for changed records.
             if known.get(&id) != Some(&section.record) {
                 sections += in_json(document[section.range.clone()].trim_end());
                 calls += as_call(&section.record).len();

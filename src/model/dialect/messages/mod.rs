@@ -1,7 +1,7 @@
-//! Messages: Anthropic's own API, and that of servers which offer it.
+//! The Messages API of Anthropic, and of servers that offer it too.
 //!
-//! What a model put out is kept block by block and goes back as it came, its signed thoughts
-//! included: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
+//! The model's output is stored block by block and sent back unchanged, including its signed
+//! thoughts: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
 
 mod reader;
 mod request;
@@ -11,10 +11,10 @@ use serde_json::Value;
 pub use reader::{Reader, is_answer};
 pub use request::{body, configure};
 
-/// Kinds of blocks that an answer is made of.
+/// Types of blocks in an answer.
 const BLOCKS: [&str; 4] = ["text", "tool_use", "thinking", "redacted_thinking"];
 
-/// Whether an item of an answer is a block of this API.
+/// True if an item of an answer is a block of this API.
 pub fn is_block(item: &Value) -> bool {
     BLOCKS.contains(&kind(item))
 }
@@ -35,7 +35,7 @@ fn word<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The arguments of a call as the object that this API wants.
+/// The arguments of a call as the object that this API requires.
 fn input(arguments: &str) -> Value {
     serde_json::from_str(&super::sendable(arguments)).unwrap_or_default()
 }

@@ -8,11 +8,11 @@ use super::super::{CallPiece, Chunk};
 use super::{input, kind, word};
 use crate::event::Usage;
 
-/// What reads the events of one answer, in their order.
+/// Reads the events of one answer, in order.
 #[derive(Debug, Default)]
 pub struct Reader {
     open: BTreeMap<u64, Open>,
-    /// The text block that spoke last.
+    /// The text block that sent text last.
     spoke: Option<u64>,
     counted: Counted,
     called: bool,
@@ -26,7 +26,8 @@ struct Open {
     arguments: String,
 }
 
-/// Tokens, each the most that was said: some servers count at the beginning, some at the end.
+/// Token counts; each is the maximum reported, since some servers count at the beginning, some at
+/// the end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     input: u64,
@@ -44,7 +45,8 @@ impl Counted {
         self.output = self.output.max(of("output_tokens"));
     }
 
-    /// What was read from the cache or written to it is not among the input this API counts.
+    /// Adds cached tokens to the input: this API does not count tokens read from the cache or
+    /// written to it as input.
     fn usage(self) -> Option<Usage> {
         let input = self.input.saturating_add(self.read).saturating_add(self.written);
         let usage = Usage { input, output: self.output, cached: self.read };
@@ -53,7 +55,7 @@ impl Counted {
 }
 
 impl Reader {
-    /// Reads an event or a whole answer. Anything unknown, a ping among it, is passed over.
+    /// Reads an event or a whole answer. Unknown events are ignored, pings included.
     pub fn chunk(&mut self, event: &Value) -> Chunk {
         let at = event.get("index").and_then(Value::as_u64).unwrap_or(0);
         let nothing = Value::Null;
@@ -134,7 +136,7 @@ impl Reader {
         let mut chunk = Chunk { quiet: Some(false), ..Chunk::default() };
         if kind(&block) == "tool_use" {
             if arguments.is_empty() {
-                // They came with the call, or there are none.
+                // The arguments came with the call, or there are none.
                 let arguments = match &block["input"] {
                     Value::Object(fields) => Value::Object(fields.clone()).to_string(),
                     _ => "{}".to_owned(),
@@ -150,8 +152,8 @@ impl Reader {
         chunk
     }
 
-    /// Text of a block. Blocks that follow one another are one text; what stands apart from the last
-    /// one, with a thought in between, is a paragraph of its own.
+    /// Text of a block. Adjacent text blocks are joined; after a thought in between, a new
+    /// paragraph starts.
     fn said(&mut self, at: u64, text: &str) -> String {
         if text.is_empty() {
             return String::new();
@@ -161,7 +163,7 @@ impl Reader {
         if apart { format!("\n\n{text}") } else { text.to_owned() }
     }
 
-    /// Why it ended, if that is said.
+    /// Reads the stop reason, if there is one.
     fn end(&mut self, delta: &Value) -> Chunk {
         let mut chunk = Chunk { usage: self.counted.usage(), ..Chunk::default() };
         let Some(reason) = delta.get("stop_reason").and_then(Value::as_str) else { return chunk };
@@ -191,8 +193,8 @@ impl Reader {
     }
 }
 
-/// Why an answer ended, in the words of chat completions where they have one. A turn that was paused
-/// goes on when it is asked to, as one that was cut.
+/// The finish reason in the terms of chat completions, if there is one. A paused turn is treated
+/// like one that was cut: the model continues when asked.
 fn finish_reason(reason: &str) -> &str {
     match reason {
         "end_turn" | "stop_sequence" => "stop",
@@ -202,7 +204,7 @@ fn finish_reason(reason: &str) -> &str {
     }
 }
 
-/// Whether a JSON document is a whole answer.
+/// True if a JSON document is a whole answer.
 pub fn is_answer(value: &Value) -> bool {
     kind(value) == "message" && value.get("content").is_some_and(Value::is_array)
 }
@@ -237,7 +239,7 @@ mod tests {
         all.calls.iter().map(|piece| piece.arguments.as_str()).collect()
     }
 
-    /// The blocks that [`streamed`] puts together.
+    /// The blocks that [`streamed`] adds up to.
     fn blocks() -> Vec<Value> {
         vec![
             json!({"type": "thinking", "thinking": "I should look.", "signature": "EqQB=="}),
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn why_an_answer_ended_is_said_in_the_words_of_chat() {
+    fn finish_reasons_are_converted_to_those_of_chat() {
         for (reason, want) in [
             ("end_turn", "stop"),
             ("stop_sequence", "stop"),
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_comes_late_counts() {
+    fn token_counts_at_the_end_of_a_stream_count() {
         let begun = json!({"type": "message_start", "message": {"usage": {"input_tokens": 0}}});
         let late = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
             "usage": {"input_tokens": 7, "cache_read_input_tokens": null, "output_tokens": 2}});

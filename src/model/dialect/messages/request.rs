@@ -1,4 +1,5 @@
-//! Writes a request: the system text by itself, then the turns of both sides, each one message.
+//! Writes a request: the system text in its own field, then the user's and the assistant's turns,
+//! one message each.
 
 use std::collections::HashSet;
 
@@ -10,14 +11,14 @@ use super::{input, is_blank, is_block, is_thought, kind, word};
 use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
 
-/// Tokens of an answer where nothing is configured: what Claude's models of the last years can say
-/// in one answer, the largest of them included.
+/// Default limit of an answer in tokens: all Claude models of recent years support it, the largest
+/// included.
 const MAX_TOKENS: u64 = 32_000;
 
-/// The most this API takes.
+/// Maximum temperature of this API.
 const HOTTEST: f64 = 1.0;
 
-/// The request body, but for what [`configure`] adds.
+/// The request body, without the fields that [`configure`] adds.
 pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
@@ -45,7 +46,7 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     body
 }
 
-/// Adds what is configured, and what must be said in any case.
+/// Adds the configured parameters, and those that are required.
 pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
     let usual = MAX_TOKENS.min(config.context_window / 2);
     let most = if config.max_tokens > 0 { config.max_tokens } else { usual };
@@ -56,20 +57,20 @@ pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: R
     } else if !effort.is_empty() {
         body.insert("output_config".into(), json!({"effort": effort}));
         if !refused.adaptive {
-            // A model that thinks takes no temperature.
+            // A model that thinks accepts no temperature.
             body.remove("temperature");
             body.insert("thinking".into(), json!({"type": "adaptive"}));
         }
     }
 }
 
-/// Whether a model takes a temperature: Claude's do not since Opus 4.7.
+/// True if a model accepts a temperature: Claude models since Opus 4.7 do not.
 fn takes_temperature(model: &str) -> bool {
     let model = model.to_lowercase();
     let Some((_, version)) = model.split_once("claude") else { return true };
     let mut numbers = version
         .split(|c: char| !c.is_alphanumeric())
-        // Longer ones are dates.
+        // Longer numbers are dates.
         .filter(|part| (1..3).contains(&part.len()))
         .filter_map(|part| part.parse::<u32>().ok());
     let major = numbers.next().unwrap_or(0);
@@ -95,11 +96,11 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
     json!({"name": spec.name, "description": spec.description, "input_schema": schema})
 }
 
-/// The turns of a conversation: both sides take turns, and a turn without a word is none.
+/// The turns of a conversation: user and assistant alternate, and turns without text are left out.
 struct Turns<'a> {
     to: &'a Origin,
     refused: Refusals,
-    /// Calls that go back under the id they came with.
+    /// Calls that keep their original id.
     own: HashSet<&'a str>,
     turns: Vec<(&'static str, Vec<Value>)>,
 }
@@ -126,7 +127,7 @@ impl<'a> Turns<'a> {
 
     fn say(&mut self, role: &'static str, mut blocks: Vec<Value>) {
         blocks.retain(|block| !is_blank(block));
-        // What ends with a thought says nothing, and is not taken.
+        // A turn that ends with a thought has no content, and the API refuses it.
         if blocks.iter().all(is_thought) {
             return;
         }
@@ -161,8 +162,8 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Whether the blocks say what the conversation says: the same calls, which others may have been
-/// found in the text.
+/// True if the blocks match the conversation: they contain the same calls. Calls found in the text
+/// are not in the blocks.
 fn stand_for(opaque: &Opaque, calls: &[ToolCall]) -> bool {
     let called = opaque.items.iter().filter(|block| kind(block) == "tool_use");
     let called = called.map(|block| (word(block, "id"), block["input"].clone()));
@@ -170,7 +171,7 @@ fn stand_for(opaque: &Opaque, calls: &[ToolCall]) -> bool {
     opaque.items.iter().any(is_block) && called.eq(known)
 }
 
-/// What somebody else said, or nobody's own blocks stand for.
+/// Blocks for an answer of another model, or one whose own blocks do not match.
 fn plain(content: &str, calls: &[ToolCall]) -> Vec<Value> {
     let call = |call: &ToolCall| {
         let name = allowed(&call.name);
@@ -180,12 +181,13 @@ fn plain(content: &str, calls: &[ToolCall]) -> Vec<Value> {
     std::iter::once(text(content)).chain(calls.iter().map(call)).collect()
 }
 
-/// A foreign id as it is taken here: without a signature, which some gateways keep there.
+/// An id from another API in a form accepted here: without the signature that some gateways add to
+/// it.
 fn plain_id(id: &str) -> String {
     allowed(id.split_once(SIGNED_ID).map_or(id, |(id, _)| id))
 }
 
-/// A name with the characters this API allows.
+/// Replaces characters in a name that this API does not allow.
 fn allowed(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     name.chars().map(fits).take(64).collect()
@@ -209,7 +211,7 @@ mod tests {
         json!({"type": "thinking", "thinking": "", "signature": "EqQB=="})
     }
 
-    /// An answer of the model at [`origin`] that thinks and calls, and what it was told.
+    /// An answer of the model at [`origin`] that thinks and calls a tool, and the call's result.
     fn turn(id: &str) -> [Message; 2] {
         let items = vec![
             thought(),
@@ -254,7 +256,7 @@ mod tests {
         }
         let mut refused = super::body(&request, &origin(), unmarked());
         assert_eq!(marks(&refused), 0);
-        // The mark is all that differs.
+        // The marks are the only difference.
         cache_marks::mark_messages(&mut refused);
         assert_eq!(refused, body);
     }
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_go_back_to_their_origin_byte_for_byte_and_to_nobody_else() {
+    fn thoughts_are_sent_back_only_to_their_origin_and_unchanged() {
         let messages = turn("toolu/1");
         let turns = |to: &Origin, refused| Turns::of(&messages, to, refused);
         let own = turns(&origin(), Refusals::default());
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_blocks_do_not_say_is_said_in_plain_ones() {
+    fn calls_missing_from_the_blocks_are_sent_as_plain_blocks() {
         let opaque = |items: Vec<Value>| {
             Some(Box::new(Opaque { origin: origin(), items, ..Opaque::default() }))
         };
@@ -312,7 +314,7 @@ mod tests {
         // A call that was found in the text.
         let found = said("f", vec![call("call_1_1", "{}")], opaque(vec![text("f {}")]));
         assert_eq!(found[0]["content"][1]["type"], "tool_use");
-        // Arguments that are no JSON, in what came through another API.
+        // Arguments that are not JSON, in an answer from another API.
         let item = json!({"type": "function_call", "call_id": "c", "arguments": "{"});
         let broken = said("", vec![call("c", "{")], opaque(vec![item]));
         assert_eq!(broken[0]["content"][0]["input"], json!({"invalid_json": "{"}));
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_configured_is_sent_as_this_api_calls_it() {
+    fn configured_parameters_use_the_names_of_this_api() {
         let configured = |effort: &str, max_tokens: u64, refused: Refusals| {
             let config = ModelConfig {
                 max_tokens,
@@ -372,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn claudes_of_today_take_no_temperature() {
+    fn current_claude_models_accept_no_temperature() {
         for model in
             ["claude-opus-4-7", "claude-sonnet-5", "claude-haiku-5-5", "anthropic/claude-opus-4.8"]
         {

@@ -1,5 +1,6 @@
-//! What an agent program has changed, taken over into the session's tree: files as a tool writes them,
-//! documents of the stage as the calls that save them. The rest is refused, with a reason.
+//! Copies an agent program's changes into the session's tree: files as a tool writes them,
+//! documents of the stage through the calls that save them. Everything else is refused with a
+//! reason.
 
 use crate::artifact::Artifact;
 use crate::artifact::check::save_tool;
@@ -9,18 +10,18 @@ use crate::pipeline::run::Run;
 use crate::session::artifact_path;
 use crate::workspace::{self, LinkedChange, NowThere};
 
-/// What came of the changes.
+/// The result of copying the changes.
 #[derive(Debug, Default)]
 pub(super) struct Brought {
-    /// Files that were taken over.
+    /// Files that were copied.
     pub files: Vec<String>,
-    /// Documents of the stage, with what they are to hold.
+    /// Documents of the stage, with their new text.
     pub documents: Vec<(Artifact, String)>,
-    /// Paths that were not taken over, and why.
+    /// Paths that were refused, with the reason.
     pub refused: Vec<(String, String)>,
 }
 
-/// Takes over what can be.
+/// Copies the changes that are allowed.
 pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange>) -> Brought {
     let mut brought = Brought::default();
     let (changes, bulk) = workspace::linked(run.env.workspace).without_bulk(changes);
@@ -45,13 +46,13 @@ pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange
     brought
 }
 
-/// Takes over a file of the project; false where the tree has it so already.
+/// Copies a file of the project; false if the tree has the same content already.
 fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, String> {
     if configures_agents(&change.path) {
         return match &change.now {
-            // It was not shown to the program.
+            // It was hidden from the program.
             Ok(NowThere::Gone) => Ok(false),
-            _ => Err("it configures agent programs, which a person does".to_owned()),
+            _ => Err("it configures agent programs, and only a person may change it".to_owned()),
         };
     }
     let now = change.now.as_ref().map_err(Clone::clone)?;
@@ -62,7 +63,7 @@ fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, S
     files.take_over(&change.path, change.is_new, now).map_err(|refusal| refusal.message)
 }
 
-/// A document of the stage that was written.
+/// The stage's document that the program wrote.
 fn document(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -74,13 +75,13 @@ fn document(
     let Some(artifact) = own.filter(|own| part.tools.contains(&save_tool(**own))) else {
         return Err(match own {
             Some(own) if own.is_json() => {
-                "the program writes it from the documents; change these".to_owned()
+                "git-cowork writes it from the documents; change them".to_owned()
             }
             _ => format!("{} does not change it", part.spec.stage),
         });
     };
     match change.now? {
-        NowThere::Gone => Err("a document of the stage is not deleted".to_owned()),
+        NowThere::Gone => Err("a document of the stage must not be deleted".to_owned()),
         NowThere::File { content, .. } => match String::from_utf8(content) {
             Ok(text) => Ok((*artifact, text)),
             Err(_) => Err("it is not UTF-8 text".to_owned()),

@@ -1,5 +1,5 @@
-//! The turn of an agent program whose run was killed (`kill -9`, a crash): what it had written by then is
-//! in its working tree, and is taken over by the next run, where that goes on at the same place.
+//! The turn of an agent program whose run was killed (`kill -9`, a crash): its changes are still in
+//! its working tree, and the next run copies them if it continues the same work.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +14,14 @@ use crate::session::StateDir;
 use crate::stage::{Role, Stage};
 use crate::workspace::{self, ShownFiles, Workspace};
 
-/// The folder in J with the working tree and the notes of what runs in it.
+/// The folder in the state directory with the working tree and the notes of its processes.
 pub(super) const FOLDER: &str = "agent";
-/// Its name in that folder.
+/// The name of the note in that folder.
 const NOTE: &str = "shown.json";
-/// Files that are named.
+/// Maximum number of files that a warning names.
 const NAMED: usize = 5;
 
-/// Which work a turn is about, and on which bytes.
+/// The work a turn is about, and the draft it started from.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Work {
     tip: Oid,
@@ -31,15 +31,15 @@ struct Work {
     task: Option<String>,
 }
 
-/// What is noted before a program is asked.
+/// Recorded before a program is asked.
 #[derive(Serialize, Deserialize)]
 struct Note {
     work: Work,
     shown: ShownFiles,
 }
 
-/// Notes what a program is shown, until what it did is brought in. A note that cannot be written only means
-/// that a turn is lost with its run.
+/// Records what a program is shown, until its changes are copied. If the note cannot be written, a
+/// turn is lost when its run is killed.
 pub(super) fn note(run: &Run<'_>, part: &Part<'_>, draft: &Oid, shown: &ShownFiles) {
     let note = || {
         let note = Note { work: work(run, part, draft), shown: shown.clone() };
@@ -47,22 +47,22 @@ pub(super) fn note(run: &Run<'_>, part: &Part<'_>, draft: &Oid, shown: &ShownFil
         anyhow::Ok(())
     };
     if let Err(error) = note() {
-        tracing::warn!("what an agent program is shown was not noted: {error:#}");
+        tracing::warn!("cannot record what an agent program is shown: {error:#}");
     }
 }
 
-/// What it did is brought in.
+/// Removes the note: the changes have been copied.
 pub(super) fn forget(state: &StateDir) {
     let _ = std::fs::remove_file(path(state));
 }
 
-/// Whether a run that was killed may have left a turn.
+/// True if a killed run may have left a turn.
 pub(super) fn is_there(state: &StateDir, tree: &Path) -> bool {
     path(state).is_file() && tree.is_dir()
 }
 
-/// Takes over what the killed turn left, in the tree of this workspace, where it is about the same work as
-/// the turn that comes now; documents are answered with, for the program to go on with.
+/// Copies the killed turn's files from the tree of this workspace if it is about the same work as
+/// the coming turn. Returns its documents, for the program to continue.
 pub(super) fn take_over(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -71,7 +71,7 @@ pub(super) fn take_over(
 ) -> anyhow::Result<Brought> {
     let path = path(run.env.state);
     let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-    // It was being written: the program had not been asked.
+    // The note was being written: the program had not been asked yet.
     let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { return Ok(Brought::default()) };
     let changes = workspace::linked(left).changes(&note.shown);
     if changes.is_empty() {
@@ -81,14 +81,14 @@ pub(super) fn take_over(
     if note.work != work(run, part, &draft) {
         let paths = named(changes.iter().map(|change| change.path.as_str()));
         run.warn(format!(
-            "{title} was at work when the run was killed; what it had changed ({paths}) is not taken over, \
-             since the session has changed"
+            "the run was killed while {title} was working; its changes ({paths}) are discarded, \
+             because the session has changed since"
         ));
         return Ok(Brought::default());
     }
     let brought = bring_in::bring_in(run, part, changes);
     for (path, why) in &brought.refused {
-        run.warn_once(format!("{title}: {path} was not taken over: {why}"));
+        run.warn_once(format!("{title}: {path} was not copied: {why}"));
     }
     let name = &run.session.name;
     let documents: Vec<String> = brought
@@ -100,7 +100,7 @@ pub(super) fn take_over(
     let paths = named(all);
     if !paths.is_empty() {
         run.warn(format!(
-            "{title} was at work when the run was killed; what it had written is taken over: {paths}"
+            "the run was killed while {title} was working; its changes are recovered: {paths}"
         ));
     }
     Ok(brought)
@@ -120,7 +120,7 @@ fn path(state: &StateDir) -> PathBuf {
     state.path().join(Path::new(FOLDER)).join(NOTE)
 }
 
-/// The first few of these paths.
+/// The first [`NAMED`] paths, and the number of the others.
 fn named<'p>(paths: impl Iterator<Item = &'p str>) -> String {
     let paths: Vec<&str> = paths.collect();
     let mut names = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");

@@ -1,9 +1,10 @@
-//! A draft, or a task of one, by an agent program instead of a model with our tools.
+//! A draft, or one task of it, made by an agent program instead of a model with git-cowork's tools.
 //!
-//! It works in a linked working tree of its own (`worktree`), where it finds the draft. What it has
-//! changed there gets into the session's tree as a tool's write does (`bring_in`); what it has left of a
-//! document or a task is said to the conversation in the calls a model would have made (`worker`). So
-//! all that follows is the same: checks, what is missing and told, transcripts, limits.
+//! The program works in a linked working tree of its own (`worktree`) that contains the draft. Its
+//! changes are copied into the session's tree as a tool's writes are (`bring_in`); a document it
+//! wrote or a task it finished is reported to the conversation through the calls a model would have
+//! made (`worker`). So everything that follows is the same: checks, missing parts, transcripts,
+//! limits.
 
 mod bring_in;
 mod killed;
@@ -27,7 +28,7 @@ use crate::workspace::{Refusal, RefusalKind};
 use worker::Worker;
 use worktree::AgentWorktree;
 
-/// Has a conversation of an actor: with a model, or with an agent program in its own working tree.
+/// Runs a conversation of an actor: with a model, or with an agent program in its own working tree.
 pub(crate) async fn converse(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -39,7 +40,7 @@ pub(crate) async fn converse(
     let Some(needs) = model.agent() else {
         return conversation::converse(run, part, refusals, ending).await;
     };
-    // Files of another branch are no draft.
+    // After a branch switch the files are not the draft.
     run.recorder().expect_tip(&run.session.tip)?;
     let title = needs.title.clone();
     let worktree =
@@ -49,17 +50,17 @@ pub(crate) async fn converse(
     let mut ending = TellsRefused { inner: ending, refused: &refused };
     let done = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
     if done.is_err() {
-        // What it changed was not taken over then.
+        // In that case its changes were not copied.
         run.recorder().expect_tip(&run.session.tip)?;
     }
     done
 }
 
-/// Why a program cannot work here, and what to do.
+/// The error for a program that cannot work here, with a hint.
 fn no_place(title: &str, error: &anyhow::Error) -> Error {
     let Some(refusal) = error.downcast_ref::<Refusal>() else {
-        return Error::model(format!("{title} has no place to work: {error:#}"))
-            .hint("look at what is in the way, then: git cowork resume");
+        return Error::model(format!("cannot create a working tree for {title}: {error:#}"))
+            .hint("fix the problem, then: git cowork resume");
     };
     if refusal.kind == RefusalKind::Protected {
         return Error::model(format!("{title} is not run: you did not allow it"))
@@ -68,23 +69,23 @@ fn no_place(title: &str, error: &anyhow::Error) -> Error {
     Error::model(format!(
         "{title} is not run: nothing confines it on this machine, and nobody is there to allow that"
     ))
-    .hint("what is missing: git cowork doctor")
+    .hint("find out what is missing: git cowork doctor")
     .hint("allow it on a terminal: git cowork resume")
 }
 
-/// The end of a conversation with a program, which is told once what was not taken over.
+/// Wraps the end of a program's conversation: the program is told once which changes were refused.
 struct TellsRefused<'a> {
     inner: &'a mut dyn Ending,
     refused: &'a RefCell<Vec<String>>,
 }
 
 impl TellsRefused<'_> {
-    /// What was not taken over since this was last asked, as a list; possibly empty.
+    /// The changes refused since the last call, as a list, if there are any.
     fn list(&self) -> Option<String> {
         let refused = std::mem::take(&mut *self.refused.borrow_mut());
         (!refused.is_empty()).then(|| {
             format!(
-                "Of what you changed, this was not taken over:\n\n- {}\n\nDo without it: change \
+                "The following changes were not copied:\n\n- {}\n\nDo without them: change \
                  something else if your work needs that, or say in a sentence what is missing now.",
                 refused.join("\n- ")
             )

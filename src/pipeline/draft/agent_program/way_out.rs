@@ -1,5 +1,5 @@
-//! Where an agent program works, and how it reaches its servers from there: between the model, which
-//! starts it, and the workspace, which confines it.
+//! The working directory of an agent program and its access to its servers: connects the model,
+//! which starts it, and the workspace, which confines it.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use crate::model::meter::Notice;
 use crate::model::{AgentNeeds, OpenWay, Reach, WayOut, Workplace};
 use crate::workspace::{self, CommandSettings, OwnFiles, Reachable};
 
-/// How a program works in `folder`, where commands run so.
+/// Returns how a program runs in `folder`, confined like the commands of these settings.
 pub(crate) fn workplace(
     commands: &CommandSettings,
     needs: &AgentNeeds,
@@ -20,7 +20,7 @@ pub(crate) fn workplace(
     Ok(Workplace { folder, before: confined.before, env: confined.env, way_out })
 }
 
-/// The servers it reaches where commands have no network.
+/// The servers a program may reach although commands have no network.
 pub(crate) fn reachable(reach: &Reach) -> Reachable {
     match reach {
         Reach::All => Reachable::default(),
@@ -28,7 +28,7 @@ pub(crate) fn reachable(reach: &Reach) -> Reachable {
     }
 }
 
-/// What it keeps in a home for itself.
+/// The files the program keeps in its private home.
 pub(crate) fn own_files(needs: &AgentNeeds) -> Vec<OwnFiles> {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let own = needs.stores.iter().map(|store| OwnFiles {

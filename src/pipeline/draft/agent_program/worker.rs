@@ -1,5 +1,5 @@
-//! An agent program as the conversation sees it: a model whose answers hold the calls that save what it
-//! has left. Around each of its turns the draft is shown to it, and its changes are brought in.
+//! An agent program presented to the conversation as a model: its answers contain the calls that
+//! save its work. Before each turn it is shown the draft, and after it its changes are copied.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -31,14 +31,14 @@ pub(super) struct Worker<'a> {
     run: &'a Run<'a>,
     part: &'a Part<'a>,
     worktree: &'a AgentWorktree<'a>,
-    /// What is still to be told to it.
+    /// Refused changes that it has not been told about yet.
     refused: &'a RefCell<Vec<String>>,
     told: RefCell<BTreeSet<(String, String)>>,
-    /// There is work of its own on the task: of this conversation, or kept from one that was cut.
+    /// It has worked on the task, in this conversation or in an earlier one that was cut off.
     has_changed: Cell<bool>,
     /// The status of the task was set in this conversation.
     has_status: Cell<bool>,
-    /// What a self-review said beside its changes: its last word.
+    /// What a self-review said beside its changes: its final answer.
     said: RefCell<Option<String>>,
 }
 
@@ -76,7 +76,8 @@ impl<'a> Worker<'a> {
             return Ok(Reply { content, finish_reason, ..Reply::default() });
         }
         self.worktree.show(self.part).await.map_err(|error| failed(&error))?;
-        // Brought in however the turn ends, also by a signal: half a draft is kept, too.
+        // Changes are copied however the turn ends, even by a signal: half a draft is saved as
+        // well.
         let mut changes = Changes { worker: self, are_in: false };
         let request = Request {
             messages: without_answers(&request.messages),
@@ -90,7 +91,7 @@ impl<'a> Worker<'a> {
         let mut reply = answer?;
         let brought = brought.map_err(|error| {
             let title = &self.worktree.title;
-            self.run.warn(format!("what {title} has changed was not taken over: {error:#}"));
+            self.run.warn(format!("cannot copy the changes of {title}: {error:#}"));
             failed(&error)
         })?;
         let calls = self.calls(&brought, &reply.content);
@@ -111,7 +112,7 @@ impl<'a> Worker<'a> {
     }
 
     fn bring_in(&self) -> anyhow::Result<Brought> {
-        // Else it would get into the files of another branch.
+        // After a branch switch they would get into the files of another branch.
         self.run.recorder().expect_tip(&self.run.session.tip)?;
         let brought = self.worktree.bring_in(self.part)?;
         if !brought.files.is_empty() {
@@ -124,7 +125,7 @@ impl<'a> Worker<'a> {
         Ok(brought)
     }
 
-    /// The calls with which a model would have left the same.
+    /// The calls with which a model would have saved the same work.
     fn calls(&self, brought: &Brought, words: &str) -> Vec<(&'static str, Value)> {
         let mut calls: Vec<(&'static str, Value)> =
             brought.documents.iter().map(|(artifact, text)| save(*artifact, text)).collect();
@@ -139,7 +140,7 @@ impl<'a> Worker<'a> {
         calls
     }
 
-    /// The task whose status is set now, and to what: its checks come next.
+    /// The task whose status is set now, and the status: its checks come next.
     fn status(&self, brought: &Brought, words: &str) -> Option<(String, &'static str)> {
         let part = self.part;
         if part.role != Role::Actor || part.spec.work == Work::Whole {
@@ -156,7 +157,7 @@ impl<'a> Worker<'a> {
             None if self.has_changed.get() => "completed",
             None => return None,
         };
-        // What comes without a change after that is its last word.
+        // After that, an answer without a change is its final answer.
         let is_new = !brought.files.is_empty() || said_of_task(words).is_some();
         let is_first = !self.has_status.replace(true);
         (is_new || is_first).then(|| (task.id.clone(), status))
@@ -181,7 +182,7 @@ impl Model for Worker<'_> {
     }
 }
 
-/// Changes that are still to be brought in.
+/// Changes that have not been copied yet.
 struct Changes<'w, 'a> {
     worker: &'w Worker<'a>,
     are_in: bool,
@@ -200,12 +201,12 @@ impl Drop for Changes<'_, '_> {
             && let Err(error) = self.bring_in()
         {
             let title = &self.worker.worktree.title;
-            self.worker.run.warn(format!("what {title} has changed is lost: {error:#}"));
+            self.worker.run.warn(format!("the changes of {title} are lost: {error:#}"));
         }
     }
 }
 
-/// The call that saves a document; of one that is JSON the call's arguments are what it holds.
+/// The call that saves a document; for a JSON document the arguments are its content.
 fn save(artifact: Artifact, text: &str) -> (&'static str, Value) {
     let arguments = match artifact.is_json() {
         true => serde_json::from_str(text).unwrap_or_else(|_| json!({"not JSON": true})),
@@ -214,7 +215,8 @@ fn save(artifact: Artifact, text: &str) -> (&'static str, Value) {
     (save_tool(artifact), arguments)
 }
 
-/// What the program is told: of calls it does not know only how they failed.
+/// The messages for the program. It did not make the tool calls, so their results are left out if a
+/// user message follows them.
 fn without_answers(messages: &[Message]) -> Vec<Message> {
     let ends_in_words = matches!(messages.last(), Some(Message::User { .. }));
     let is_answer = |message: &&Message| matches!(message, Message::Tool { .. });
@@ -223,7 +225,7 @@ fn without_answers(messages: &[Message]) -> Vec<Message> {
 
 fn failed(error: &anyhow::Error) -> ModelError {
     ModelError::Agent {
-        message: format!("the working tree of an agent program cannot be used: {error:#}"),
-        hint: "look at what is in the way there".to_owned(),
+        message: format!("cannot use the working tree of the agent program: {error:#}"),
+        hint: "fix the reported problem".to_owned(),
     }
 }

@@ -1,6 +1,6 @@
-//! The linked working tree of an agent program, in J: detached at the session's tip, with the draft's
-//! files in it, and what builds need. It stays for the run, so that what was built is found by the
-//! next task, and goes at its end; the next run removes that of a killed one.
+//! The linked working tree of an agent program, in the state directory: detached at the session's
+//! tip, with the draft's files and what builds need. It exists until the run ends, so that the next
+//! task finds build results; the next run removes that of a killed run.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -22,28 +22,28 @@ use crate::record::point;
 use crate::session::{StateDir, artifact_path};
 use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
-/// Files that are named, and characters of a name.
+/// Maximum number of files that a warning names, and maximum characters of a name.
 const NAMED: usize = 5;
 const NAME_MAX: usize = 80;
-/// Longer than the kernel's clock stands still: what is written later has another time.
+/// Longer than a tick of the kernel's clock, so that later writes get another timestamp.
 const TICK: Duration = Duration::from_millis(12);
 
 /// A linked working tree in which an agent program works.
 pub(super) struct AgentWorktree<'a> {
     run: &'a Run<'a>,
-    /// What people call the program.
+    /// The program's display name.
     pub(super) title: String,
     pub(super) place: Workplace,
     linked: Git,
     workspace: Workspace,
-    /// The files as they were shown to the program, until what it did is brought in.
+    /// The files as they were shown to the program, until its changes are copied.
     shown: RefCell<Option<ShownFiles>>,
-    /// Documents that a killed turn left, for the program to go on with.
+    /// The documents of a killed turn, for the program to continue.
     left: RefCell<Vec<(Artifact, String)>>,
 }
 
 impl<'a> AgentWorktree<'a> {
-    /// Makes it, or takes up that of an earlier conversation of this run.
+    /// Creates the working tree, or opens that of an earlier conversation of this run.
     pub(super) fn open(
         run: &'a Run<'_>,
         part: &Part<'_>,
@@ -100,7 +100,8 @@ impl<'a> AgentWorktree<'a> {
         killed::note(run, part, &tree, &shown);
         self.shown.replace(Some(shown));
         tokio::time::sleep(TICK).await;
-        // They differ from what is shown, and so are brought in even where the program leaves them.
+        // The documents of a killed turn differ from what is shown, and so are copied even if the
+        // program does not change them.
         for (artifact, text) in self.left.take() {
             let path = artifact_path(&run.session.name, artifact);
             workspace::linked(&self.workspace).put(&path, &text)?;
@@ -108,11 +109,11 @@ impl<'a> AgentWorktree<'a> {
         Ok(())
     }
 
-    /// What configures agent programs came with a clone: it is not there, unless a user has accepted exactly
-    /// these files.
+    /// Removes files that configure agent programs, which came with the clone, unless the user has
+    /// trusted exactly these files.
     fn hide_configuration(&self, paths: &[String]) -> anyhow::Result<()> {
         let (folder, run) = (&self.place.folder, self.run);
-        // Nobody has accepted what cannot be read.
+        // Files that cannot be read cannot have been trusted.
         let files = AgentFiles::among(paths, folder);
         if files.as_ref().is_ok_and(AgentFiles::is_empty) {
             return Ok(());
@@ -134,14 +135,14 @@ impl<'a> AgentWorktree<'a> {
         }
         let which = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
         run.warn_once(format!(
-            "{} does not see what configures agent programs here ({which}): it came with the repository; \
-             read it and accept it as it is: git cowork trust",
+            "{} does not see the agent configuration of this repository ({which}); \
+             read it, then accept it: git cowork trust",
             self.title
         ));
         Ok(())
     }
 
-    /// Takes over what the program has changed since it was shown the draft; once.
+    /// Copies the program's changes since it was shown the draft; a second call does nothing.
     pub(super) fn bring_in(&self, part: &Part<'_>) -> anyhow::Result<Brought> {
         let Some(shown) = self.shown.take() else { return Ok(Brought::default()) };
         let changes = workspace::linked(&self.workspace).changes(&shown);
@@ -149,14 +150,14 @@ impl<'a> AgentWorktree<'a> {
         workspace::linked(&self.workspace).remove_new(&shown);
         killed::forget(self.run.env.state);
         for (path, why) in &brought.refused {
-            self.run.warn_once(format!("{}: {path} was not taken over: {why}", self.title));
+            self.run.warn_once(format!("{}: {path} was not copied: {why}", self.title));
         }
         self.run.env.workspace.io_errors().require_room()?;
         Ok(brought)
     }
 }
 
-/// Takes over what a killed run left; the documents it left.
+/// Copies the files that a killed run left; returns the documents it left.
 fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Artifact, String)> {
     let (tree, notes) = places(run.env.state);
     let (commands, data) = (run.env.workspace.commands(), run.env.git.common_dir());
@@ -169,7 +170,7 @@ fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Ar
         Err(error) => {
             let title = &needs.title;
             run.warn(format!(
-                "what {title} had changed when the run was killed is lost: {error:#}"
+                "the changes {title} had made when the run was killed are lost: {error:#}"
             ));
             Vec::new()
         }
@@ -188,7 +189,7 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     Ok(linked)
 }
 
-/// What the program may reach besides its working tree.
+/// What the program may access besides its working tree.
 fn lent(needs: &AgentNeeds) -> Lent {
     Lent {
         own: way_out::own_files(needs),
@@ -199,7 +200,7 @@ fn lent(needs: &AgentNeeds) -> Lent {
     }
 }
 
-/// The first few of these files.
+/// The first [`NAMED`] of these files.
 fn named(files: &AgentFiles) -> String {
     let mut names: Vec<String> =
         files.paths().take(NAMED).map(|path| clean::one_line(path, NAME_MAX)).collect();
@@ -209,7 +210,7 @@ fn named(files: &AgentFiles) -> String {
     names.join(", ")
 }
 
-/// Removes it, also that of a run which was killed.
+/// Removes the working tree, even that of a run that was killed.
 pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let folder = state.path().join(FOLDER);
     if !folder.exists() {
@@ -222,7 +223,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 
-/// The same, unless a turn of a killed run is in it: that may be taken over.
+/// Like [`discard`], unless it contains a turn of a killed run, which may still be recovered.
 pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let (tree, _) = places(state);
     if killed::is_there(state, &tree) { Ok(()) } else { discard(git, state) }

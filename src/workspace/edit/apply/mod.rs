@@ -1,5 +1,5 @@
-//! Edits of one text: all of them or none, each replacing the passage it means and nothing else.
-//! Pure: text in, text out.
+//! Applies edits to a text: all of them or none; each replaces only the passage it names. Pure:
+//! text in, text out.
 
 use serde::Deserialize;
 
@@ -13,24 +13,24 @@ const BOM: char = '\u{feff}';
 /// One replacement.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Edit {
-    /// The passage as it is now.
+    /// The passage to replace.
     pub old_text: String,
-    /// What to put there; empty deletes the passage.
+    /// The replacement; an empty text deletes the passage.
     pub new_text: String,
-    /// Every occurrence, where otherwise there must be only one.
+    /// True to replace every occurrence; otherwise there must be only one.
     #[serde(default)]
     pub replace_all: bool,
 }
 
-/// An edited text and what to say about it.
+/// An edited text, with a summary for the model.
 #[derive(Debug)]
 pub(crate) struct Edited {
     pub text: String,
     pub summary: String,
 }
 
-/// Applies edits to `text`, each to what those before it have left; none, if one cannot be applied.
-/// Line ends, a byte-order mark and a missing or present final newline stay as the text has them.
+/// Applies edits to `text`, each to the result of the previous one; applies none if one fails. Line
+/// endings, a byte-order mark and the presence of a final newline are preserved.
 pub(crate) fn apply(path: &str, text: &str, edits: &[Edit]) -> Result<Edited, Refusal> {
     if edits.is_empty() {
         return Err(Refusal::failed(
@@ -58,14 +58,14 @@ pub(crate) fn apply(path: &str, text: &str, edits: &[Edit]) -> Result<Edited, Re
     let edited = with_end_of(bare, edited);
     if edited == bare {
         return Err(Refusal::failed(format!(
-            "{path} reads like this already: nothing was changed"
+            "{path} already has this content: nothing was changed"
         )));
     }
     let bom = &text[..text.len() - bare.len()];
     Ok(Edited { text: format!("{bom}{edited}"), summary: summary(path, &done) })
 }
 
-/// `content` with the line ends, byte-order mark and final newline of `old`.
+/// Returns `content` with the line endings, byte-order mark and final newline of `old`.
 pub(crate) fn in_style_of(old: &str, content: &str) -> String {
     let mut styled = match old.contains('\n') {
         false => content.to_owned(),
@@ -82,12 +82,12 @@ pub(crate) fn in_style_of(old: &str, content: &str) -> String {
 
 struct One {
     text: String,
-    /// Where, in the text before.
+    /// Line numbers in the text before the edit.
     lines: Vec<usize>,
     level: MatchLevel,
 }
 
-/// Applies one edit, or says why not.
+/// Applies one edit; returns why if that failed.
 fn one(path: &str, text: &str, edit: &Edit) -> Result<One, String> {
     let bare = |text: &str| text.strip_prefix(BOM).unwrap_or(text).replace("\r\n", "\n");
     let (old, new) = (bare(&edit.old_text), bare(&edit.new_text));
@@ -117,7 +117,8 @@ fn one(path: &str, text: &str, edit: &Edit) -> Result<One, String> {
     Ok(One { text: edited, lines, level: found.level })
 }
 
-/// Puts every match in place that does not overlap the one before it; answers with their lines.
+/// Replaces all matches that do not overlap the previous one; returns the text and the line
+/// numbers.
 fn replace(text: &str, matches: &[Match]) -> (String, Vec<usize>) {
     let (mut edited, mut lines) = (String::with_capacity(text.len()), Vec::new());
     let mut at = 0;
@@ -134,7 +135,8 @@ fn replace(text: &str, matches: &[Match]) -> (String, Vec<usize>) {
     (edited, lines)
 }
 
-/// `edited` with or without a final newline as `text` has one, unless that alone was the edit.
+/// Gives `edited` a final newline if `text` has one, and none otherwise, unless the edit changed
+/// only that.
 fn with_end_of(text: &str, edited: String) -> String {
     if edited.is_empty() || text.is_empty() || text.ends_with('\n') == edited.ends_with('\n') {
         return edited;

@@ -1,10 +1,10 @@
-//! Edits of texts changed at random, against the obvious reading.
+//! Edits of randomly changed texts, compared with a simple replacement.
 
 use super::*;
 use crate::random_cases::{cases, changed, corpus, piece};
 
 #[test]
-fn any_edit_is_refused_or_replaces_what_it_names() {
+fn any_edit_is_refused_or_replaces_its_passage() {
     let texts = corpus("edits");
     let mut made = 0;
     cases(|random| {
@@ -21,11 +21,11 @@ fn any_edit_is_refused_or_replaces_what_it_names() {
             assert_ne!(edited.text, text, "an edit that changes nothing was made");
             made += 1;
         }
-        // Two edits are made both or not at all.
+        // Of two edits, both are applied or none.
         let missing =
             Edit { old_text: "\u{1}not there".into(), new_text: String::new(), replace_all: false };
         assert!(apply("a.txt", &text, &[edit, missing]).is_err());
-        // Plain lines: what is there once is replaced, and nothing else.
+        // For plain lines, a unique passage is replaced and nothing else.
         let is_plain = |text: &str| !text.contains(['\r', '\u{feff}']);
         let whole = old.ends_with('\n') && new_text.ends_with('\n') && text.ends_with('\n');
         let once = text.find(&old) == text.rfind(&old) && text.contains(&old);

@@ -1,4 +1,4 @@
-//! The corpus of edits: a file's bytes, what a model sends, the bytes afterwards or the refusal.
+//! A corpus of edits: a file's bytes, a model's edit, and the resulting bytes or the refusal.
 
 use super::*;
 
@@ -10,14 +10,14 @@ fn applied(text: &str, edits: &[Edit]) -> Result<Edited, String> {
     apply("f", text, edits).map_err(|refusal| refusal.message)
 }
 
-/// Name, file, old, new, file afterwards.
+/// Name, file, old text, new text, resulting file.
 const APPLIED: [(&str, &str, &str, &str, &str); 40] = [
     ("a line", "a\nb \nc\n", "b ", "x", "a\nx\nc\n"),
     ("part of a line", "let total = 1;\n", "total", "sum", "let sum = 1;\n"),
     ("a deletion", "a\nb\nc\n", "b\n", "", "a\nc\n"),
     ("the whole file", "a\n", "a\n", "b\n", "b\n"),
     ("to nothing", "a\n", "a\n", "", ""),
-    // Line ends.
+    // Line endings.
     ("CRLF", "a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n", "x\r\ny\r\nz\r\nc\r\n"),
     ("CRLF given as such", "a\r\nb\r\n", "a\r\nb", "x\r\ny", "x\r\ny\r\n"),
     ("CRLF and one line", "a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n"),
@@ -26,14 +26,14 @@ const APPLIED: [(&str, &str, &str, &str, &str); 40] = [
     ("mixed, the CRLF part", "a\nb\r\nc\n", "b", "x\ny", "a\nx\r\ny\r\nc\n"),
     ("mixed within the passage", "a\nb\r\nc\n", "a\nb\nc", "a\nx\nc", "a\nx\nc\n"),
     ("mixed, what stays keeps its end", "a\r\nb\nc\n", "a\nb\n", "a\nx\n", "a\r\nx\nc\n"),
-    // The end of the file.
+    // End of the file.
     ("no final newline", "a\nb", "b", "c", "a\nc"),
     ("no final newline, one asked for", "a\nb", "b\n", "c\n", "a\nc"),
     ("no final newline, one added by the way", "a\nb", "b", "c\n", "a\nc"),
     ("a final newline on purpose", "a\nb", "b", "b\n", "a\nb\n"),
     ("the final newline stays", "a\nb\n", "b\n", "c", "a\nc\n"),
     ("CRLF without a final one", "a\r\nb", "a\nb", "a\nc", "a\r\nc"),
-    // A byte-order mark.
+    // Byte-order mark.
     ("BOM", "\u{feff}a\nb\n", "a\nb", "x\nb", "\u{feff}x\nb\n"),
     ("BOM in the passage", "\u{feff}a\n", "\u{feff}a", "\u{feff}x", "\u{feff}x\n"),
     ("BOM and loose", "\u{feff}a  \nb\n", "a\nb\n", "x\nb\n", "\u{feff}x\nb\n"),
@@ -70,7 +70,7 @@ const APPLIED: [(&str, &str, &str, &str, &str); 40] = [
         "f() {\n\ta()\n\tb()\n}\n",
     ),
     ("a Makefile", "x:\n\tcc a\n", "\tcc a", "\tcc a b", "x:\n\tcc a b\n"),
-    // Not ASCII.
+    // Text that is not ASCII.
     ("accents", "naïve\ncafé\n", "café", "thé", "naïve\nthé\n"),
     ("wide characters", "標題\n内容\n", "内容", "正文", "標題\n正文\n"),
     ("curly quotes", "say “hi” now\n", "\"hi\"", "\"ho\"", "say “ho” now\n"),
@@ -89,7 +89,7 @@ const APPLIED: [(&str, &str, &str, &str, &str); 40] = [
     ("an exact one before a loose one", "“a”\n\"a\"\n", "\"a\"", "\"b\"", "“a”\n\"b\"\n"),
 ];
 
-/// Name, file, old, new, what the refusal says.
+/// Name, file, old text, new text, part of the refusal.
 const REFUSED: [(&str, &str, &str, &str, &str); 16] = [
     ("duplicate lines", "a\nb\na\n", "a", "x", "2 times in f, at lines 1, 3"),
     ("duplicate blocks", "{\n a\n}\n{\n a\n}\n", "{\n a\n}", "x", "2 times in f, at lines 1, 4"),
@@ -116,7 +116,7 @@ const REFUSED: [(&str, &str, &str, &str, &str); 16] = [
 ];
 
 #[test]
-fn the_corpus_is_edited_as_meant() {
+fn the_corpus_is_edited_as_expected() {
     for (name, text, old, new, expected) in APPLIED {
         match applied(text, &[edit(old, new)]) {
             Ok(edited) => assert_eq!(edited.text, expected, "{name}: {}", edited.summary),
@@ -129,7 +129,7 @@ fn the_corpus_is_edited_as_meant() {
     }
 }
 
-/// What an edit replaces never spreads: the same edit in a larger file leaves all else as it is.
+/// An edit never affects more than its passage: in a larger file everything else stays unchanged.
 #[test]
 fn nothing_around_an_edit_changes() {
     let (before, after) = ("\u{a0}“before” \t\r\n\n…\n", "\n \t “after”\r\n\u{feff}—\n");
@@ -146,7 +146,7 @@ fn nothing_around_an_edit_changes() {
 }
 
 #[test]
-fn an_answer_says_how_a_passage_was_found() {
+fn the_summary_says_how_a_passage_was_matched() {
     let summary = |text, old, new| applied(text, &[edit(old, new)]).unwrap().summary;
     assert_eq!(summary("x\na\n", "a", "b"), "edited f at line 2");
     assert!(summary("a \nb\n", "a\nb\n", "a\nc\n").contains("white space differed"));
@@ -154,7 +154,7 @@ fn an_answer_says_how_a_passage_was_found() {
 }
 
 #[test]
-fn every_occurrence_only_where_asked() {
+fn every_occurrence_is_replaced_only_on_request() {
     let all = Edit { replace_all: true, ..edit("a", "b") };
     let edited = applied("a a\na\n", &[all]).unwrap();
     assert_eq!(
@@ -178,7 +178,7 @@ fn several_edits_are_applied_in_order() {
 }
 
 #[test]
-fn of_several_edits_all_are_applied_or_none_and_the_answer_says_which_would() {
+fn all_edits_are_applied_or_none_and_the_refusal_names_the_valid_ones() {
     let edits = [edit("one", "1"), edit("too", "2"), edit("three", "3"), edit("a", "b")];
     let refusal = applied("one\ntwo\nthree\na\na\n", &edits).unwrap_err();
     let expected = "nothing was written to f: 2 of 4 edits cannot be applied\n\
@@ -191,11 +191,11 @@ fn of_several_edits_all_are_applied_or_none_and_the_answer_says_which_would() {
     assert_eq!(refusal, expected);
     assert!(applied("a\n", &[]).unwrap_err().contains("nothing to edit"));
     let there_and_back = [edit("a", "b"), edit("b", "a")];
-    assert!(applied("a\n", &there_and_back).unwrap_err().contains("reads like this already"));
+    assert!(applied("a\n", &there_and_back).unwrap_err().contains("already has this content"));
 }
 
 #[test]
-fn a_miss_shows_the_nearest_lines_and_what_is_there_already() {
+fn a_refusal_shows_the_nearest_lines_and_existing_new_text() {
     let text = "fn one() {}\n\nfn parse(input: &str) -> u32 {\n    7\n}\n";
     let edit = edit("fn parse(inputs: &str) -> u64 {\n", "fn one() {}\n");
     let message = applied(text, &[edit]).unwrap_err();
@@ -204,7 +204,7 @@ fn a_miss_shows_the_nearest_lines_and_what_is_there_already() {
 }
 
 #[test]
-fn a_whole_file_takes_the_style_of_the_one_it_replaces() {
+fn a_written_file_keeps_the_style_of_the_one_it_replaces() {
     assert_eq!(in_style_of("\u{feff}a\r\n", "x\ny\n"), "\u{feff}x\r\ny\r\n");
     assert_eq!(in_style_of("a\r\n", "x\ny"), "x\r\ny\r\n");
     assert_eq!(in_style_of("a\n", "x\r\n"), "x\n");

@@ -1,8 +1,8 @@
-//! What git itself acts upon (attributes, submodules, and the hooks and configuration that lie in
-//! the tree), and what agents do (`AGENTS.md`, `.claude/`). The next git command or agent follows them,
-//! outside of every wall, and they decide what a person gets to see of a difference. So a model changes none
-//! of them: what a tool was to write there is kept for a person to decide about, and what a command has
-//! changed there is put back before anything else happens, and kept likewise.
+//! Git control files (attributes, submodules, and hooks and configuration in the tree) and files
+//! that instruct agents (`AGENTS.md`, `.claude/`). The next git command or agent follows them,
+//! outside the sandbox, and they determine which changes a diff shows to a person. So a model must
+//! not change them: a tool's write to such a file is saved for a person to decide on, and a
+//! command's change is reverted before anything else happens, and saved in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -20,31 +20,31 @@ use crate::workspace::tracking::GitControlFiles;
 use crate::workspace::working_tree::WorkingTree;
 
 const FILE: &str = "proposed.json";
-/// Files of a folder of hooks that are looked after; more are no hooks.
+/// Maximum number of files tracked in a hooks folder.
 const FILES_MAX: usize = 500;
-/// What git finds by its name wherever it lies.
+/// Files that git finds by name in any folder, with the prefixes of their 8.3 short names.
 const NAMED: [(&str, &str); 3] =
     [(".gitattributes", "gitatt~"), (".gitmodules", "gitmod~"), (".lfsconfig", "lfscon~")];
 
-/// A change of what git acts upon that a model wants and a person has not decided about.
+/// A model's change to a git control file, waiting for a person's decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposed {
     /// Relative to the root.
     pub path: String,
-    /// Where the content is kept, in J; `None` is a deletion.
+    /// File with the new content, in the state directory; `None` is a deletion.
     pub content: Option<PathBuf>,
-    /// Whether it is to be executable.
+    /// True if the file should be executable.
     pub executable: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Decisions {
     proposed: Vec<Proposed>,
-    /// What a person was shown and allowed.
+    /// Content that a person was shown and allowed.
     accepted: BTreeMap<String, Option<Fingerprint>>,
 }
 
-/// How something git acts upon stood before a command.
+/// State of a path before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Was {
     Nothing,
@@ -52,19 +52,19 @@ pub(crate) enum Was {
     Link(PathBuf),
 }
 
-/// Changes of what git acts upon, which a person decides about.
+/// Changes to git control files, which a person decides on.
 pub struct Proposals<'a>(&'a WorkingTree);
 
 impl<'a> Proposals<'a> {
-    /// Those of a tree.
+    /// The proposals of a tree.
     pub(crate) fn of(tree: &'a WorkingTree) -> Self {
         Self(tree)
     }
 
-    /// Changes of what git acts upon that wait for a person.
+    /// Returns the changes that wait for a person's decision.
     pub fn all(&self) -> Vec<Proposed> {
         let mut proposed = decisions(self.0).proposed;
-        // A person may have done it by hand.
+        // A person may have made the change by hand.
         proposed.retain(|proposed| match (&proposed.content, stands(self.0, &proposed.path)) {
             (Some(copy), Ok(Some(Was::File { copy: now, mode }))) => {
                 *copy != now || (mode & 0o100 != 0) != proposed.executable
@@ -75,10 +75,10 @@ impl<'a> Proposals<'a> {
         proposed
     }
 
-    /// Carries a change out that a person has seen and allowed.
+    /// Applies a change that a person has seen and allowed.
     ///
     /// # Errors
-    /// J or the file cannot be written.
+    /// If the state directory or the file cannot be written.
     pub fn accept(&self, proposed: &Proposed) -> anyhow::Result<()> {
         let path = &proposed.path;
         let content = match &proposed.content {
@@ -100,18 +100,18 @@ impl<'a> Proposals<'a> {
         written.with_context(|| format!("writing {path}"))
     }
 
-    /// Forgets a change that a person does not want.
+    /// Discards a change that a person rejected.
     ///
     /// # Errors
-    /// J cannot be written.
+    /// If the state directory cannot be written.
     pub fn decline(&self, proposed: &Proposed) -> anyhow::Result<()> {
         let mut decisions = decisions(self.0);
         decisions.proposed.retain(|other| other != proposed);
         save_decisions(self.0, &decisions)
     }
 
-    /// Whether a commit may hold a path as it is now: not, if git acts upon it and no person has
-    /// seen these bytes.
+    /// True if the path may be committed as it is now: false for a git control file whose current
+    /// content no person has seen.
     pub fn may_be_recorded(&self, path: &str) -> bool {
         if !is_acted_on(self.0, path) || self.0.protection.is_allowed(path) {
             return true;
@@ -138,13 +138,13 @@ fn acted_on(tree: &WorkingTree) -> &GitControlFiles {
     tree.acted_on.get_or_init(|| {
         let known = tree.tracking.as_ref().map(|tracking| tracking.acted_on());
         known.unwrap_or_else(|| Ok(GitControlFiles::default())).unwrap_or_else(|error| {
-            tracing::warn!("what git acts upon is not known: {error:#}");
+            tracing::warn!("cannot determine the git control files: {error:#}");
             GitControlFiles::default()
         })
     })
 }
 
-/// Keeps what a tool was to write for a person, if git acts upon it, and refuses it. `None` is a
+/// Refuses a tool's write to a git control file, and saves the write for a person. `None` is a
 /// deletion.
 pub(crate) fn leave_to_person(
     tree: &WorkingTree,
@@ -173,10 +173,10 @@ pub(crate) fn leave_to_person(
         propose(tree, Proposed { path: path.to_owned(), content, executable })
     })();
     let kept = match kept {
-        Ok(()) => "what you sent is kept for them",
+        Ok(()) => "your version is saved for their review",
         Err(error) => {
             tracing::warn!("a change of {path} is not kept: {error:#}");
-            "tell them at the end what should be there"
+            "tell them at the end what the file should contain"
         }
     };
     Err(Refusal::protected(format!(
@@ -186,7 +186,7 @@ pub(crate) fn leave_to_person(
     )))
 }
 
-/// The content a tool was to write here last, if no person has decided about it.
+/// Returns the content a tool last tried to write here, if a person has not decided on it.
 pub(crate) fn proposed_content(tree: &WorkingTree, path: &str) -> Option<Vec<u8>> {
     let proposed = decisions(tree).proposed.into_iter().find(|other| other.path == path)?;
     std::fs::read(proposed.content?).ok()
@@ -199,7 +199,7 @@ fn propose(tree: &WorkingTree, proposed: Proposed) -> anyhow::Result<()> {
     save_decisions(tree, &decisions)
 }
 
-/// How all that git acts upon stands, with copies to put it back from.
+/// Returns the state of all git control files, with copies from which they can be restored.
 pub(crate) fn acted_on_now(tree: &WorkingTree) -> anyhow::Result<BTreeMap<String, Was>> {
     let mut found = BTreeMap::new();
     for path in acted_on_paths(tree) {
@@ -235,13 +235,13 @@ fn acted_on_paths(tree: &WorkingTree) -> BTreeSet<String> {
     paths
 }
 
-/// How one path stands; none for a directory and what else cannot be put back.
+/// Returns the state of a path; `None` for a directory and anything else that cannot be restored.
 fn stands(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> {
     let reading = || format!("reading {path}");
     let metadata = match tree.look(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Was::Nothing)),
-        // Something on the way there is no directory (any more).
+        // A parent of the path is not a directory, or no longer one.
         Err(_) => return Ok(None),
     };
     if metadata.is_symlink() {
@@ -260,9 +260,9 @@ fn stands(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> {
     Ok(Some(Was::File { copy, mode: mode_of(&metadata) }))
 }
 
-/// Puts back what differs from how it stood before a command, if `is_effect` agrees, and keeps
-/// what was there for a person. Answers with the paths. `uncommitted` is what differs from the
-/// last commit and did not before.
+/// Restores the git control files that a command changed, if `is_effect` agrees, and saves the
+/// changes for a person. Returns their paths. `uncommitted` are the paths that differ from the last
+/// commit only since the command.
 pub(crate) fn put_back_acted_on<'a>(
     tree: &WorkingTree,
     before: &BTreeMap<String, Was>,
@@ -273,12 +273,12 @@ pub(crate) fn put_back_acted_on<'a>(
     paths.extend(before.keys().cloned());
     paths.extend(uncommitted.filter(|path| is_acted_on(tree, path)).cloned());
     let mut changed = Vec::new();
-    // What is in a folder comes before the folder.
+    // The entries of a folder come before the folder.
     for path in paths.into_iter().rev() {
         let now = stands(tree, &path)?;
         let was = before.get(&path);
         let is_folder = acted_on(tree).folders.contains(&path);
-        // A folder is as it was as long as it is one.
+        // A folder is unchanged as long as it is a folder.
         let same = now.as_ref() == was || is_folder && now.is_none();
         let fresh = was.is_none() && now == Some(Was::Nothing);
         if same || fresh || tree.protection.is_allowed(&path) || !is_effect(&path) {
@@ -300,7 +300,7 @@ pub(crate) fn put_back_acted_on<'a>(
             Some(Was::Link(_)) | None => {}
         }
         let was = was.unwrap_or(&Was::Nothing);
-        put_back(tree, &path, was).with_context(|| format!("putting {path} back"))?;
+        put_back(tree, &path, was).with_context(|| format!("restoring {path}"))?;
         changed.push(path);
     }
     changed.sort();
@@ -308,7 +308,7 @@ pub(crate) fn put_back_acted_on<'a>(
 }
 
 fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
-    // A directory on the way may have become a link, or gone.
+    // A parent directory may have become a link, or may be gone.
     for (at, _) in path.match_indices('/') {
         let folder = &path[..at];
         if tree.look(folder).is_ok_and(|metadata| !metadata.is_dir()) {
@@ -318,7 +318,7 @@ fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
     match tree.look(path) {
         Ok(metadata) if metadata.is_dir() => {
             let (dir, name) = tree.place(path)?;
-            // Made by the command: what was there is no directory.
+            // Created by the command: the original was not a directory.
             dir.remove_dir_all(name)?;
         }
         Ok(_) => tree.unlink(path)?,
@@ -341,7 +341,7 @@ fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
 
 fn decisions(tree: &WorkingTree) -> Decisions {
     let bytes = std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default();
-    // What cannot be read allows nothing.
+    // An unreadable file allows nothing.
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What git acts on is changed by nobody but a person.
+//! Only a person can change git control files.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use crate::workspace::Tracking;
 use crate::workspace::testing::{Tree, edit};
 use crate::workspace::{RefusalKind, effects};
 
-/// A repository whose hooks are in `.githooks`, with one file of configuration in the tree.
+/// A repository with its hooks in `.githooks` and a configuration file in the tree.
 struct Hooked(PathBuf);
 
 impl Tracking for Hooked {
@@ -66,7 +66,7 @@ fn proposed(tree: &Tree) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
+fn writes_to_git_control_files_are_refused_and_saved() {
     let tree = tree();
     for path in [
         ".gitattributes",
@@ -96,11 +96,11 @@ fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
 }
 
 #[test]
-fn what_a_person_allows_is_written_and_recorded_with_exactly_these_bytes() {
+fn an_accepted_change_may_be_committed_with_exactly_these_bytes() {
     let tree = tree();
     assert!(tree.workspace.write(".gitattributes", "*.sh eol=lf\n").is_err());
     assert!(tree.edit(".githooks/pre-commit", "theirs", "mine").is_err());
-    // One edit builds on the other.
+    // The second edit applies to the result of the first.
     assert!(tree.edit(".githooks/pre-commit", "mine", "ours").is_err());
     let reopened = tree.reopened();
     let [attributes, hook] = &reopened.proposals().all()[..] else {
@@ -125,7 +125,7 @@ fn what_a_person_allows_is_written_and_recorded_with_exactly_these_bytes() {
 }
 
 #[test]
-fn what_a_command_changes_is_put_back_and_kept() {
+fn changes_by_commands_are_reverted_and_saved() {
     let tree = tree();
     let watch = effects::watch(&tree.workspace.tree).unwrap();
     tree.put(".githooks/pre-commit", "evil\n");
@@ -163,7 +163,7 @@ fn what_a_command_changes_is_put_back_and_kept() {
 }
 
 #[test]
-fn a_mode_or_a_link_makes_a_hook_as_well() {
+fn hooks_made_by_mode_changes_and_links_are_reverted() {
     let tree = tree();
     tree.put(".githooks/pre-push.sample", "sample\n");
     tree.put("evil/pre-commit", "evil\n");
@@ -191,7 +191,7 @@ fn a_mode_or_a_link_makes_a_hook_as_well() {
 }
 
 #[test]
-fn what_a_killed_command_changed_is_put_back_by_the_next_process() {
+fn changes_of_a_killed_command_are_reverted_by_the_next_process() {
     let tree = tree();
     std::mem::forget(effects::watch(&tree.workspace.tree).unwrap());
     tree.put(".githooks/pre-commit", "evil\n");
@@ -201,7 +201,7 @@ fn what_a_killed_command_changed_is_put_back_by_the_next_process() {
 }
 
 #[test]
-fn what_instructs_agents_is_written_where_a_plan_names_it_and_nowhere_else() {
+fn agent_instructions_are_written_only_if_a_plan_names_them() {
     let tree = tree();
     tree.put("AGENTS.md", "theirs\n");
     let refusal = tree.edit("AGENTS.md", "theirs", "mine").unwrap_err();

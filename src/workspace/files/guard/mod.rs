@@ -1,10 +1,10 @@
-//! Which paths a model may name. Every file tool resolves its path here, once, and works with the
-//! result only.
+//! The paths that a model may access. Every file tool resolves its path here, once, and uses only
+//! the result.
 //!
-//! Two layers: names are judged first, without looking at the disk; then the path is resolved
-//! through a capability to the root, which no symbolic link leads out of, and the names it
-//! really has are judged again, because a link inside the tree may still lead to `.git`. What is
-//! done with the result then goes through no link at all (`nofollow.rs`).
+//! Two layers: first the names in the path are checked, without accessing the disk; then the path
+//! is resolved through a handle of the root that confines symbolic links to the tree, and the names
+//! of the real path are checked again, because a link inside the tree may still lead to `.git`.
+//! Later accesses to the resolved path follow no links (`nofollow.rs`).
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -15,24 +15,24 @@ use cap_std::fs::Metadata;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Who asks, and for what.
+/// The caller and the intended access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A model wants to look.
+    /// A model reads.
     Look,
-    /// A model wants to change.
+    /// A model writes.
     Change,
-    /// A typed tool reads or writes an artifact of the session.
+    /// A typed tool reads or writes a session artifact.
     Artifact,
 }
 
-/// Whether a name means `.git` to some file system: any case, characters that HFS+ ignores, NTFS
+/// True if some file system treats a name as `.git`: any case, characters that HFS+ ignores, NTFS
 /// trailing dots, spaces and streams, and 8.3 short names.
 pub fn is_dot_git(name: &str) -> bool {
     means(name, ".git", "git~")
 }
 
-/// Whether a name means `dotted`, whose 8.3 short names begin with `short`, to some file system.
+/// True if some file system treats a name as `dotted`, whose 8.3 short names begin with `short`.
 pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
     let ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name: String = name.chars().filter(|c| !ignored(*c)).collect();
@@ -44,13 +44,12 @@ pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
             .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What is at this path, which may be a link; `None` for a path that is refused.
+/// Returns the metadata of a path, which may be a link; `None` if the path is refused.
 pub(crate) fn metadata(tree: &WorkingTree, path: &str) -> Option<Metadata> {
     tree.dir.metadata(resolve_entry(tree, path, Purpose::Look).ok()?).ok()
 }
 
-/// The path of something that is there, free of links and relative to the root (`.` is the
-/// root itself).
+/// Resolves an existing path: without links, relative to the root (`.` is the root itself).
 pub(crate) fn resolve(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
     let named = judge(tree, path, purpose)?;
     match tree.dir.canonicalize(&named) {
@@ -59,7 +58,7 @@ pub(crate) fn resolve(tree: &WorkingTree, path: &str, purpose: Purpose) -> Resul
     }
 }
 
-/// Like [`resolve`], but the last parts may still be missing.
+/// Like [`resolve`], but the last components may be missing.
 pub(crate) fn resolve_new(
     tree: &WorkingTree,
     path: &str,
@@ -86,7 +85,8 @@ pub(crate) fn resolve_new(
     judge_real(tree, &named, &real, purpose)
 }
 
-/// The directory entry itself: links in its parents are resolved, the last one is not.
+/// Resolves the directory entry itself: links are resolved in its parents, not in the last
+/// component.
 pub(crate) fn resolve_entry(
     tree: &WorkingTree,
     path: &str,
@@ -100,7 +100,7 @@ pub(crate) fn resolve_entry(
     judge_real(tree, &named, &real.join(name), purpose)
 }
 
-/// Refuses to change what is a person's or another repository's.
+/// Refuses to change a person's files and files of another repository.
 pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
     refuse_nested(tree, path)?;
     if is_protected(tree, path) || was_edited_meanwhile(tree, path) {
@@ -113,8 +113,8 @@ pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Ref
     Ok(())
 }
 
-/// Refuses to change what belongs to a submodule or to a repository within this one: no commit
-/// of the session could hold it.
+/// Refuses to change files of a submodule or a nested repository: the session could not commit
+/// them.
 fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     for folder in folders.filter(|folder| !folder.starts_with(".cowork")) {
@@ -123,7 +123,7 @@ fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
             return Err(Refusal::guard(format!(
                 "Security: {folder} is a repository of its own (a submodule or a nested one); \
                  its files can be read, but changing them is not allowed, because this \
-                 session could not record it. Do without, and say at the end what should \
+                 session could not commit it. Do without it, and say at the end what should \
                  change there"
             )));
         }
@@ -131,36 +131,36 @@ fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a submodule is due at this folder, filled or not.
+/// True if the folder is a submodule's, checked out or not.
 pub(crate) fn is_submodule(tree: &WorkingTree, folder: &str) -> bool {
     let Some(tracking) = &tree.tracking else { return false };
     let known = tree.submodules.get_or_init(|| {
         tracking.submodules().unwrap_or_else(|error| {
-            tracing::warn!("the submodules are not known: {error:#}");
+            tracing::warn!("cannot list the submodules: {error:#}");
             BTreeSet::new()
         })
     });
     known.contains(folder)
 }
 
-/// True when a person has changed the code there since this run began: neither a tool nor a
-/// commit has what lies there.
+/// True if a person has changed the file since this run began: its content is neither a tool's nor
+/// committed.
 fn was_edited_meanwhile(tree: &WorkingTree, path: &str) -> bool {
     !path.starts_with(".cowork/") && is_persons_edit(tree, path)
 }
 
-/// True when something lies there that neither a tool nor a commit has.
+/// True if the path exists and its content is neither a tool's nor committed.
 pub(crate) fn is_persons_edit(tree: &WorkingTree, path: &str) -> bool {
     let Some(tracking) = &tree.tracking else { return false };
     tree.look(path).is_ok()
         && !tree.written().is_as_written(path)
         && tracking.is_uncommitted(path).unwrap_or_else(|error| {
-            tracing::warn!("{path} is taken for a person's: {error:#}");
+            tracing::warn!("assuming that {path} is a person's edit: {error:#}");
             true
         })
 }
 
-/// True for a protected path, and for a file that exists below a protected directory.
+/// True for a protected path, and for an existing file in a protected directory.
 fn is_protected(tree: &WorkingTree, path: &str) -> bool {
     if tree.protection.is_allowed(path) {
         return false;
@@ -169,7 +169,7 @@ fn is_protected(tree: &WorkingTree, path: &str) -> bool {
         || (tree.protection.names_folder_of(path) && tree.look(path).is_ok())
 }
 
-/// Judges a path by its names alone and gives it in normal form.
+/// Checks a path by its names alone and returns its normal form.
 fn judge(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
     if path.chars().any(char::is_control) {
         return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
@@ -202,7 +202,7 @@ fn judge_real(
     })
 }
 
-/// Judges a path as it is and gives it in normal form.
+/// Checks the components of a path and returns its normal form.
 pub(crate) fn judge_names(
     tree: &WorkingTree,
     path: &Path,
@@ -226,8 +226,8 @@ pub(crate) fn judge_names(
                 })?;
                 if is_dot_git(name) || name.split('\\').any(is_dot_git) {
                     return Err(Refusal::guard(
-                        "Security: Access to .git is not allowed; git is the program's \
-                         business, files you change are recorded for you",
+                        "Security: Access to .git is not allowed; git-cowork runs git \
+                         and commits the files you change",
                     ));
                 }
                 names.push(name);
@@ -245,7 +245,7 @@ pub(crate) fn judge_names(
     Ok(path)
 }
 
-/// `.cowork` belongs to the program: a model reads its own session there, typed tools write.
+/// `.cowork` belongs to git-cowork: a model can read its own session there, only typed tools write.
 fn judge_cowork(tree: &WorkingTree, names: &[&str], purpose: Purpose) -> Result<(), Refusal> {
     let inside = names.first().is_some_and(|name| means(name, ".cowork", "cowork~"));
     if !inside && purpose != Purpose::Artifact {
@@ -254,7 +254,7 @@ fn judge_cowork(tree: &WorkingTree, names: &[&str], purpose: Purpose) -> Result<
     let path = names.join("/");
     let own = tree.artifact_dirs.iter().any(|dir| {
         path.strip_prefix(dir.as_str()).is_some_and(|rest| {
-            // The records of a change request are another session's to read.
+            // The records of a change request belong to another session.
             let others = purpose == Purpose::Look;
             rest.is_empty() || rest.starts_with('/') && !(others && below_changes(&rest[1..]))
         })
@@ -271,7 +271,7 @@ fn judge_cowork(tree: &WorkingTree, names: &[&str], purpose: Purpose) -> Result<
     }
 }
 
-/// What a failed look-up means to a model.
+/// Returns the refusal for a failed path resolution.
 fn why_not(tree: &WorkingTree, path: &str, error: &std::io::Error) -> Refusal {
     match error.kind() {
         ErrorKind::NotFound if tree.dir.symlink_metadata(path).is_ok() => {
@@ -286,12 +286,12 @@ fn why_not(tree: &WorkingTree, path: &str, error: &std::io::Error) -> Refusal {
     }
 }
 
-/// Whether a path in a session's folder is where its change requests keep their records.
+/// True if a path in a session's folder is in the records of its change requests.
 fn below_changes(path: &str) -> bool {
     path.split('/').next().is_some_and(|name| name.eq_ignore_ascii_case("changes"))
 }
 
-/// Absolute to another system than ours: a drive, a share, a home.
+/// True for a path that is absolute on another system: with a drive or a share, or in a home.
 fn looks_absolute_elsewhere(path: &str) -> bool {
     let bytes = path.as_bytes();
     let drive = bytes.len() > 2

@@ -1,4 +1,4 @@
-//! Which paths are refused, and how.
+//! Refused paths, and the messages.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -19,7 +19,7 @@ fn guarded(result: Result<String, Refusal>, says: &str) {
 }
 
 #[test]
-fn names_that_lead_out_are_refused_in_the_contracts_words() {
+fn paths_out_of_the_tree_are_refused_with_the_contracts_messages() {
     let tree = Tree::new();
     for path in ["/etc/passwd", "/", "C:\\x", "c:/x", "\\\\host\\x", "~/x"] {
         guarded(read(&tree, path), "Security: Absolute paths are not allowed");
@@ -36,7 +36,7 @@ fn names_that_lead_out_are_refused_in_the_contracts_words() {
 }
 
 #[test]
-fn the_roots_own_prefix_is_taken_off() {
+fn absolute_paths_below_the_root_are_accepted() {
     let tree = Tree::new();
     tree.put("src/a", "text");
     let path = tree.root().join("src/a");
@@ -45,7 +45,7 @@ fn the_roots_own_prefix_is_taken_off() {
 }
 
 #[test]
-fn git_is_out_of_reach_in_any_spelling() {
+fn dot_git_is_refused_in_any_spelling() {
     let tree = Tree::new();
     symlink(".git", tree.root().join("link")).unwrap();
     symlink(".git/config", tree.root().join("config")).unwrap();
@@ -127,7 +127,7 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn of_cowork_only_the_sessions_own_documents_can_be_read() {
+fn only_the_sessions_own_documents_in_cowork_can_be_read() {
     let tree = Tree::new();
     tree.put(".cowork/sessions/todo/prd.md", "text");
     tree.put(".cowork/sessions/todo-2/prd.md", "text");
@@ -160,7 +160,7 @@ fn of_cowork_only_the_sessions_own_documents_can_be_read() {
 }
 
 #[test]
-fn another_repository_is_read_and_not_changed() {
+fn nested_repositories_are_read_only() {
     let tree = Tree::new();
     tree.put("vendor/lib/.git", "gitdir: ../../.git/modules/lib\n");
     tree.put("vendor/lib/src/a", "text\n");

@@ -1,4 +1,4 @@
-//! Changing files: whole or not at all, noted in the journal first.
+//! Changes to files: atomic, and recorded in the journal first.
 
 use std::io::ErrorKind;
 
@@ -15,13 +15,13 @@ use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
 use crate::workspace::working_tree::WorkingTree;
 
-/// What to do about a directory instead of writing it.
+/// Advice in the refusal to write a directory.
 const WRITES: &str = "give the path of a file in it; list_files shows what is there";
-/// What to do instead of deleting it.
+/// Advice in the refusal to delete a directory.
 const DELETES: &str =
     "delete its files one by one (list_files shows them); git keeps no empty directories";
 
-/// What a write did.
+/// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Created,
@@ -29,8 +29,8 @@ pub(crate) enum Effect {
     Unchanged,
 }
 
-/// Replaces a file's content, or makes the file and its directories. Line ends, byte-order
-/// mark and final newline stay as the file has them.
+/// Replaces a file's content, or creates the file and its directories. The file's line endings,
+/// byte-order mark and final newline are preserved.
 pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<String, Refusal> {
     let path = guard::resolve_new(tree, path, Purpose::Change)?;
     refuse_directory(tree, &path, WRITES)?;
@@ -55,26 +55,26 @@ pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<Str
     Ok(match effect {
         Effect::Created => format!("created {path} ({lines} lines)"),
         Effect::Replaced if was > SMALL => format!(
-            "wrote {path} ({lines} lines, {was} before); edit_file changes a part of so long a \
-             file at less cost"
+            "wrote {path} ({lines} lines, {was} before); to change a part of such a long \
+             file, edit_file is cheaper"
         ),
         Effect::Replaced => format!("wrote {path} ({lines} lines)"),
         Effect::Unchanged => format!("unchanged: {path} already has exactly this content"),
     })
 }
 
-/// Replaces passages of a file: all that are given, or none.
+/// Replaces passages of a file: all of them, or none.
 pub(crate) fn edit(tree: &WorkingTree, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
     let path = guard::resolve(tree, path, Purpose::Change)?;
     refuse_directory(tree, &path, WRITES)?;
     guard::refuse_protected(tree, &path)?;
     let bytes = tree.bytes_if_there(&path)?;
     let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
-    // One edit of what waits for a person builds on the other.
+    // Edits apply to the version that waits for a person, if there is one.
     let text = git_control_files::proposed_content(tree, &path).unwrap_or_else(|| bytes.clone());
     let text = std::str::from_utf8(&text)
         .map_err(|_| Refusal::failed(format!("{path} is not UTF-8 text")))?;
-    // Said first: what does not fit follows from it.
+    // Checked first: a stale view explains why an edit does not match.
     tree.read_tracker.refuse_stale(
         &tree.journal.borrow(),
         &path,
@@ -112,7 +112,7 @@ pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> 
     Ok(format!("deleted {path}"))
 }
 
-/// Refuses a directory where a file is meant, before anybody asks whose it is.
+/// Refuses a directory if a file is expected, before the check for protected paths.
 fn refuse_directory(tree: &WorkingTree, path: &str, instead: &str) -> Result<(), Refusal> {
     let is_dir = path == "." || tree.look(path).is_ok_and(|metadata| metadata.is_dir());
     match is_dir {
@@ -121,7 +121,7 @@ fn refuse_directory(tree: &WorkingTree, path: &str, instead: &str) -> Result<(),
     }
 }
 
-/// The one way content gets into the tree. `path` is resolved, `old` is what is there.
+/// Records a write in the journal, then makes it. `path` is resolved, `old` is the current content.
 pub(crate) fn replace(
     tree: &WorkingTree,
     path: &str,
@@ -142,7 +142,7 @@ pub(crate) fn replace(
         && guard::is_persons_edit(tree, path)
     {
         set_aside(tree, path, old)
-            .map_err(|error| tree.io_errors.failed("keeping", path, error))?;
+            .map_err(|error| tree.io_errors.failed("copying", path, error))?;
     }
     tree.note(path, Some(Fingerprint::of(content)), old.map(Fingerprint::of))?;
     tree.put(path, content, old.is_some())
@@ -154,7 +154,7 @@ pub(crate) fn replace(
     Ok(if old.is_some() { Effect::Replaced } else { Effect::Created })
 }
 
-/// Keeps a person's version of a document that is about to be replaced.
+/// Saves a person's version of a document that is about to be replaced.
 fn set_aside(tree: &WorkingTree, path: &str, old: &[u8]) -> std::io::Result<()> {
     let copy = tree.copy_of(path, &Fingerprint::of(old));
     if !copy.exists() {

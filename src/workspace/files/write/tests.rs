@@ -1,11 +1,11 @@
-//! What is written, noted and kept.
+//! Writes, the journal, and saved copies.
 
 use super::*;
 use crate::workspace::files::content;
 use crate::workspace::testing::Tree;
 
 #[test]
-fn writing_says_what_it_did() {
+fn a_write_reports_its_effect() {
     let tree = Tree::new();
     let write = |text| tree.workspace.write("a/b/c.txt", text).unwrap();
     assert_eq!(write("1\n2\n"), "created a/b/c.txt (2 lines)");
@@ -35,7 +35,7 @@ fn the_mode_is_kept_and_hard_links_are_not_written_through() {
 }
 
 #[test]
-fn left_out_code_is_refused_unless_it_was_there() {
+fn placeholders_for_code_are_refused_unless_already_there() {
     let tree = Tree::new();
     for line in [
         "// ... rest of the code unchanged ...",
@@ -71,7 +71,7 @@ fn left_out_code_is_refused_unless_it_was_there() {
 }
 
 #[test]
-fn the_journal_survives_and_tells_tools_from_people() {
+fn the_journal_survives_and_distinguishes_tools_from_people() {
     let tree = Tree::new();
     tree.put("old", "before");
     tree.put("gone", "before");
@@ -98,7 +98,7 @@ fn the_journal_survives_and_tells_tools_from_people() {
 }
 
 #[test]
-fn a_crash_between_journal_and_rename_leaves_one_of_the_two() {
+fn a_crash_between_journal_and_rename_leaves_a_known_version() {
     let tree = Tree::new();
     tree.put("src/a", "before");
     let before = Some(Fingerprint::of(b"before"));
@@ -124,7 +124,7 @@ fn a_broken_journal_makes_every_file_a_persons() {
 }
 
 #[test]
-fn a_write_that_cannot_be_noted_does_not_happen() {
+fn a_write_that_cannot_be_recorded_is_refused() {
     let tree = Tree::new();
     std::fs::remove_dir_all(tree.root().parent().unwrap().join("state")).unwrap();
     assert!(tree.workspace.write("a", "x").unwrap_err().message.contains("was not touched"));

@@ -1,13 +1,13 @@
-//! Edits by a person of the JSON beside the documents, which the documents take.
+//! Manual edits of the JSON, which are applied to the documents.
 
 use serde_json::Value;
 
 use super::*;
 
-/// Where in the four lists, what is there then (nothing deletes it), and what becomes of it.
+/// A JSON pointer, the new value (empty deletes the old one), and the expected result.
 type JsonEdit = (&'static str, &'static str, Outcome);
 
-/// The file could not be read at all: it is written again from the document.
+/// The file cannot be read at all, so it is written again from the document.
 const UNREADABLE: &str = "cannot be read";
 
 const EDITS: &[JsonEdit] = &[
@@ -89,7 +89,7 @@ const EDITS: &[JsonEdit] = &[
     ),
 ];
 
-/// Sets what a pointer leads to; `-` is behind the last of a list.
+/// Sets the value at a pointer; `-` means after the last item of a list.
 fn set(files: &mut Value, at: &str, to: &str) {
     let (parent, last) = at.rsplit_once('/').unwrap();
     let parent = files.pointer_mut(parent).unwrap_or_else(|| panic!("{at}"));
@@ -107,7 +107,7 @@ fn set(files: &mut Value, at: &str, to: &str) {
     }
 }
 
-/// The JSON of all records, with one edit.
+/// Returns the JSON of all records, with one edit.
 fn edited_json(committed: &Records, (at, to, _): &JsonEdit) -> Option<Records> {
     let mut files = serde_json::json!({
         "requirements": &committed.requirements,
@@ -125,7 +125,7 @@ fn edited_json(committed: &Records, (at, to, _): &JsonEdit) -> Option<Records> {
     })
 }
 
-/// Notes and the documents with the edit, or what is refused.
+/// Applies the edit to the documents; returns notes and records, or the refusals.
 fn taken(committed: &Records, edited: &Records) -> Result<(Vec<String>, Records), Vec<String>> {
     let (mut notes, mut texts, mut after) = (Vec::new(), Vec::new(), Records::default());
     let used = BTreeMap::new();
@@ -176,7 +176,7 @@ fn every_edit_of_json_is_taken_or_refused() {
                 let all: std::collections::BTreeSet<&str> =
                     committed.ids().chain(after.ids()).collect();
                 let changed: Vec<&str> = all.into_iter().filter(is_other).collect();
-                // The document says what the JSON was made to say.
+                // The document has the values that the JSON was edited to.
                 for id in &changed {
                     let (wanted, is) = (edited.get(id), after.get(id));
                     let whole = |one: Record| normal(&one, LEVEL).written();

@@ -3,7 +3,7 @@
 use super::*;
 
 pub(super) const EDITS: &[Edit] = &[
-    // Content.
+    // Edits of content.
     edit(Prd, "Add a reading", "Add one reading", Reads("REQ-001")),
     edit(Prd, "Add a reading", "Einen Stand eintragen", Reads("REQ-001")),
     edit(Prd, "Add a reading", "添加读数", Reads("REQ-001")),
@@ -41,7 +41,7 @@ pub(super) const EDITS: &[Edit] = &[
         "- the list is sorted\n  - by date\n  - by number",
         Reads("FEAT-002"),
     ),
-    // Form.
+    // Edits of form.
     edit(Prd, "stores a number with today's date", "stores a number\nwith today's date", Reads("")),
     edit(
         Prd,
@@ -102,18 +102,18 @@ pub(super) const EDITS: &[Edit] = &[
         "- the list is sorted\n\n---\n\nAny other text.\n",
         Reads(""),
     ),
-    // Notes.
+    // Edits with notes.
     edit(
         Prd,
         "- WHEN there are none",
         "- [ ] WHEN there are none",
-        Notes("22: tick boxes are not read", ""),
+        Notes("22: checkboxes are ignored", ""),
     ),
     edit(
         Prd,
         "`REQ-002`\n\nSee",
         "`REQ-002` `planned`\n\nSee",
-        Notes("44: 'planned' is not read: status follows the commits", ""),
+        Notes("44: 'planned' is ignored: status follows the commits", ""),
     ),
     edit(
         Prd,
@@ -196,7 +196,7 @@ pub(super) const EDITS: &[Edit] = &[
         "### REQ-004 Export\n\n`low` `functional`\n\n## Features\n",
         Reads("REQ-004"),
     ),
-    // Refused.
+    // Refused edits.
     edit(
         Prd,
         "### REQ-003 Small",

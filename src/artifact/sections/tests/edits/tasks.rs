@@ -92,7 +92,7 @@ pub(super) const EDITS: &[Edit] = &[
         Plan,
         "`src/main.rs`",
         "`src/main.rs` `completed`",
-        Notes("21: 'completed' is not read: status follows the commits", ""),
+        Notes("21: 'completed' is ignored: status follows the commits", ""),
     ),
     edit(Plan, "`src/main.rs`", "`cargo test`", Refused("21: 'cargo test' is not a path")),
     edit(Plan, "`src/main.rs`", "`a dir/file.txt`", Reads("TASK-003")),
@@ -140,7 +140,7 @@ pub(super) const EDITS: &[Edit] = &[
         Plan,
         "- two readings are two lines\n",
         "- two readings are two lines\n\n### TASK-004 Was deleted\n",
-        Refused("27: TASK-004 was \"Export\" and was deleted; write TASK-?"),
+        Refused("27: TASK-004 was \"Export\" and was deleted; write TASK-? for a new number"),
     ),
     edit(
         Plan,
