@@ -11,11 +11,11 @@ mod brief;
 mod ending;
 mod failure;
 mod first_request;
+mod no_progress;
 mod notes;
 mod talk;
 mod transcript;
 mod verdict;
-mod watch;
 mod window;
 
 pub use brief::{Brief, Conversation};

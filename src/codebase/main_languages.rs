@@ -1,6 +1,6 @@
 //! The languages that a project is written in.
 
-use super::worth::is_own;
+use super::own_code::is_own;
 use crate::languages::shown_by;
 
 /// The names of the languages of these files, the most frequent first; languages with less than a

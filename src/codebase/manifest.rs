@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::worth::{is_own, is_trial};
+use super::own_code::{is_own, is_trial};
 use super::{Source, is_odd, plain};
 use crate::languages::{self, Language};
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use super::Source;
 use super::cache::Cache;
 use super::named::Named;
+use super::own_code::{FILE_MAX, is_trial, is_written};
 use super::parse::{self, Parsers};
 use super::rank::{Place, Ranked, rank, words, words_from};
 use super::wanted::{Wanted, wanted};
-use super::worth::{FILE_MAX, is_trial, is_written};
 
 /// Maximum number of ranked files: those nearest to the current work.
 const FILES: usize = 4_000;

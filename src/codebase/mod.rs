@@ -17,11 +17,11 @@ mod main_languages;
 mod manifest;
 mod map;
 mod named;
+mod own_code;
 mod parse;
 mod rank;
 mod tree;
 mod wanted;
-mod worth;
 
 use std::ops::ControlFlow;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
+use super::own_code::FILE_MAX;
 use super::parse::{Definition, Symbols};
-use super::worth::FILE_MAX;
 use super::{Source, is_odd};
 
 /// Maximum bytes of a definition; a longer one is cut.

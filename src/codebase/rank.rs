@@ -283,7 +283,7 @@ mod tests {
         let symbols: Vec<Symbols> = files.iter().map(parse).collect();
         let of = |((path, _), symbols): ((&str, &str), &Symbols)| {
             let (language, _) = syntax_of(path).unwrap();
-            let trial = super::super::worth::is_trial(path);
+            let trial = super::super::own_code::is_trial(path);
             Ranked::new(path, language, trial, symbols, &words(about))
         };
         let list: Vec<Ranked> = files.iter().copied().zip(&symbols).map(of).collect();

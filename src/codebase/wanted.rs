@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
 use super::imports::{self, tails};
-use super::worth::{FILE_MAX, is_own, is_trial};
+use super::own_code::{FILE_MAX, is_own, is_trial};
 use super::{Source, is_odd};
 use crate::languages::{Language, Syntax, syntax_of};
 

@@ -11,6 +11,7 @@ mod build;
 mod command_tools;
 mod connection;
 mod endpoint;
+mod environment;
 mod fields;
 mod keys;
 mod layer;

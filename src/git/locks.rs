@@ -3,13 +3,16 @@
 //! lock is not older than that child, and no running process is known to hold it.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 
 use super::{Git, processes};
 use crate::error::Error;
 use crate::shell_quote::quoted;
+
+/// How long to wait for a lock of another process. It is never removed.
+pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Removes the locks in this working tree left by a dead child that started at `since`.
 pub(super) fn remove(git: &Git, since: SystemTime) -> Result<()> {
@@ -33,11 +36,11 @@ pub fn require_unlocked(git: &Git) -> Result<()> {
     let lock = git.git_dir.join("index.lock");
     let begin = std::time::Instant::now();
     while lock.exists() {
-        if begin.elapsed() > super::spawn::LOCK_PATIENCE {
+        if begin.elapsed() > LOCK_PATIENCE {
             let error = Error::repository(format!("{} exists", lock.display()));
             return Err(explain(git, error, &lock.display().to_string()).into());
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

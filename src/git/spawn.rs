@@ -34,9 +34,6 @@ pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
 const PATHSPEC_VARIABLES: [&str; 3] =
     ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
 
-/// How long to wait for a lock of another process. It is never removed.
-pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-
 /// How often a command is started if a signal ends it each time. Ctrl-C and `timeout` reach every
 /// process of the terminal's group, and the kernel kills any process when memory runs out.
 pub(super) const STARTS: usize = 3;
@@ -179,7 +176,7 @@ impl<'a> Cmd<'a> {
                 return Ok(output);
             }
             let busy = !output.success() && names_a_busy_lock(&output.stderr) && may_retry();
-            if !busy || begin.elapsed() + pause > LOCK_PATIENCE {
+            if !busy || begin.elapsed() + pause > locks::LOCK_PATIENCE {
                 return Ok(output);
             }
             std::thread::sleep(pause);

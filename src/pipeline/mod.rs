@@ -28,6 +28,7 @@ mod record_stage;
 mod report;
 mod review;
 mod run;
+mod similar_rejections;
 mod stage_loop;
 mod summary;
 mod test_changes;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::artifact::check::made_before;
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
 use crate::config::{Config, DEFAULT_MODEL, Limits, ModelConfig};
@@ -17,6 +16,7 @@ use crate::model::Model;
 use crate::model::meter::Meter;
 use crate::pipeline::other_models::{OtherModels, Player};
 use crate::pipeline::prompts::Prompts;
+use crate::pipeline::similar_rejections::made_before;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir, TypedNotes};
 use crate::stage::{Depth, Role, Stage};

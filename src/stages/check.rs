@@ -1,7 +1,7 @@
 //! The check stage: verifies the whole session, mostly mechanically.
 
+use super::common_subjects::{count, runs};
 use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
-use super::summary::{count, runs};
 use super::tools::{READ_FILES, READ_SESSION};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;

@@ -1,7 +1,7 @@
 //! The coding stage: writes the code, task by task.
 
+use super::common_subjects::{count, runs};
 use super::row::{Approves, Prompt, RoleSpec, StageSpec, USUAL, Work};
-use super::summary::{count, runs};
 use super::tools::{READ_FILES, VERDICT};
 use crate::artifact::{Artifact, TaskStatus, check};
 use crate::stage::Stage;

@@ -1,7 +1,7 @@
 //! The delivery stage: writes the report a reviewer reads first.
 
+use super::common_subjects::title_of;
 use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
-use super::summary::title_of;
 use super::tools::{READ_FILES, READ_SESSION};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;

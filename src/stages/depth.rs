@@ -234,6 +234,28 @@ impl FromStr for DepthChoice {
     }
 }
 
+/// Maximum length, in characters, of an idea for which a plan is enough.
+const SHORT_IDEA: usize = 400;
+
+/// Returns the depth for an idea if nobody chose one, and the reason in a few words. `has_code` tells
+/// whether the repository contains code; it is called for short ideas only.
+///
+/// # Errors
+/// Those of `has_code`.
+pub fn depth_for_idea(
+    idea: &str,
+    has_code: impl FnOnce() -> anyhow::Result<bool>,
+) -> anyhow::Result<(Depth, String)> {
+    let length = idea.trim().chars().count();
+    if length > SHORT_IDEA {
+        return Ok((Depth::Standard, format!("an idea of {length} characters")));
+    }
+    Ok(match has_code()? {
+        true => (Depth::Quick, "a short idea in a repository with code".to_owned()),
+        false => (Depth::Standard, "a repository without code".to_owned()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

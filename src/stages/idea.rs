@@ -1,7 +1,7 @@
 //! The idea stage: writes up the raw idea.
 
+use super::common_subjects::title_of;
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::summary::title_of;
 use super::tools::READ_FILES;
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;

@@ -5,6 +5,7 @@
 
 mod check;
 mod coding;
+mod common_subjects;
 mod delivery;
 mod depth;
 mod design;
@@ -13,11 +14,10 @@ mod input;
 mod plan;
 mod prd;
 mod row;
-mod summary;
 mod tools;
 mod triage;
 
-pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth};
+pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
 pub use row::{Approves, Prompt, Rendered, RoleSpec, Selected, StageSpec, Work};
 pub use tools::CHALLENGER;

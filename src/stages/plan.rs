@@ -1,8 +1,8 @@
 //! The plan stage: tasks and their order.
 
+use super::common_subjects::{count, list, signs};
 use super::input::CheckInput;
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::summary::{count, list, signs};
 use super::tools::{READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;

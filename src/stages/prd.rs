@@ -1,7 +1,7 @@
 //! The prd stage: requirements and features.
 
+use super::common_subjects::{count, list, signs};
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::summary::{count, list, signs};
 use super::tools::{READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;

@@ -7,10 +7,10 @@
 mod ending;
 mod flow;
 mod lines;
+mod live_status;
 mod stage_row;
-mod status;
 
-pub(crate) use status::bar;
+pub(crate) use live_status::bar;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ use crate::spent::Spent;
 use crate::stage::Role;
 use crate::wrap::{hanging_command, stderr_columns};
 use flow::Flow;
-use status::{Now, Progress};
+use live_status::{Now, Progress};
 
 /// How much output is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -349,7 +349,8 @@ impl Terminal {
         let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
         let typed = typing.as_ref().map(|typing| typing.lines(most));
         let invites = typed.as_ref().is_some_and(Vec::is_empty);
-        let lines = status::lines(progress, now, (self.age)(), most, self.look.stream, invites);
+        let lines =
+            live_status::lines(progress, now, (self.age)(), most, self.look.stream, invites);
         if self.takes_keyboard {
             keyboard::take(typing.is_some());
         }
@@ -358,7 +359,8 @@ impl Terminal {
             out.put(&self.look.knows.set(&title, percent));
             *told = title;
         }
-        let color = |line: &status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
+        let color =
+            |line: &live_status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
         let lines = lines.iter().map(|line| self.paint(color(line), &line.text));
         live.show(lines.chain(typed.unwrap_or_default()).collect());
     }

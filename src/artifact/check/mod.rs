@@ -15,7 +15,6 @@ mod ids;
 mod order;
 mod planned_files;
 mod records;
-mod repeats;
 mod tasks;
 mod words;
 
@@ -25,7 +24,6 @@ pub use ids::mentioned_ids;
 pub use order::task_order;
 pub use planned_files::{IgnoringRules, planned_files};
 pub use records::{design, prd};
-pub use repeats::{Alike, Circle, circle, made_before, similarity};
 pub use tasks::{MAX_LEVELS, coding, derive_feature_status, has_code, plan};
 pub use words::{Unasked, word_evidence};
 

@@ -9,7 +9,7 @@ use crate::artifact::specs::Specified;
 use crate::artifact::{Artifact, Base, SCHEMA_VERSION, SessionFile};
 use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::depth::{self, ChosenBy};
+use crate::cli::session_cmd::choose_depth::{self, ChosenBy};
 use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::pending_start::FirstDraft;
@@ -143,7 +143,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         let (idea, from, stop_after) = (&idea[..], from.as_ref(), args.stop_after);
         let planned = specified.as_ref().is_some_and(|found| found.open > 0);
         let work = ChosenBy { idea, start, from, planned, stop_after, suggested };
-        depth::choose(git, context.config()?, args.depth, &work)
+        choose_depth::choose(git, context.config()?, args.depth, &work)
     };
     // Report contradicting options before any model request.
     depth(None)?;
@@ -190,7 +190,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
-    depth::tell(context, &session, &chosen);
+    choose_depth::tell(context, &session, &chosen);
     if let Some((folder, found)) = brought {
         folder.tell(context, found, chosen.depth, drafted.as_ref());
     }

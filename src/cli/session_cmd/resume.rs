@@ -5,7 +5,9 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::recorder::with_recorder;
 use crate::cli::session_cmd::run::{self, Extent};
-use crate::cli::session_cmd::{dependencies, depth, find, from_files, models, open, preflight};
+use crate::cli::session_cmd::{
+    choose_depth, dependencies, find, from_files, models, open, preflight,
+};
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git;
@@ -38,7 +40,7 @@ pub(crate) fn go_on(
     }
     let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
         for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
-            depth::require_stage(session, stage, extent.raise)?;
+            choose_depth::require_stage(session, stage, extent.raise)?;
         }
         let Some(stage) = extent.go_back_to else { return Ok(()) };
         if from_files::is_from_files(git, session, Some(stage))? {

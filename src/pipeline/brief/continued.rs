@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Before, RunId};
-use crate::artifact::check::made_before;
 use crate::artifact::{Artifact, Store};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, section};
 use crate::pipeline::run::Run;
+use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};
 use crate::stage::{Role, Stage};
 use crate::workspace::Fingerprint;

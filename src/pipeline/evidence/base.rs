@@ -5,12 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::before::{BEFORE, Before};
+use super::base_note::{BEFORE, Before};
 use super::check_run::{CheckRun, Which};
 use super::results::failing_before;
 use crate::event::{Event, Sink};
 use crate::git::{self, Git, Oid, Store};
-use crate::pipeline::evidence::{base_worktree, before, gather};
+use crate::pipeline::evidence::{base_note, base_worktree, gather};
 use crate::pipeline::run::Run;
 use crate::record::point;
 use crate::session::StateDir;
@@ -110,7 +110,7 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
         return look_at_base_again(run).await;
     }
     let tree = run.recorder().tree(&run.session.tip)?;
-    if let Some(before) = before::before_note(run)
+    if let Some(before) = base_note::before_note(run)
         && before.commands == commands_asked(run)
         && !before.runs.iter().any(CheckRun::lacked_dependencies)
         && gather::same_code(run, &before.tree, &tree)?
@@ -124,7 +124,7 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
 /// If dependencies were missing before the first change and are installed now, checks that code
 /// again. Without that, every failure counts as new.
 pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
-    let Some(before) = before::before_note(run) else { return Ok(()) };
+    let Some(before) = base_note::before_note(run) else { return Ok(()) };
     let mut there = false;
     for ran in before.runs.iter().filter(|ran| ran.lacked_dependencies()) {
         let (found, _) = run.env.workspace.dependencies_of(&ran.command).await?;

@@ -1,15 +1,14 @@
 //! Runs the project's commands: on the draft, on each task's tree, and on the code as it was before
 //! the session (`base`).
 
-use super::check_run::{
-    CheckRun, DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, Outcome, Which, output_of,
-};
+use super::check_run::{CheckRun, DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, Which, output_of};
+use super::failed_before::Outcome;
 use super::results::Evidence;
 use crate::event::Event;
 use crate::git::{self, Oid};
 use crate::interrupt;
 use crate::languages;
-use crate::pipeline::evidence::before;
+use crate::pipeline::evidence::base_note;
 use crate::pipeline::run::Run;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
@@ -30,7 +29,7 @@ pub(crate) async fn gather_evidence(
         return Ok(None);
     }
     let tree = run.recorder().tree(&run.session.tip)?;
-    let before = before::before_note(run).map(|before| before.runs).unwrap_or_default();
+    let before = base_note::before_note(run).map(|before| before.runs).unwrap_or_default();
     if let Some(known) = known
         && same_code(run, &known.tree, &tree)?
     {

@@ -3,10 +3,11 @@
 //! count.
 
 pub(crate) mod base;
+pub(crate) mod base_note;
 pub(crate) mod base_worktree;
-pub(crate) mod before;
 mod check_run;
 pub(crate) mod counted;
+pub(crate) mod failed_before;
 pub(crate) mod failing;
 pub(crate) mod gather;
 pub(crate) mod named_tests;

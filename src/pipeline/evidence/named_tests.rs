@@ -1,7 +1,8 @@
 //! Tests that criteria name: their results on the session's tree and, if they must fail on the
 //! base, on the base.
 
-use super::check_run::{CheckRun, Outcome};
+use super::check_run::CheckRun;
+use super::failed_before::Outcome;
 use crate::artifact::check::{Finding, Report};
 use crate::git::Oid;
 

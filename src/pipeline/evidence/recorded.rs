@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, Outcome, Which};
+use super::check_run::{CheckRun, Which};
 use super::counted::{self, Counts};
+use super::failed_before::Outcome;
 use super::failing;
 use super::named_tests::FAILED_ON_BASE;
 use super::results::{Evidence, failing_before, list};
 use crate::excerpt;
 use crate::git::{self, Oid};
-use crate::pipeline::evidence::{before, gather};
+use crate::pipeline::evidence::{base_note, gather};
 use crate::pipeline::run::Run;
 use crate::session::{Entry, Kind, key};
 
@@ -162,7 +163,7 @@ pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::R
 /// the next task: the command, the commit since which it fails, the tests, the end of the output.
 pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
-    let before = before::before_note(run).map(|before| before.runs).unwrap_or_default();
+    let before = base_note::before_note(run).map(|before| before.runs).unwrap_or_default();
     for (which, command) in gather::commands_to_run(run) {
         let mut runs = recorded_runs(run, &command).take_while(|ran| ran.is_new);
         let Some(newest) = runs.next() else { continue };
@@ -195,7 +196,7 @@ pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
 /// Left out are commands that the project no longer uses, and failures that passed on a commit of
 /// the session since.
 pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
-    let Some(before) = before::before_note(run) else { return Ok(String::new()) };
+    let Some(before) = base_note::before_note(run) else { return Ok(String::new()) };
     let commands = gather::commands_to_run(run);
     let mut still = Vec::new();
     for ran in before.runs {

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, EXCERPT, Outcome, Which};
+use super::check_run::{CheckRun, EXCERPT, Which};
+use super::failed_before::Outcome;
 use super::named_tests::{self, NamedTest};
 use crate::artifact::FeedbackType;
 use crate::artifact::check::{Finding, Report};

@@ -6,11 +6,11 @@
 //! from the feedback history and the saved drafts, so a killed run makes no difference.
 
 use crate::artifact::Feedback;
-use crate::artifact::check::{self, Alike};
 use crate::git::{self, Oid};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
+use crate::pipeline::similar_rejections::{Alike, circle};
 use crate::session::{Entry, Verdict, key};
 use crate::stages::{Approves, StageSpec};
 
@@ -34,7 +34,7 @@ pub(crate) fn repetition(
     feedback: &[Feedback],
 ) -> anyhow::Result<Option<Repetition>> {
     let since = progress::answered_at(run, spec, progress)?;
-    let said = check::circle(feedback, spec.stage, progress.offset);
+    let said = circle(feedback, spec.stage, progress.offset);
     let worded = said.as_ref().map_or(0, |said| said.strikes);
     let drafts = newest_drafts(run, progress, since)?;
     let unchanged = unchanged(run, spec, &drafts)?;

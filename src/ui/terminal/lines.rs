@@ -2,7 +2,7 @@
 
 use console::measure_text_width;
 
-use super::status::fitted;
+use super::live_status::fitted;
 use super::{Duration, JOINT, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
 use crate::artifact::{Origin, Severity};

@@ -17,7 +17,7 @@ use super::nested::Nested;
 use super::place::Place;
 use super::spec::{HELPER_WORD, Spec};
 use super::why::Why;
-use super::{beside, installed, seatbelt, sweep};
+use super::{beside, seatbelt, sweep, toolchains};
 use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
@@ -316,7 +316,7 @@ impl Sandbox {
         spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
         let git = spec.sealed.iter().filter(|path| !path.ends_with(".cowork"));
         let git: Vec<PathBuf> = git.cloned().collect();
-        let lent = git.iter().flat_map(|dir| installed::lent(dir));
+        let lent = git.iter().flat_map(|dir| toolchains::lent(dir));
         spec.hidden.extend(lent.filter_map(|path| path.canonicalize().ok()));
         spec.hidden.extend(git);
         Ok(spec)

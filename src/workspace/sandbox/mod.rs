@@ -31,7 +31,6 @@ mod found;
 mod helper;
 mod hidden;
 mod homes;
-mod installed;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod logins;
@@ -51,6 +50,7 @@ mod sockets;
 mod spec;
 mod sweep;
 mod told;
+mod toolchains;
 #[cfg(target_os = "linux")]
 mod users;
 mod why;
@@ -66,8 +66,8 @@ pub use fetching::{Fetching, MayFetch, Wanted};
 pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
-pub(super) use installed::INSTALLED;
 pub use own_files::OwnFiles;
 pub use settings::OF_GIT;
 pub use spec::HELPER_WORD;
 pub use sweep::Cache;
+pub(super) use toolchains::INSTALLED;

@@ -16,9 +16,9 @@ use tempfile::TempDir;
 
 use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
-use super::installed::{self, Closed};
 use super::own_files::{self, LentFiles};
 use super::settings::{self, Home, OF_NETWORK, OFFLINE};
+use super::toolchains::{self, Closed};
 use super::{hidden, homes, logins, sweep};
 
 /// The directories of commands, removed or unlocked on drop.
@@ -101,7 +101,7 @@ impl Place {
             own,
             readable,
             settings,
-            lent: wanted.sealed.iter().flat_map(|dir| installed::lent(dir)).collect(),
+            lent: wanted.sealed.iter().flat_map(|dir| toolchains::lent(dir)).collect(),
             _lock: lock,
             _in_use: in_use,
             theirs,
@@ -360,7 +360,7 @@ impl Place {
         for (name, _) in OFFLINE {
             env.remove(OsStr::new(name));
         }
-        for name in OF_NETWORK.iter().chain(&installed::CERTIFICATES) {
+        for name in OF_NETWORK.iter().chain(&toolchains::CERTIFICATES) {
             if let Some(value) = self.theirs.get(OsStr::new(name)) {
                 env.insert(name.into(), value.clone());
             }

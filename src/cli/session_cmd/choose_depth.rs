@@ -10,9 +10,6 @@ use crate::session::{Inheritance, Session};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, DepthChoice};
 
-/// Maximum length, in characters, of an idea for which a plan is enough.
-const SHORT_IDEA: usize = 400;
-
 /// A depth and why it was chosen.
 #[derive(Debug)]
 pub(crate) struct Chosen {
@@ -96,14 +93,9 @@ fn unchecked(
         let why = if why.is_empty() { "suggested by the model" } else { why.as_str() };
         return because(Depth::Standard, why.to_owned());
     }
-    let length = work.idea.trim().chars().count();
-    if length > SHORT_IDEA {
-        return because(Depth::Standard, format!("an idea of {length} characters"));
-    }
-    match work.start.map_or(Ok(false), |start| holds_code(git, start))? {
-        true => because(Depth::Quick, "a short idea in a repository with code".to_owned()),
-        false => because(Depth::Standard, "a repository without code".to_owned()),
-    }
+    let has_code = || work.start.map_or(Ok(false), |start| holds_code(git, start));
+    let (depth, why) = stages::depth_for_idea(work.idea, has_code)?;
+    because(depth, why)
 }
 
 /// Prints the depth of a new session, the reason, and how to raise it.

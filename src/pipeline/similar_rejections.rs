@@ -13,7 +13,7 @@ const SAME: f64 = 0.8;
 
 /// The newest rejections of a stage that repeat one another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Circle {
+pub(crate) struct Circle {
     /// Number of similar rejections in a row, at least two.
     pub strikes: u32,
     /// What the rejections have in common.
@@ -22,7 +22,7 @@ pub struct Circle {
 
 /// What rejections have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Alike {
+pub(crate) enum Alike {
     /// Their words.
     Words,
     /// A finding of one type about this id.
@@ -31,7 +31,7 @@ pub enum Alike {
 
 /// Returns the similarity of two texts, from 0 to 1: the share of words (without case, numbers
 /// included) that both contain.
-pub fn similarity(a: &str, b: &str) -> f64 {
+fn similarity(a: &str, b: &str) -> f64 {
     let (a, b) = (words(a), words(b));
     let total: usize = a.values().sum::<usize>() + b.values().sum::<usize>();
     if total == 0 {
@@ -46,7 +46,7 @@ pub fn similarity(a: &str, b: &str) -> f64 {
 /// Returns the newest repetition among a stage's rejections, if the last two are alike. A rejection
 /// is all feedback on one draft, from any origin; drafts up to number `after` belong to an earlier
 /// run of the stage.
-pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> {
+pub(crate) fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> {
     let rejections = rejections(history, stage, after);
     let pairs = rejections.windows(2).rev();
     let worded = 1 + pairs.take_while(|pair| alike(&pair[0].text, &pair[1].text)).count();
@@ -67,7 +67,7 @@ pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> 
 }
 
 /// True if the previous draft already had this finding.
-pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
+pub(crate) fn made_before(history: &[Feedback], new: &Feedback) -> bool {
     let earlier = |entry: &&Feedback| {
         let asks = entry.goto_stage().is_some();
         entry.stage == new.stage && entry.iteration < new.iteration && !asks && !entry.is_note()
