@@ -377,7 +377,7 @@ fn a_full_window_restarts_from_the_documents() {
     let text = format!("{PRD}\nThe end.\n");
     let after = Reply::call("save_prd_doc", json!({"content": text}));
     talks_a_lot(&sandbox, at("prd", "actor"), first, after);
-    sandbox.cowork(&RESUME).exits(0).says("starts again");
+    sandbox.cowork(&RESUME).exits(0).says("restarts from the files");
     let requests = sandbox.server.requests_of("prd", "actor");
     let restarted = requests.iter().find(|r| r.text().contains("You have begun this already"));
     let restarted = restarted.unwrap();
@@ -399,7 +399,7 @@ fn a_full_window_in_a_task_restarts_from_its_files() {
     let done = json!({"task_id": "TASK-001", "new_status": "completed"});
     let after = Reply::call("update_task_status", done);
     talks_a_lot(&sandbox, at("coding", "actor").task("TASK-001"), first, after);
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(0).says("starts again");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0).says("restarts from the files");
     let requests = sandbox.server.requests_of("coding", "actor");
     let restarted = requests.iter().find(|r| r.text().contains("You have begun this already"));
     assert!(restarted.unwrap().text().contains("lib/store.sh"));

@@ -107,7 +107,7 @@ fn a_killed_run_is_no_run_and_its_draft_is_named() {
     let draft = found.iter().find(|one| one["code"] == "unfinished-draft").unwrap();
     assert_eq!((&draft["severity"], &draft["fixable"]), (&"note".into(), &false.into()));
     assert_eq!(draft["suggested_fix"], "git cowork resume todo");
-    assert!(draft["details"].as_str().unwrap().contains("a draft of prd"), "{draft}");
+    assert!(draft["details"].as_str().unwrap().contains("an unfinished draft of prd"), "{draft}");
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(shown.contains("Left     an unfinished draft of prd is in"), "{shown}");
     // Stopped in an orderly way it is in its side ref, and the tree is clean.

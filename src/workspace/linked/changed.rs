@@ -150,7 +150,7 @@ fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -
             Err("it is a symbolic link, and links are not copied".to_owned())
         }
         Some(now) if now.is_dir() && is_new => {
-            Err("it is a repository of its own, which this session cannot commit".to_owned())
+            Err("it is a separate repository, which this session cannot commit".to_owned())
         }
         // Its files are reported individually.
         Some(now) if now.is_dir() => Ok(NowThere::Gone),

@@ -53,9 +53,9 @@ fi
         ("README.md", "has your uncommitted changes"),
         (".gitattributes", "git itself acts on it"),
         ("lib/link", "it is a symbolic link"),
-        ("lib/key.sh", "holds a key"),
+        ("lib/key.sh", "contains a secret key"),
         ("many/", "too big to be recorded (201 files)"),
-        ("repo/", "it is a repository of its own"),
+        ("repo/", "it is a separate repository"),
         (".cowork/sessions/todo/prd.md", "coding does not change it"),
         (".claude/settings.json", "it configures agent programs"),
     ] {

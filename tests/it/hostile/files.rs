@@ -236,7 +236,7 @@ fn what_a_model_is_told_holds_no_secret() {
     assert!(told[0].contains("lib/here.txt") && !told[0].contains("secret"), "{}", told[0]);
     assert!(told[5].contains("a line of the library"), "{}", told[5]);
     assert!(told[6].contains("Security: ") && told[6].contains(".git is not allowed"));
-    assert!(told[7].contains("a repository of its own"), "{}", told[7]);
+    assert!(told[7].contains("a separate repository"), "{}", told[7]);
 }
 
 /// A hook in the tree, which the next commit would run outside of every wall.

@@ -65,7 +65,7 @@ fn put_out_of_gits_way(sandbox: &Sandbox) {
         ("lib/dir/later/.git", true),
     ]) {
         assert!(told.starts_with("exit 0"), "{told}");
-        assert!(told.contains(&format!("\n{path} is a repository")), "{path}: {told}");
+        assert!(told.contains(&format!("\n{path} is a separate repository")), "{path}: {told}");
         assert_eq!(told.contains(MOVED), bad, "{path}: {told}");
     }
     // Who goes there, or has an editor that does.
@@ -114,7 +114,7 @@ fn runs_nothing(sandbox: &Sandbox) {
     let first = at("coding", "actor").task("TASK-001");
     sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
     let told = sandbox.auto(&[]).exits(0);
-    told.says("lib/db is a repository").says("core.fsmonitor");
+    told.says("lib/db is a separate repository").says("core.fsmonitor");
     assert!(sandbox.exists("lib/db/HEAD.moved") && !sandbox.exists("lib/db/HEAD"));
     sandbox.git_outcome(&["-C", "lib/db", "status"]);
     assert!(!ran.exists());

@@ -79,7 +79,10 @@ fn a_third_session_uses_facts_and_one_removes_a_fact() {
     sandbox.write(FILE, &back);
     sandbox.commit_all("back");
     let said = sandbox.cowork(&["verify", "third"]).exits(0).stdout;
-    assert!(said.contains("knowledge-contradiction") && said.contains("taken out"), "{said}");
+    assert!(
+        said.contains("knowledge-contradiction") && said.contains("removed it as outdated"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
         let is_repository = tree.look(&format!("{folder}/.git")).is_ok();
         if is_repository || is_submodule(tree, folder) {
             return Err(Refusal::guard(format!(
-                "Security: {folder} is a repository of its own (a submodule or a nested one); \
+                "Security: {folder} is a separate repository (a submodule or a nested one); \
                  its files can be read, but changing them is not allowed, because this \
                  session could not commit it. Do without it, and say at the end what should \
                  change there"

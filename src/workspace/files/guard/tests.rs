@@ -167,10 +167,10 @@ fn nested_repositories_are_read_only() {
     tree.put("vendor/own", "text\n");
     assert!(read(&tree, "vendor/lib/src/a").is_ok());
     for path in ["vendor/lib/src/a", "vendor/lib/new", "vendor/lib/new/b"] {
-        guarded(tree.workspace.write(path, "x"), "a repository of its own");
+        guarded(tree.workspace.write(path, "x"), "a separate repository");
     }
-    guarded(tree.edit("vendor/lib/src/a", "text", "x"), "a repository of its own");
-    guarded(tree.workspace.delete("vendor/lib/src/a"), "a repository of its own");
+    guarded(tree.edit("vendor/lib/src/a", "text", "x"), "a separate repository");
+    guarded(tree.workspace.delete("vendor/lib/src/a"), "a separate repository");
     for path in ["vendor/lib/.git", "vendor/lib/.GIT/config"] {
         guarded(read(&tree, path), ".git is not allowed");
         guarded(tree.workspace.delete(path), ".git is not allowed");
