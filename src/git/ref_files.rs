@@ -371,13 +371,13 @@ fn fits(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-fn joined(folder: &str, name: &str) -> String {
+pub(super) fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// What is in a folder, each with whether it is one itself, but for what git passes over; nothing
 /// where there is no folder.
-fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     let mut found = Vec::new();
     let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
     for entry in listed {
