@@ -73,7 +73,7 @@ impl Packed {
     fn read(path: &Path) -> Result<Self> {
         let Some(file) = present(File::open(path))? else { return Ok(Self::default()) };
         let length = usize::try_from(file.metadata()?.len())?;
-        let mut packed = Self { file: Some(file), length, ..Self::default() };
+        let packed = Self { file: Some(file), length, ..Self::default() };
         // Only these may be replaced while they are open.
         if cfg!(not(unix)) {
             packed.read_whole()?;

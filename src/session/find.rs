@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::known_heads::KnownHeads;
-use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
+use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, artifact_path, key};
+use crate::artifact::Artifact;
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
@@ -154,10 +155,16 @@ impl NewestOpen {
                     break;
                 }
                 Ok(_) => {}
-                Err(_) => self.is_sure = false,
+                Err(_) => self.is_sure &= is_no_session(git, &name, &tip),
             }
         }
     }
+}
+
+/// Whether there is certainly no `session.json` of this session at a tip.
+fn is_no_session(git: &Git, name: &SessionName, tip: &Oid) -> bool {
+    let path = artifact_path(name, Artifact::Session);
+    git.reader().entries(tip, &[&path]).is_ok_and(|found| found == [None])
 }
 
 /// Whether a commit says that it delivers this session.
