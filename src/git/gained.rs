@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use anyhow::{Context as _, Result, ensure};
 use git2::ObjectType;
+use memchr::memmem;
 
 use super::libgit2::Libgit2;
 use super::object_text::CommitText;
@@ -52,8 +53,8 @@ trait Source {
 }
 
 /// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
-/// told of those whose message has `word` in it, in capitals or not: id, time of the commit, and
-/// message.
+/// told of those whose message has `word` in it, in capitals or not, and may be told of no others than
+/// those with one of `besides`, where there are any: id, time of the commit, and message.
 ///
 /// # Errors
 /// A tip is missing, or git fails.
@@ -62,6 +63,7 @@ pub fn find(
     tips: &[(Oid, u64)],
     since: i64,
     word: &str,
+    besides: &[&str],
     see: &mut dyn FnMut(&Oid, i64, &str),
 ) -> Result<Gained> {
     let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
@@ -75,7 +77,8 @@ pub fn find(
         git.in_process(|opened| {
             told.clear();
             let word = word.to_ascii_lowercase().into_bytes();
-            let mut source = InProcess { opened, word };
+            let besides = besides.iter().map(|word| memmem::Finder::new(word)).collect();
+            let mut source = InProcess { opened, word, besides };
             walk(tips, since, &mut source, &mut told)
         })
     };
@@ -138,22 +141,32 @@ fn walk(
 struct InProcess<'a> {
     opened: &'a Libgit2,
     word: Vec<u8>,
+    besides: Vec<memmem::Finder<'a>>,
 }
 
 impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
         let commit = git2::Oid::from_bytes(&commit[..20])?;
-        self.opened.read(commit, ObjectType::Commit, |text| seen(text, &self.word)).map(Some)
+        let read = self.opened.read_once(commit, |kind, text| {
+            ensure!(kind == ObjectType::Commit, "{commit} is no commit");
+            self.seen(text)
+        });
+        read.map(Some)
     }
 }
 
-/// What a commit object says.
-fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
-    let commit = CommitText::of(text)?;
-    let parents: Result<_> = commit.parents().map(|id| Ok(key(&id?))).collect();
-    let told = has(commit.message, word).then(|| lossy(commit.message));
-    let message = told.map(|told| told.trim_matches('\n').to_owned());
-    Ok(Seen { time: commit.committed(), parents: parents?, message })
+impl InProcess<'_> {
+    /// What a commit object says.
+    fn seen(&self, text: &[u8]) -> Result<Seen> {
+        let commit = CommitText::of(text)?;
+        let message = commit.message;
+        let parents = commit.parent_digits().iter().map(|digits| digits_key(digits)).collect();
+        let wanted =
+            self.besides.is_empty() || self.besides.iter().any(|word| word.find(message).is_some());
+        let told = (wanted && has(message, &self.word)).then(|| lossy(message));
+        let message = told.map(|told| told.trim_matches('\n').to_owned());
+        Ok(Seen { time: commit.committed(), parents, message })
+    }
 }
 
 /// Whether a text has a word in it that is given in small letters.
@@ -204,9 +217,17 @@ impl Source for Asked {
 }
 
 fn key(oid: &Oid) -> Key {
+    digits_key(oid.as_str().as_bytes())
+}
+
+fn digits_key(digits: &[u8]) -> Key {
     let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(oid.as_str().as_bytes().chunks_exact(2)) {
-        let digit = |d: u8| (d as char).to_digit(16).unwrap_or(0) as u8;
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => 0,
+    };
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
         *byte = digit(pair[0]) << 4 | digit(pair[1]);
     }
     key
@@ -264,6 +285,7 @@ mod tests {
                 &tips,
                 2_000_000_000,
                 "Cowork-Session-Id",
+                &[],
                 &mut |commit, time, message| {
                     said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
                 },
@@ -292,7 +314,8 @@ mod tests {
         let session = at(&repo, 2_000_000_000, "session");
         at(&repo, 5, "a clock that was never set");
         let tip = at(&repo, 2_000_000_200, "newest");
-        let gained = find(&git, &[(tip, 1)], 2_000_000_000, "x-y-z", &mut |_, _, _| {}).unwrap();
+        let gained =
+            find(&git, &[(tip, 1)], 2_000_000_000, "x-y-z", &[], &mut |_, _, _| {}).unwrap();
         assert_eq!(gained.marks_of(&session), 1);
         assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
     }
@@ -305,7 +328,8 @@ mod tests {
         let second = at(&repo, 2_000_000_000, "second");
         let tip = at(&repo, 2_000_000_100, "third");
         let marks = || {
-            let gained = find(&git, &[(tip.clone(), 1)], 0, "x-y-z", &mut |_, _, _| {}).unwrap();
+            let gained =
+                find(&git, &[(tip.clone(), 1)], 0, "x-y-z", &[], &mut |_, _, _| {}).unwrap();
             gained.marks_of(&second)
         };
         assert_eq!(marks(), 1);

@@ -49,6 +49,11 @@ impl<'a> CommitText<'a> {
         self.parents.iter().map(|id| oid(id))
     }
 
+    /// The digits of their ids.
+    pub(super) fn parent_digits(&self) -> &[&'a [u8]] {
+        &self.parents
+    }
+
     /// `Name <email>` of the author, and when they wrote it (Unix seconds).
     pub(super) fn author(&self) -> Result<(String, i64)> {
         person(self.author)

@@ -143,10 +143,36 @@ impl Packed {
     }
 
     pub(super) fn matching(&self, pattern: &str, mut see: impl FnMut(&str, Value)) -> Result<()> {
+        let fixed = pattern.split('*').next().unwrap_or_default();
+        self.beginning(fixed, |name, id, tagged| {
+            if matches(pattern, name) {
+                let peeled = tagged.or_else(|| self.peeled.then_some(id));
+                let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
+                let object = oid(id).context("unknown packed-refs")?;
+                see(name, Value::Object { object, peeled: peeled.transpose()? });
+            }
+            Ok(())
+        })
+    }
+
+    /// The names that begin like this.
+    pub(super) fn names(&self, fixed: &str, mut see: impl FnMut(&str)) -> Result<()> {
+        self.beginning(fixed, |name, _, _| {
+            see(name);
+            Ok(())
+        })
+    }
+
+    /// Shows each name that begins like this, the digits of its id, and those of what it tags.
+    fn beginning(
+        &self,
+        fixed: &str,
+        mut see: impl FnMut(&str, &[u8], Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
         if self.asked.fetch_add(1, Ordering::Relaxed) >= QUESTIONS {
             self.read_whole()?;
         }
-        let fixed = pattern.split('*').next().unwrap_or_default().as_bytes();
+        let fixed = fixed.as_bytes();
         let mut at = if self.sorted { self.first_from(fixed)? } else { self.start };
         let mut step = self.step();
         while at < self.length {
@@ -160,13 +186,7 @@ impl Packed {
                 let (id, name) = entry(line)?;
                 if name.starts_with(fixed) {
                     let name = str::from_utf8(name).context("a name is no text")?;
-                    if matches(pattern, name) {
-                        let tagged = tagged.strip_prefix(b"^").map(<[u8]>::trim_ascii_end);
-                        let peeled = tagged.or_else(|| self.peeled.then_some(id));
-                        let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
-                        let object = oid(id).context("unknown packed-refs")?;
-                        see(name, Value::Object { object, peeled: peeled.transpose()? });
-                    }
+                    see(name, id, tagged.strip_prefix(b"^").map(<[u8]>::trim_ascii_end))?;
                 } else if self.sorted {
                     return Ok(());
                 }
@@ -216,7 +236,7 @@ impl Packed {
 /// Where the entry starts that has the byte at this place; `None` where that is before these bytes.
 fn entry_start(bytes: &[u8], at: usize, is_first: bool) -> Option<usize> {
     let line_start = |at: usize| {
-        let before = bytes[..at].iter().rposition(|&b| b == b'\n').map(|before| before + 1);
+        let before = memchr::memrchr(b'\n', &bytes[..at]).map(|before| before + 1);
         before.or(is_first.then_some(0))
     };
     let start = line_start(at)?;
@@ -248,7 +268,7 @@ pub(super) fn stamp(path: &Path) -> Result<Stamp> {
 
 /// Behind the line break that ends the line.
 fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |end| at + end + 1)
+    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1)
 }
 
 /// `<id> SP <name> LF`

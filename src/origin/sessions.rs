@@ -246,6 +246,7 @@ impl<'a> Sessions<'a> {
                 &tips,
                 since,
                 key::SESSION_ID,
+                &[],
                 &mut |commit, _, message| {
                     // The newest comes first; of the others no trailers need be read.
                     if said_id(message).is_some_and(|id| newest.contains_key(id)) {

@@ -22,6 +22,8 @@ pub struct Head {
     session: Session,
     whole: bool,
     time: i64,
+    is_completed: bool,
+    stage: Option<Stage>,
 }
 
 impl Head {
@@ -56,17 +58,23 @@ impl Head {
             .flatten();
         let Some(history) = recent else {
             let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
-            return Ok(Self { session, whole: true, time });
+            return Ok(Self::new(session, true, time));
         };
         let (scope, has_prd) = (None, None);
         let session = Session { name, tip, file, older, history, scope, has_prd };
         // Which stages are left to a change request, its scope tells, and what it has passed.
         if session.file.kind == SessionKind::New || session.is_completed() {
-            return Ok(Self { session, whole: false, time });
+            return Ok(Self::new(session, false, time));
         }
         let Session { name, tip, file, older, .. } = session;
         let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
-        Ok(Self { session, whole: true, time })
+        Ok(Self::new(session, true, time))
+    }
+
+    fn new(session: Session, whole: bool, time: i64) -> Self {
+        let is_completed = session.is_completed();
+        let stage = if is_completed { None } else { session.next_stage() };
+        Self { session, whole, time, is_completed, stage }
     }
 
     /// The session with all its history.
@@ -108,12 +116,12 @@ impl Head {
 
     /// True when a delivery commit is in its history.
     pub fn is_completed(&self) -> bool {
-        self.session.is_completed()
+        self.is_completed
     }
 
     /// The stage that is worked on or comes next, `None` when the delivery commit exists.
     pub fn stage(&self) -> Option<Stage> {
-        if self.is_completed() { None } else { self.session.next_stage() }
+        self.stage
     }
 
     /// True where a commit says that a stage is done.

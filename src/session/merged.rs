@@ -180,14 +180,20 @@ impl Look {
 
     fn walk(&mut self, git: &Git, tips: Vec<(Oid, u64)>, since: i64) -> anyhow::Result<()> {
         let copies = &mut self.copies;
-        let gained =
-            git::gained::find(git, &tips, since, key::SESSION_ID, &mut |commit, time, message| {
+        let gained = git::gained::find(
+            git,
+            &tips,
+            since,
+            key::SESSION_ID,
+            &spoken(),
+            &mut |commit, time, message| {
                 for (id, copy) in speaks_for(commit, time, message) {
                     if let Some(copies) = copies.get_mut(&id) {
                         copies.push(copy);
                     }
                 }
-            })?;
+            },
+        )?;
         for (tip, mark) in tips {
             if mark != ELSEWHERE {
                 self.places.insert(tip, (self.walks.len(), mark));
@@ -300,11 +306,16 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     Ok(tips)
 }
 
+/// Words of which a commit has one that carries a delivery.
+fn spoken() -> [&'static str; 2] {
+    ["merge", stages::last().name()]
+}
+
 /// The sessions whose delivery a commit carries, by their ids: as its trailers say, or because it quotes
 /// those of a delivery (`git merge --squash`).
 fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
     // Most commits of sessions say neither.
-    if !["merge", stages::last().name()].iter().any(|word| message.contains(word)) {
+    if !spoken().iter().any(|word| message.contains(word)) {
         return Vec::new();
     }
     let named = message.lines().filter_map(|line| line.split_once(':'));

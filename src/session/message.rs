@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use memchr::memmem;
+
 /// What begins a comment, unless `core.commentChar` says something else.
 const COMMENT: &str = "#";
 /// Longest subject, in characters.
@@ -162,6 +164,24 @@ impl Trailers {
     /// not ours, the last paragraph that names a session: hooks and forges add paragraphs of their
     /// own (a ticket, a `Change-Id`, the co-authors of a squash).
     pub fn parse(message: &str) -> Self {
+        Self::of_last_paragraph(message).unwrap_or_else(|| Self::of_any_paragraph(message))
+    }
+
+    /// The last paragraph of a message in which nothing below it is to be looked for, where it is ours:
+    /// most are.
+    fn of_last_paragraph(message: &str) -> Option<Self> {
+        let text = message.trim_end_matches('\n');
+        let (before, last) = text.rsplit_once("\n\n")?;
+        let lines: Vec<&str> = last.lines().collect();
+        let ends = |line: &&str| line.trim().is_empty() || line.starts_with(COMMENT);
+        let cuts = |word: &str| memmem::find(message.as_bytes(), word.as_bytes()).is_some();
+        if before.trim().is_empty() || lines.iter().any(ends) || cuts(">8") || cuts("Conflicts:") {
+            return None;
+        }
+        Some(Self::of_paragraph(&lines)).filter(|found| found.get(key::SESSION_ID).is_some())
+    }
+
+    pub(super) fn of_any_paragraph(message: &str) -> Self {
         let lines: Vec<&str> = message.lines().collect();
         let lines = &lines[..end_of_text(&lines)];
         let mut paragraphs = lines.split(|line| line.trim().is_empty());

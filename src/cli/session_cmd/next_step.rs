@@ -1,10 +1,11 @@
 //! What comes next in a session, for `status` and the bare command: also after a run that could
 //! not go on, where `resume` alone would only say so again.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::git::Git;
+use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::model::ledger::Ledger;
 use crate::pipeline::{has_failed, why_blocked};
@@ -31,15 +32,32 @@ pub(crate) fn status(
     Ok(status)
 }
 
-/// Whether nothing but history tells how a session stands, so that its head is enough.
-pub(crate) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) -> bool {
+/// The drafts that may be kept of the stages these sessions are in.
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn drafts<'a>(
+    git: &Git,
+    heads: impl Iterator<Item = &'a Head>,
+) -> anyhow::Result<HashSet<RefName>> {
+    let draft = |head: &Head| Some(RefNames::draft(head.name(), head.stage()?));
+    git::refs::may_be_there(git, RefNames::DRAFTS, heads.filter_map(draft).collect())
+}
+
+/// Whether nothing but history tells how a session stands, so that its head is enough; with those of
+/// [`drafts`].
+pub(crate) fn is_told_by(
+    git: &Git,
+    config: &Config,
+    head: &Head,
+    state: State,
+    drafts: &HashSet<RefName>,
+) -> bool {
     let here = StateDir::at(&git.state_dir(), head.name());
     let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&here).is_some();
     let stands_still = || {
-        let drafted = head.stage().is_some_and(|stage| {
-            let draft = RefNames::draft(head.name(), stage);
-            !matches!(git.resolve(draft.as_str()), Ok(None))
-        });
+        let drafted =
+            head.stage().is_some_and(|stage| drafts.contains(&RefNames::draft(head.name(), stage)));
         let nothing = Spent::default();
         let budget = &config.budget;
         !head.has_stage()
