@@ -171,7 +171,8 @@ impl Trailers {
     /// most are.
     fn of_last_paragraph(message: &str) -> Option<Self> {
         let text = message.trim_end_matches('\n');
-        let (before, last) = text.rsplit_once("\n\n")?;
+        let end = memmem::rfind(text.as_bytes(), b"\n\n")?;
+        let (before, last) = (&text[..end], &text[end + 2..]);
         let lines: Vec<&str> = last.lines().collect();
         let ends = |line: &&str| line.trim().is_empty() || line.starts_with(COMMENT);
         let cuts = |word: &str| memmem::find(message.as_bytes(), word.as_bytes()).is_some();
@@ -203,7 +204,7 @@ impl Trailers {
                 }
                 continue;
             }
-            match line.split_once(':') {
+            match memchr::memchr(b':', line.as_bytes()).map(|at| (&line[..at], &line[at + 1..])) {
                 Some((key, value)) if is_key(key) => {
                     trailers.0.push((key.to_owned(), value.trim().to_owned()));
                 }
