@@ -52,23 +52,34 @@ trait Source {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
 }
 
-/// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
-/// told of those whose message has `word` in it, in capitals or not, and may be told of no others than
-/// those with one of `besides`, where there are any: id, time of the commit, and message.
+/// What a walk looks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The time it goes back to (Unix seconds).
+    pub since: i64,
+    /// What is in the messages that it tells of, in capitals or not.
+    pub word: &'a str,
+    /// It may tell of no others than those that have one of these, where there are any.
+    pub besides: &'a [&'a str],
+    /// For some commits those below each, in one line: all but the last need not be read or told of.
+    pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
+}
+
+/// Walks from `tips`, each with its mark. `see` is told of the messages that are wanted: id, time of the
+/// commit, and message.
 ///
 /// # Errors
 /// A tip is missing, or git fails.
 pub fn find(
     git: &Git,
     tips: &[(Oid, u64)],
-    since: i64,
-    word: &str,
-    besides: &[&str],
+    wanted: &Wanted<'_>,
     see: &mut dyn FnMut(&Oid, i64, &str),
 ) -> Result<Gained> {
+    let Wanted { since, word, besides, lines } = *wanted;
     let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
     let digits = first.as_str().len();
-    let mut told = Vec::new();
+    let (mut told, lines) = (Vec::new(), keys(lines));
     // Libgit2 knows neither of what may stand in for a commit's parents.
     let plain = !git.common_dir().join("info/grafts").exists()
         && !git.common_dir().join("shallow").exists()
@@ -79,14 +90,14 @@ pub fn find(
             let word = word.to_ascii_lowercase().into_bytes();
             let besides = besides.iter().map(|word| memmem::Finder::new(word)).collect();
             let mut source = InProcess { opened, word, besides };
-            walk(tips, since, &mut source, &mut told)
+            walk(tips, since, &lines, &mut source, &mut told)
         })
     };
     let gained = match plain.then(fast).flatten() {
         Some(gained) => gained,
         None => {
             told.clear();
-            walk(tips, since, &mut Asked::of(git, tips, word)?, &mut told)?
+            walk(tips, since, &lines, &mut Asked::of(git, tips, word)?, &mut told)?
         }
     };
     for (commit, seen) in &told {
@@ -99,6 +110,7 @@ pub fn find(
 fn walk(
     tips: &[(Oid, u64)],
     since: i64,
+    lines: &HashMap<Key, Vec<Key>>,
     source: &mut dyn Source,
     told: &mut Vec<(Key, Seen)>,
 ) -> Result<Gained> {
@@ -130,11 +142,22 @@ fn walk(
     }
     while let Some((_, commit, parents)) = queue.pop() {
         let Met { marks, old } = met[&commit];
+        if let Some((last, line)) = lines.get(&commit).and_then(|line| line.split_last()) {
+            for commit in line {
+                met.entry(*commit).or_insert(Met { marks, old: 0 }).marks |= marks;
+            }
+            queue.extend(reached(*last, marks, 1, &mut met)?);
+            continue;
+        }
         for parent in parents {
             queue.extend(reached(parent, marks, old + 1, &mut met)?);
         }
     }
     Ok(Gained(met))
+}
+
+fn keys(lines: &HashMap<&Oid, &[Oid]>) -> HashMap<Key, Vec<Key>> {
+    lines.iter().map(|(tip, line)| (key(tip), line.iter().map(key).collect())).collect()
 }
 
 /// Reads the objects themselves.
@@ -280,16 +303,12 @@ mod tests {
             let tips =
                 [(repo.head(), 1), (other.clone(), 2), (unmerged.clone(), 4), (side.clone(), 8)];
             let mut said = Vec::new();
-            let gained = find(
-                &git,
-                &tips,
-                2_000_000_000,
-                "Cowork-Session-Id",
-                &[],
-                &mut |commit, time, message| {
-                    said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
-                },
-            )
+            let none = HashMap::new();
+            let (since, word) = (2_000_000_000, "Cowork-Session-Id");
+            let wanted = Wanted { since, word, besides: &[], lines: &none };
+            let gained = find(&git, &tips, &wanted, &mut |commit, time, message| {
+                said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
+            })
             .unwrap();
             for commit in [&first, &second, &side, &other, &unmerged, &repo.head()] {
                 assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
@@ -314,8 +333,9 @@ mod tests {
         let session = at(&repo, 2_000_000_000, "session");
         at(&repo, 5, "a clock that was never set");
         let tip = at(&repo, 2_000_000_200, "newest");
-        let gained =
-            find(&git, &[(tip, 1)], 2_000_000_000, "x-y-z", &[], &mut |_, _, _| {}).unwrap();
+        let none = HashMap::new();
+        let wanted = Wanted { since: 2_000_000_000, word: "x-y-z", besides: &[], lines: &none };
+        let gained = find(&git, &[(tip, 1)], &wanted, &mut |_, _, _| {}).unwrap();
         assert_eq!(gained.marks_of(&session), 1);
         assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
     }
@@ -327,9 +347,10 @@ mod tests {
         let first = repo.head();
         let second = at(&repo, 2_000_000_000, "second");
         let tip = at(&repo, 2_000_000_100, "third");
+        let none = HashMap::new();
+        let all = Wanted { since: 0, word: "x-y-z", besides: &[], lines: &none };
         let marks = || {
-            let gained =
-                find(&git, &[(tip.clone(), 1)], 0, "x-y-z", &[], &mut |_, _, _| {}).unwrap();
+            let gained = find(&git, &[(tip.clone(), 1)], &all, &mut |_, _, _| {}).unwrap();
             gained.marks_of(&second)
         };
         assert_eq!(marks(), 1);
@@ -338,5 +359,48 @@ mod tests {
         repo.run(&["replace", "-d", tip.as_str()]);
         repo.file(".git/info/grafts", &format!("{tip} {first}\n"));
         assert_eq!(marks(), 0);
+    }
+
+    #[test]
+    fn what_is_known_to_be_one_line_is_reached_without_being_read() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            let base = at(&repo, 2_000_000_000, "base x-y-z");
+            repo.run(&["checkout", "-q", "-b", "side"]);
+            let mut line: Vec<Oid> =
+                (1..5).map(|n| at(&repo, 2_000_000_000 + n, "one x-y-z delivery")).collect();
+            let tip = line.pop().unwrap();
+            line.reverse();
+            let inside = line[1].clone();
+            line.push(base.clone());
+            repo.run(&["checkout", "-q", "main"]);
+            at(&repo, 2_000_000_050, "main x-y-z");
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge x-y-z", "side"]);
+            for tips in [
+                vec![(repo.head(), 1)],
+                vec![(repo.head(), 1), (inside.clone(), 2), (base.clone(), 4)],
+                vec![(inside.clone(), 2), (tip.clone(), 4), (repo.head(), 1)],
+            ] {
+                let lines = HashMap::from([(&tip, line.as_slice())]);
+                let mut told = Vec::new();
+                let wanted = Wanted { since: 0, word: "X-Y-Z", besides: &[], lines: &lines };
+                let mut see = |commit: &Oid, _, _: &str| told.push(commit.clone());
+                let gained = find(&git, &tips, &wanted, &mut see).unwrap();
+                for commit in line.iter().chain([&tip, &base, &repo.head()]) {
+                    assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
+                }
+                assert!([&tip, &base].iter().all(|commit| told.contains(commit)), "{options:?}");
+                assert!(!told.contains(&line[0]), "{options:?}: it is read");
+            }
+            let wanted =
+                Wanted { since: 0, word: "x-y-z", besides: &["delivery"], lines: &HashMap::new() };
+            let mut told = Vec::new();
+            let mut see = |commit: &Oid, _, message: &str| {
+                told.extend(message.contains("delivery").then(|| commit.clone()));
+            };
+            find(&git, &[(repo.head(), 1)], &wanted, &mut see).unwrap();
+            assert_eq!(told.len(), 4, "{options:?}");
+        }
     }
 }

@@ -24,6 +24,9 @@ const FIRST: &str = concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\
 const FIELD: char = '\u{1f}';
 const BREAK: u8 = 0;
 
+/// In place of ids.
+const NOT_LOOKED_FOR: &str = "-";
+
 /// Heads that have to be read before it pays to begin to keep them.
 const MANY: usize = 256;
 
@@ -43,6 +46,8 @@ pub(super) struct HeadText {
     pub(super) tip: Commit,
     /// Its ancestors, newest first, as far as they were needed.
     pub(super) before: Vec<Commit>,
+    /// Of a completed session: [`super::head::own_line`]. None where it was not looked for.
+    pub(super) line: Option<Vec<Oid>>,
 }
 
 impl HeadText {
@@ -52,16 +57,18 @@ impl HeadText {
     /// There is no `session.json` of this session there.
     pub(super) fn read(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let tip = reader.commit(tip)?;
-        Ok(Self { session: session_text(reader, name, &tip.id)?, tip, before: Vec::new() })
+        let session = session_text(reader, name, &tip.id)?;
+        Ok(Self { session, tip, before: Vec::new(), line: None })
     }
 
     /// The line that keeps it; none for what is too long.
     pub(super) fn line(&self, name: &SessionName) -> Option<String> {
-        let mut fields = vec![self.session.clone()];
+        let ids = |ids: &[Oid]| ids.iter().map(Oid::as_str).collect::<Vec<_>>().join(" ");
+        let line = self.line.as_deref().map_or_else(|| NOT_LOOKED_FOR.to_owned(), ids);
+        let mut fields = vec![self.session.clone(), line];
         for commit in std::iter::once(&self.tip).chain(&self.before) {
             let Commit { id, tree, parents, author, committer, message, .. } = commit;
-            let parents: Vec<&str> = parents.iter().map(Oid::as_str).collect();
-            fields.extend([id.to_string(), tree.to_string(), parents.join(" ")]);
+            fields.extend([id.to_string(), tree.to_string(), ids(parents)]);
             fields.extend([author.clone(), commit.author_time.to_string()]);
             fields.extend([committer.clone(), commit.committer_time.to_string(), message.clone()]);
         }
@@ -76,13 +83,22 @@ impl HeadText {
     /// What the fields of a line say.
     fn of(fields: &str) -> Option<Self> {
         let mut fields = Fields(fields);
-        let (session, tip) = (fields.text()?, fields.commit()?);
+        let session = fields.text()?;
+        let line = match fields.next()? {
+            NOT_LOOKED_FOR => None,
+            line => Some(ids(line)?),
+        };
+        let tip = fields.commit()?;
         let mut before = Vec::new();
         while !fields.0.is_empty() {
             before.push(fields.commit()?);
         }
-        Some(Self { session, tip, before })
+        Some(Self { session, tip, before, line })
     }
+}
+
+fn ids(field: &str) -> Option<Vec<Oid>> {
+    field.split_terminator(' ').map(|id| id.parse().ok()).collect()
 }
 
 /// The fields of a line that are still to be read.
@@ -105,11 +121,10 @@ impl<'a> Fields<'a> {
 
     fn commit(&mut self) -> Option<Commit> {
         let (id, tree) = (self.next()?.parse().ok()?, self.next()?.parse().ok()?);
-        let parents = self.next()?.split_terminator(' ').map(|id| id.parse().ok());
         Some(Commit {
             id,
             tree,
-            parents: parents.collect::<Option<_>>()?,
+            parents: ids(self.next()?)?,
             author: self.text()?,
             author_time: self.next()?.parse().ok()?,
             committer: self.text()?,
@@ -234,7 +249,8 @@ mod tests {
         for _ in 0..1_000 {
             let before = (0..random.usize(..3)).map(|_| commit(&mut random)).collect();
             let (session, tip) = (text(&mut random), commit(&mut random));
-            let head = HeadText { session, tip, before };
+            let line = random.bool().then(|| commit(&mut random).parents);
+            let head = HeadText { session, tip, before, line };
             let line = head.line(&name).unwrap();
             assert_eq!(line.matches('\n').count(), 1, "{line:?}");
             let fields = line.strip_prefix(&format!("{} todo ", head.tip.id)).unwrap();
@@ -252,7 +268,8 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(4);
         let name: SessionName = "todo".parse().unwrap();
         for session in ["a\0b".to_owned(), format!("a{FIELD}b"), "a".repeat(MAX_LINE)] {
-            let head = HeadText { session, tip: commit(&mut random), before: Vec::new() };
+            let head =
+                HeadText { session, tip: commit(&mut random), before: Vec::new(), line: None };
             assert_eq!(head.line(&name), None);
         }
     }
