@@ -88,7 +88,7 @@ pub fn find(
         git.in_process(|opened| {
             told.clear();
             let word = word.to_ascii_lowercase().into_bytes();
-            let besides = besides.iter().map(|word| memmem::Finder::new(word)).collect();
+            let besides = besides.iter().map(memmem::Finder::new).collect();
             let mut source = InProcess { opened, word, besides };
             walk(tips, since, &lines, &mut source, &mut told)
         })

@@ -210,7 +210,7 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        match self.in_process(|fast| fast.references(patterns)) {
+        match self.in_process(|fast| fast.files().list(patterns)) {
             Some(refs) => Ok(refs),
             None => asked_refs(self, patterns),
         }

@@ -1,5 +1,9 @@
 //! Which sessions there are, and which one a command means: refs are the only registry.
 
+mod known_newest;
+
+pub use known_newest::{Overview, overview, wrong_newest};
+
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
@@ -11,14 +15,14 @@ use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
 
 /// Branches that are looked at first where the newest is wanted.
-pub(super) const FIRST: usize = 32;
+const FIRST: usize = 32;
 
 /// How many sessions there are, and the newest that is not completed.
-pub(super) struct NewestOpen {
-    pub(super) sessions: usize,
-    pub(super) open: Option<Head>,
+struct NewestOpen {
+    sessions: usize,
+    open: Option<Head>,
     /// All that was looked at could be read.
-    pub(super) is_sure: bool,
+    is_sure: bool,
 }
 
 /// All sessions with a branch here or on a remote, newest commit first. A branch that holds no
@@ -95,7 +99,7 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
 }
 
 /// [`newest_open`], and how many there are.
-pub(super) fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
+fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
     let mut names = HashSet::new();
     let mut found = NewestOpen { sessions: 0, open: None, is_sure: true };
     let known = OnceCell::new();

@@ -15,7 +15,6 @@ mod history;
 mod inherit;
 mod knowledge;
 mod known_heads;
-mod known_newest;
 mod known_records;
 mod last_good;
 mod leftover;
@@ -51,7 +50,7 @@ pub(crate) use change_requests::{place_of, related_commits};
 pub use changed_files::{ChangedFile, changed_files, in_short};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
-pub use find::{default_session, exists, heads, names, taken};
+pub use find::{Overview, default_session, exists, heads, names, overview, taken, wrong_newest};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
@@ -60,7 +59,6 @@ pub use knowledge::{
     undecided_knowledge,
 };
 pub use known_heads::wrong_head;
-pub use known_newest::{Overview, overview, wrong_newest};
 pub use known_records::{KnownRecords, completed_files, recorded_files};
 pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};

@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::find::{FIRST, NewestOpen, look_for_newest};
-use super::{Head, RefNames, SessionName, StateDir};
+use super::{FIRST, NewestOpen, look_for_newest};
 use crate::git::{self, Git, Oid, RefStamp};
+use crate::session::{Head, RefNames, SessionName, StateDir};
 
 /// Below the state directory.
 const FILE: &str = "newest";
