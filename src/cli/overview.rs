@@ -5,7 +5,7 @@ use crate::cli::commands::{list, status};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{find, next_step, pending_start};
 use crate::git::{Git, Head as At};
-use crate::session::{Head, RefNames, Session, SessionName, heads, newest_open};
+use crate::session::{Head, RefNames, Session, SessionName, heads, overview};
 use crate::verify::Beside;
 use crate::wrap::within;
 
@@ -39,14 +39,15 @@ pub(crate) fn run(context: &Context) -> Answer {
         context.print(&list::json(context, &heads(git, &refs)?.0, true)?)?;
         return Ok(0);
     }
-    let (sessions, unfinished) = newest_open(git, &refs)?;
-    let text = match sessions {
+    let there = overview(git, &refs, pending_start::NOTE)?;
+    let text = match there.sessions {
         0 => "No session in this repository yet.".to_owned(),
         1 => "Not on a session's branch; there is 1 session (git cowork list).".to_owned(),
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };
-    let name = unfinished.as_ref().map(Head::name);
-    let next = match (pending_start::newest_unfinished(git, &refs, name)?, unfinished) {
+    let name = there.open.as_ref().map(Head::name);
+    let killed = pending_start::newest_of(git, &refs, there.noted, name)?;
+    let next = match (killed, there.open) {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
         }

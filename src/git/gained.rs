@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use anyhow::{Context as _, Result, ensure};
 use git2::ObjectType;
+use memchr::memmem;
 
 use super::libgit2::Libgit2;
 use super::object_text::CommitText;
@@ -51,22 +52,34 @@ trait Source {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
 }
 
-/// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). Calls
-/// `see` with id, commit time and message of each commit whose message contains `word`, ignoring
-/// case.
+/// The limits and the filter of a walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The oldest commit time (Unix seconds).
+    pub since: i64,
+    /// A word that a message must contain, ignoring case.
+    pub word: &'a str,
+    /// Unless empty, a message must also contain one of these words.
+    pub besides: &'a [&'a str],
+    /// For some commits the known line of commits below them; all but the last are skipped.
+    pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
+}
+
+/// Walks from `tips`, each with its mark. Calls `see` with id, commit time and message of each commit
+/// whose message is wanted.
 ///
 /// # Errors
 /// A tip is missing, or git fails.
 pub fn find(
     git: &Git,
     tips: &[(Oid, u64)],
-    since: i64,
-    word: &str,
+    wanted: &Wanted<'_>,
     see: &mut dyn FnMut(&Oid, i64, &str),
 ) -> Result<Gained> {
+    let Wanted { since, word, besides, lines } = *wanted;
     let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
     let digits = first.as_str().len();
-    let mut told = Vec::new();
+    let (mut told, lines) = (Vec::new(), keys(lines));
     // Commit objects do not show parents that grafts, shallow clones or replacements change.
     let plain = !git.common_dir().join("info/grafts").exists()
         && !git.common_dir().join("shallow").exists()
@@ -75,15 +88,16 @@ pub fn find(
         git.in_process(|opened| {
             told.clear();
             let word = word.to_ascii_lowercase().into_bytes();
-            let mut source = InProcess { opened, word };
-            walk(tips, since, &mut source, &mut told)
+            let besides = besides.iter().map(memmem::Finder::new).collect();
+            let mut source = InProcess { opened, word, besides };
+            walk(tips, since, &lines, &mut source, &mut told)
         })
     };
     let gained = match plain.then(fast).flatten() {
         Some(gained) => gained,
         None => {
             told.clear();
-            walk(tips, since, &mut Asked::of(git, tips, word)?, &mut told)?
+            walk(tips, since, &lines, &mut Asked::of(git, tips, word)?, &mut told)?
         }
     };
     for (commit, seen) in &told {
@@ -96,6 +110,7 @@ pub fn find(
 fn walk(
     tips: &[(Oid, u64)],
     since: i64,
+    lines: &HashMap<Key, Vec<Key>>,
     source: &mut dyn Source,
     told: &mut Vec<(Key, Seen)>,
 ) -> Result<Gained> {
@@ -127,6 +142,13 @@ fn walk(
     }
     while let Some((_, commit, parents)) = queue.pop() {
         let Met { marks, old } = met[&commit];
+        if let Some((last, line)) = lines.get(&commit).and_then(|line| line.split_last()) {
+            for commit in line {
+                met.entry(*commit).or_insert(Met { marks, old: 0 }).marks |= marks;
+            }
+            queue.extend(reached(*last, marks, 1, &mut met)?);
+            continue;
+        }
         for parent in parents {
             queue.extend(reached(parent, marks, old + 1, &mut met)?);
         }
@@ -134,26 +156,40 @@ fn walk(
     Ok(Gained(met))
 }
 
+fn keys(lines: &HashMap<&Oid, &[Oid]>) -> HashMap<Key, Vec<Key>> {
+    lines.iter().map(|(tip, line)| (key(tip), line.iter().map(key).collect())).collect()
+}
+
 /// Reads the commit objects themselves.
 struct InProcess<'a> {
     opened: &'a Libgit2,
     word: Vec<u8>,
+    besides: Vec<memmem::Finder<'a>>,
 }
 
 impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
         let commit = git2::Oid::from_bytes(&commit[..20])?;
-        self.opened.read(commit, ObjectType::Commit, |text| seen(text, &self.word)).map(Some)
+        let read = self.opened.read_once(commit, |kind, text| {
+            ensure!(kind == ObjectType::Commit, "{commit} is no commit");
+            self.seen(text)
+        });
+        read.map(Some)
     }
 }
 
-/// Parses a commit object.
-fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
-    let commit = CommitText::of(text)?;
-    let parents: Result<_> = commit.parents().map(|id| Ok(key(&id?))).collect();
-    let told = has(commit.message, word).then(|| lossy(commit.message));
-    let message = told.map(|told| told.trim_matches('\n').to_owned());
-    Ok(Seen { time: commit.committed(), parents: parents?, message })
+impl InProcess<'_> {
+    /// Parses a commit object.
+    fn seen(&self, text: &[u8]) -> Result<Seen> {
+        let commit = CommitText::of(text)?;
+        let message = commit.message;
+        let parents = commit.parent_digits().iter().map(|digits| digits_key(digits)).collect();
+        let wanted =
+            self.besides.is_empty() || self.besides.iter().any(|word| word.find(message).is_some());
+        let told = (wanted && has(message, &self.word)).then(|| lossy(message));
+        let message = told.map(|told| told.trim_matches('\n').to_owned());
+        Ok(Seen { time: commit.committed(), parents, message })
+    }
 }
 
 /// True if a text contains a word, ignoring case; the word is given in lower case.
@@ -205,9 +241,17 @@ impl Source for Asked {
 }
 
 fn key(oid: &Oid) -> Key {
+    digits_key(oid.as_str().as_bytes())
+}
+
+fn digits_key(digits: &[u8]) -> Key {
     let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(oid.as_str().as_bytes().chunks_exact(2)) {
-        let digit = |d: u8| (d as char).to_digit(16).unwrap_or(0) as u8;
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => 0,
+    };
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
         *byte = digit(pair[0]) << 4 | digit(pair[1]);
     }
     key
@@ -260,15 +304,12 @@ mod tests {
             let tips =
                 [(repo.head(), 1), (other.clone(), 2), (unmerged.clone(), 4), (side.clone(), 8)];
             let mut said = Vec::new();
-            let gained = find(
-                &git,
-                &tips,
-                2_000_000_000,
-                "Cowork-Session-Id",
-                &mut |commit, time, message| {
-                    said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
-                },
-            )
+            let none = HashMap::new();
+            let (since, word) = (2_000_000_000, "Cowork-Session-Id");
+            let wanted = Wanted { since, word, besides: &[], lines: &none };
+            let gained = find(&git, &tips, &wanted, &mut |commit, time, message| {
+                said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
+            })
             .unwrap();
             for commit in [&first, &second, &side, &other, &unmerged, &repo.head()] {
                 assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
@@ -293,7 +334,9 @@ mod tests {
         let session = at(&repo, 2_000_000_000, "session");
         at(&repo, 5, "a clock that was never set");
         let tip = at(&repo, 2_000_000_200, "newest");
-        let gained = find(&git, &[(tip, 1)], 2_000_000_000, "x-y-z", &mut |_, _, _| {}).unwrap();
+        let none = HashMap::new();
+        let wanted = Wanted { since: 2_000_000_000, word: "x-y-z", besides: &[], lines: &none };
+        let gained = find(&git, &[(tip, 1)], &wanted, &mut |_, _, _| {}).unwrap();
         assert_eq!(gained.marks_of(&session), 1);
         assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
     }
@@ -305,8 +348,10 @@ mod tests {
         let first = repo.head();
         let second = at(&repo, 2_000_000_000, "second");
         let tip = at(&repo, 2_000_000_100, "third");
+        let none = HashMap::new();
+        let all = Wanted { since: 0, word: "x-y-z", besides: &[], lines: &none };
         let marks = || {
-            let gained = find(&git, &[(tip.clone(), 1)], 0, "x-y-z", &mut |_, _, _| {}).unwrap();
+            let gained = find(&git, &[(tip.clone(), 1)], &all, &mut |_, _, _| {}).unwrap();
             gained.marks_of(&second)
         };
         assert_eq!(marks(), 1);
@@ -315,5 +360,48 @@ mod tests {
         repo.run(&["replace", "-d", tip.as_str()]);
         repo.file(".git/info/grafts", &format!("{tip} {first}\n"));
         assert_eq!(marks(), 0);
+    }
+
+    #[test]
+    fn what_is_known_to_be_one_line_is_reached_without_being_read() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            let base = at(&repo, 2_000_000_000, "base x-y-z");
+            repo.run(&["checkout", "-q", "-b", "side"]);
+            let mut line: Vec<Oid> =
+                (1..5).map(|n| at(&repo, 2_000_000_000 + n, "one x-y-z delivery")).collect();
+            let tip = line.pop().unwrap();
+            line.reverse();
+            let inside = line[1].clone();
+            line.push(base.clone());
+            repo.run(&["checkout", "-q", "main"]);
+            at(&repo, 2_000_000_050, "main x-y-z");
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge x-y-z", "side"]);
+            for tips in [
+                vec![(repo.head(), 1)],
+                vec![(repo.head(), 1), (inside.clone(), 2), (base.clone(), 4)],
+                vec![(inside.clone(), 2), (tip.clone(), 4), (repo.head(), 1)],
+            ] {
+                let lines = HashMap::from([(&tip, line.as_slice())]);
+                let mut told = Vec::new();
+                let wanted = Wanted { since: 0, word: "X-Y-Z", besides: &[], lines: &lines };
+                let mut see = |commit: &Oid, _, _: &str| told.push(commit.clone());
+                let gained = find(&git, &tips, &wanted, &mut see).unwrap();
+                for commit in line.iter().chain([&tip, &base, &repo.head()]) {
+                    assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
+                }
+                assert!([&tip, &base].iter().all(|commit| told.contains(commit)), "{options:?}");
+                assert!(!told.contains(&line[0]), "{options:?}: it is read");
+            }
+            let wanted =
+                Wanted { since: 0, word: "x-y-z", besides: &["delivery"], lines: &HashMap::new() };
+            let mut told = Vec::new();
+            let mut see = |commit: &Oid, _, message: &str| {
+                told.extend(message.contains("delivery").then(|| commit.clone()));
+            };
+            find(&git, &[(repo.head(), 1)], &wanted, &mut see).unwrap();
+            assert_eq!(told.len(), 4, "{options:?}");
+        }
     }
 }

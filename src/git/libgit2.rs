@@ -51,7 +51,7 @@ impl Libgit2 {
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
-        ensure!(opened.references(&["refs/replace/"])?.is_empty(), "objects are replaced");
+        ensure!(opened.files().list(&["refs/replace/"])?.is_empty(), "objects are replaced");
         Ok(opened)
     }
 
@@ -91,11 +91,6 @@ impl Libgit2 {
 
     pub(super) fn files(&self) -> RefFiles<'_> {
         RefFiles::of(self.repository.path(), &self.packed)
-    }
-
-    /// [`Git::refs`] in process.
-    pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        self.files().list(patterns)
     }
 
     /// [`refs::list`] in process.

@@ -31,10 +31,24 @@ impl Libgit2 {
         if let Some((found, bytes)) = self.kept.get(id) {
             return is(found).and_then(|()| see(&bytes));
         }
+        self.read_once(id, |found, bytes| {
+            self.kept.keep(id, found, bytes);
+            is(found).and_then(|()| see(bytes))
+        })
+    }
+
+    /// What is read from an object that nobody will ask for again.
+    ///
+    /// # Errors
+    /// There is no such object, or `see` fails.
+    pub(super) fn read_once<T>(
+        &self,
+        id: git2::Oid,
+        see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
+    ) -> Result<T> {
         let odb = self.repository.odb()?;
         let object = odb.read(id)?;
-        self.kept.keep(id, object.kind(), object.data());
-        is(object.kind()).and_then(|()| see(object.data()))
+        see(object.kind(), object.data())
     }
 
     /// The id of the tree of a commit or tree.

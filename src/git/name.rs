@@ -1,5 +1,6 @@
 //! Git's names: object ids and full reference names, checked when they are read.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -123,6 +124,12 @@ impl RefName {
             .iter()
             .find_map(|prefix| self.0.strip_prefix(prefix))
             .unwrap_or(&self.0)
+    }
+}
+
+impl Borrow<str> for RefName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

@@ -50,6 +50,11 @@ impl<'a> CommitText<'a> {
         self.parents.iter().map(|id| oid(id))
     }
 
+    /// The ids of the parents, in hexadecimal digits.
+    pub(super) fn parent_digits(&self) -> &[&'a [u8]] {
+        &self.parents
+    }
+
     /// `Name <email>` of the author, and the author date (Unix seconds).
     pub(super) fn author(&self) -> Result<(String, i64)> {
         person(self.author)

@@ -1,8 +1,11 @@
 //! The file of packed references (<https://git-scm.com/docs/git-pack-refs>).
 
-use std::fs;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
@@ -36,10 +39,21 @@ impl KeptPacked {
     }
 }
 
+/// Questions that are answered by a look at parts of the file. Then it is read whole, which takes as
+/// long as some hundreds of them.
+const QUESTIONS: usize = 64;
+
+/// Bytes that are read at first where a line is looked for, and at most where many lines are read.
+const PART: usize = 2 * 1024;
+const LARGE_PART: usize = 256 * 1024;
+
 /// The file of packed references.
 #[derive(Default)]
 pub(super) struct Packed {
-    bytes: Vec<u8>,
+    file: Option<File>,
+    length: usize,
+    whole: OnceLock<Vec<u8>>,
+    asked: AtomicUsize,
     /// Where its first line is.
     start: usize,
     sorted: bool,
@@ -47,18 +61,74 @@ pub(super) struct Packed {
     peeled: bool,
 }
 
+/// Where a line is, with the line behind it that says what it tags, and the name in it; none in what
+/// is no entry.
+struct Line {
+    start: usize,
+    end: usize,
+    name: Option<Vec<u8>>,
+}
+
 impl Packed {
     fn read(path: &Path) -> Result<Self> {
-        let bytes = present(fs::read(path))?.unwrap_or_default();
-        if !bytes.starts_with(b"#") {
-            return Ok(Self { bytes, ..Self::default() });
+        let Some(file) = present(File::open(path))? else { return Ok(Self::default()) };
+        let length = usize::try_from(file.metadata()?.len())?;
+        let packed = Self { file: Some(file), length, ..Self::default() };
+        // Only these may be replaced while they are open.
+        if cfg!(not(unix)) {
+            packed.read_whole()?;
         }
-        let start = line_end(&bytes, 0);
-        let header = lossy(&bytes[..start]);
+        let beginning = packed.bytes(0, length.min(PART))?;
+        if !beginning.starts_with(b"#") {
+            return Ok(packed);
+        }
+        let start = line_end(&beginning, 0);
+        let header = lossy(&beginning[..start]);
         let traits = header.strip_prefix("# pack-refs with:").context("unknown packed-refs")?;
         let has = |name: &str| traits.split_whitespace().any(|known| known == name);
         let (sorted, peeled) = (has("sorted"), has("fully-peeled"));
-        Ok(Self { bytes, start, sorted, peeled })
+        Ok(Self { start, sorted, peeled, ..packed })
+    }
+
+    fn read_whole(&self) -> io::Result<&[u8]> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let bytes = self.part(0, self.length)?;
+        Ok(self.whole.get_or_init(|| bytes))
+    }
+
+    /// These bytes of the file.
+    fn bytes(&self, from: usize, to: usize) -> io::Result<Cow<'_, [u8]>> {
+        match self.whole.get() {
+            Some(whole) => Ok(Cow::Borrowed(&whole[from..to])),
+            None => self.part(from, to).map(Cow::Owned),
+        }
+    }
+
+    #[cfg(unix)]
+    fn part(&self, from: usize, to: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; to - from];
+        if let Some(file) = &self.file {
+            std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, from as u64)?;
+        }
+        Ok(bytes)
+    }
+
+    #[cfg(not(unix))]
+    fn part(&self, from: usize, to: usize) -> io::Result<Vec<u8>> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let mut bytes = vec![0; to - from];
+        if let Some(mut file) = self.file.as_ref() {
+            file.seek(SeekFrom::Start(from as u64))?;
+            file.read_exact(&mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// How many bytes are read at a time, to begin with.
+    fn step(&self) -> usize {
+        if self.whole.get().is_some() { self.length } else { PART }
     }
 
     /// What it says of one name.
@@ -74,59 +144,117 @@ impl Packed {
 
     pub(super) fn matching(&self, pattern: &str, mut see: impl FnMut(&str, Value)) -> Result<()> {
         let fixed = pattern.split('*').next().unwrap_or_default();
-        let mut at = if self.sorted { self.first_from(fixed.as_bytes()) } else { self.start };
-        while at < self.bytes.len() {
-            let end = line_end(&self.bytes, at);
-            let line = &self.bytes[at..end];
-            let (id, name) = entry(line)?;
-            let mut peeled = self.peeled.then_some(id);
-            at = end;
-            if self.bytes.get(at) == Some(&b'^') {
-                let end = line_end(&self.bytes, at);
-                peeled = Some(self.bytes[at + 1..end].trim_ascii_end());
-                at = end;
+        self.beginning(fixed, |name, id, tagged| {
+            if matches(pattern, name) {
+                let peeled = tagged.or_else(|| self.peeled.then_some(id));
+                let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
+                let object = oid(id).context("unknown packed-refs")?;
+                see(name, Value::Object { object, peeled: peeled.transpose()? });
             }
-            if name.starts_with(fixed.as_bytes()) {
-                let name = str::from_utf8(name).context("a name is no text")?;
-                if matches(pattern, name) {
-                    let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
-                    let object = oid(id).context("unknown packed-refs")?;
-                    see(name, Value::Object { object, peeled: peeled.transpose()? });
+            Ok(())
+        })
+    }
+
+    /// The names that begin like this.
+    pub(super) fn names(&self, fixed: &str, mut see: impl FnMut(&str)) -> Result<()> {
+        self.beginning(fixed, |name, _, _| {
+            see(name);
+            Ok(())
+        })
+    }
+
+    /// Shows each name that begins like this, the digits of its id, and those of what it tags.
+    fn beginning(
+        &self,
+        fixed: &str,
+        mut see: impl FnMut(&str, &[u8], Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= QUESTIONS {
+            self.read_whole()?;
+        }
+        let fixed = fixed.as_bytes();
+        let mut at = if self.sorted { self.first_from(fixed)? } else { self.start };
+        let mut step = self.step();
+        while at < self.length {
+            let bytes = self.bytes(at, self.length.min(at.saturating_add(step)))?;
+            let is_last = at + bytes.len() == self.length;
+            let mut next = 0;
+            while let Some(end) = entry_end(&bytes, next, is_last) {
+                let line = &bytes[next..line_end(&bytes, next)];
+                let tagged = &bytes[next + line.len()..end];
+                next = end;
+                let (id, name) = entry(line)?;
+                if name.starts_with(fixed) {
+                    let name = str::from_utf8(name).context("a name is no text")?;
+                    see(name, id, tagged.strip_prefix(b"^").map(<[u8]>::trim_ascii_end))?;
+                } else if self.sorted {
+                    return Ok(());
                 }
-            } else if self.sorted {
-                break;
             }
+            at += next;
+            // An entry that is longer is read in a larger part.
+            step = if next == 0 || step < LARGE_PART { step.saturating_mul(2) } else { step };
         }
         Ok(())
     }
 
     /// Where the first line is whose name is not before this one.
-    fn first_from(&self, name: &[u8]) -> usize {
-        let (mut low, mut high) = (self.start, self.bytes.len());
+    fn first_from(&self, name: &[u8]) -> io::Result<usize> {
+        let (mut low, mut high) = (self.start, self.length);
         while low < high {
-            let middle = low + (high - low) / 2;
-            let mut line = self.line_start(middle);
-            if self.bytes.get(line) == Some(&b'^') && line > low {
-                line = self.line_start(line - 1);
-            }
-            let end = line_end(&self.bytes, line);
+            let line = self.line_at(low + (high - low) / 2)?;
             // What is no entry is reported when it is read.
-            if entry(&self.bytes[line..end]).is_ok_and(|(_, there)| there < name) {
-                low = end;
-                if self.bytes.get(low) == Some(&b'^') {
-                    low = line_end(&self.bytes, low);
-                }
+            if line.name.is_some_and(|there| there.as_slice() < name) {
+                low = line.end;
             } else {
-                high = line;
+                high = line.start;
             }
         }
-        low
+        Ok(low)
     }
 
-    fn line_start(&self, at: usize) -> usize {
-        let before = self.bytes[self.start..at].iter().rposition(|&b| b == b'\n');
-        before.map_or(self.start, |before| self.start + before + 1)
+    /// The line that has the byte at this place.
+    fn line_at(&self, place: usize) -> io::Result<Line> {
+        let mut step = self.step();
+        loop {
+            let from = place.saturating_sub(step / 2).max(self.start);
+            let bytes = self.bytes(from, self.length.min(place.saturating_add(step)))?;
+            let is_last = from + bytes.len() == self.length;
+            let is_first = from == self.start;
+            if let Some(start) = entry_start(&bytes, place - from, is_first)
+                && let Some(end) = entry_end(&bytes, start, is_last)
+            {
+                let line = &bytes[start..line_end(&bytes, start)];
+                let name = entry(line).ok().map(|(_, name)| name.to_owned());
+                return Ok(Line { start: from + start, end: from + end, name });
+            }
+            step = step.saturating_mul(2);
+        }
     }
+}
+
+/// Where the entry starts that has the byte at this place; `None` where that is before these bytes.
+fn entry_start(bytes: &[u8], at: usize, is_first: bool) -> Option<usize> {
+    let line_start = |at: usize| {
+        let before = memchr::memrchr(b'\n', &bytes[..at]).map(|before| before + 1);
+        before.or(is_first.then_some(0))
+    };
+    let start = line_start(at)?;
+    if bytes.get(start) == Some(&b'^') && start > 0 { line_start(start - 1) } else { Some(start) }
+}
+
+/// Behind the line that starts here, and behind the next if that says what it tags; `None` where that
+/// is beyond these bytes, or there is no line.
+fn entry_end(bytes: &[u8], start: usize, is_last: bool) -> Option<usize> {
+    let end = line_end(bytes, start);
+    let (end, ended) = match bytes.get(end) {
+        Some(b'^') => {
+            let end = line_end(bytes, end);
+            (end, bytes[end - 1] == b'\n')
+        }
+        next => (end, next.is_some()),
+    };
+    (start < end && (ended || is_last)).then_some(end)
 }
 
 pub(super) fn stamp(path: &Path) -> Result<Stamp> {
@@ -140,7 +268,7 @@ pub(super) fn stamp(path: &Path) -> Result<Stamp> {
 
 /// Behind the line break that ends the line.
 fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |end| at + end + 1)
+    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1)
 }
 
 /// `<id> SP <name> LF`
@@ -148,5 +276,72 @@ fn entry(line: &[u8]) -> Result<(&[u8], &[u8])> {
     match (line.get(..DIGITS), line.get(DIGITS), line.get(DIGITS + 1..)) {
         (Some(id), Some(b' '), Some(name)) => Ok((id, name.trim_ascii_end())),
         _ => bail!("unknown packed-refs: {:?}", lossy(line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> String {
+        format!("{number:040x}")
+    }
+
+    /// What it says of a name, without what was read before.
+    fn said(path: &Path, name: &str) -> Option<String> {
+        let packed = Packed::read(path).unwrap();
+        let found = packed.value(name).unwrap();
+        assert!(packed.whole.get().is_none() || cfg!(not(unix)), "read whole for one name");
+        let Value::Object { object, peeled } = found? else { panic!("{name} is no object") };
+        Some(format!("{object} {}", peeled.unwrap()))
+    }
+
+    #[test]
+    fn each_name_is_found_in_a_part_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("packed-refs");
+        let mut random = fastrand::Rng::with_seed(7);
+        for entries in [0, 1, 2, 3, 50, 1_000] {
+            let mut names: Vec<String> = (0..entries)
+                .map(|_| {
+                    let long = if random.u8(..50) == 0 { random.usize(..6_000) } else { 20 };
+                    let letters: String = (0..1 + random.usize(..=long))
+                        .map(|_| random.choice(['a', 'b', 'c', '-', '.']).unwrap())
+                        .collect();
+                    format!("refs/{}/{letters}", random.choice(["heads", "tags"]).unwrap())
+                })
+                .collect();
+            names.sort();
+            names.dedup();
+            let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+            let mut told = Vec::new();
+            for (number, name) in names.iter().enumerate() {
+                let (object, tagged) = (id(2 * number + 1), id(2 * number + 2));
+                text += &format!("{object} {name}\n");
+                let is_tag = random.bool();
+                text += &if is_tag { format!("^{tagged}\n") } else { String::new() };
+                told.push(format!("{object} {}", if is_tag { &tagged } else { &object }));
+            }
+            std::fs::write(&path, &text).unwrap();
+            for (name, told) in names.iter().zip(&told) {
+                assert_eq!(said(&path, name).as_ref(), Some(told), "{name}");
+                let other = format!("{name}~");
+                assert_eq!(said(&path, &other), None, "{other}");
+            }
+            for name in ["refs/", "refs/a", "refs/heads/", "refs/tags/~", "refs/z"] {
+                assert_eq!(said(&path, name), None, "{name}");
+            }
+            for beginning in ["refs/", "refs/heads/", "refs/heads/a", "refs/tags/", "refs/x/"] {
+                let pattern = format!("{beginning}*");
+                for questions in [0, QUESTIONS] {
+                    let packed = Packed::read(&path).unwrap();
+                    packed.asked.store(questions, Ordering::Relaxed);
+                    let mut seen = Vec::new();
+                    packed.matching(&pattern, |name, _| seen.push(name.to_owned())).unwrap();
+                    let matching = names.iter().filter(|name| matches(&pattern, name));
+                    assert_eq!(seen, matching.cloned().collect::<Vec<_>>(), "{pattern}");
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! the packed value of a reference whose file is broken, and may miss one that is packed meanwhile.
 //! An error here means that git has to be asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
@@ -136,6 +136,29 @@ impl<'a> RefFiles<'a> {
                 Ok(())
             })?;
         }
+        Ok(found)
+    }
+
+    /// Which of these names below `root` may have a reference: all that have one, and perhaps some
+    /// more. No file of a reference is read.
+    pub(super) fn may_be_there(
+        &self,
+        root: &str,
+        names: &HashSet<RefName>,
+    ) -> Result<HashSet<RefName>> {
+        let root = check(root)?;
+        let mut found = HashSet::new();
+        // Where all are packed there is not even the folder.
+        if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
+            let is_there = |name: &RefName| {
+                let file = self.common_dir.join(name.as_str()).symlink_metadata();
+                !matches!(present(file), Ok(None))
+            };
+            found.extend(names.iter().filter(|name| is_there(name)).cloned());
+        }
+        self.kept.read(self.common_dir)?.names(&root, |name| {
+            found.extend(names.get(name).cloned());
+        })?;
         Ok(found)
     }
 
@@ -371,13 +394,13 @@ fn fits(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-fn joined(folder: &str, name: &str) -> String {
+pub(super) fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// What is in a folder, each with whether it is one itself, but for what git passes over; nothing
 /// where there is no folder.
-fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     let mut found = Vec::new();
     let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
     for entry in listed {

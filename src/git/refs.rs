@@ -1,5 +1,6 @@
 //! References: resolving, listing, and moving several at once or none.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -209,7 +210,7 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        match self.in_process(|fast| fast.references(patterns)) {
+        match self.in_process(|fast| fast.files().list(patterns)) {
             Some(refs) => Ok(refs),
             None => asked_refs(self, patterns),
         }
@@ -262,6 +263,20 @@ pub fn wanted<S: AsRef<str>>(
     let mut refs = asked_refs(git, patterns)?;
     refs.retain(|one| is_wanted(one.name.as_str()));
     Ok(refs)
+}
+
+/// Which of these names below `root` may have a reference: all that have one, and perhaps some more.
+///
+/// # Errors
+/// Git fails.
+pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<HashSet<RefName>> {
+    if names.is_empty() {
+        return Ok(names);
+    }
+    if let Some(found) = git.in_process(|fast| fast.files().may_be_there(root, &names)) {
+        return Ok(found);
+    }
+    Ok(asked_refs(git, &[root])?.into_iter().map(|one| one.name).collect())
 }
 
 /// The names of these references, each with a time (Unix seconds) since which it was not moved:

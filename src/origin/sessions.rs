@@ -9,6 +9,7 @@ use super::records::Records;
 use crate::artifact::{Artifact, ChangeRequest, Feedback, SessionFile, Store};
 use crate::clock;
 use crate::config::Config;
+use crate::git::gained::Wanted;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, adopted,
@@ -243,24 +244,20 @@ impl<'a> Sessions<'a> {
         if !walked {
             let mut newest: HashMap<String, Oid> = HashMap::new();
             let tips = [(self.at.clone(), 1)];
-            git::gained::find(
-                self.git,
-                &tips,
-                since,
-                key::SESSION_ID,
-                &mut |commit, _, message| {
-                    // The newest comes first; skip parsing the trailers of others.
-                    if said_id(message).is_some_and(|id| newest.contains_key(id)) {
-                        return;
-                    }
-                    let trailers = Trailers::parse(message);
-                    if trailers.get(key::EVENT) != Some("merge")
-                        && let Some(id) = trailers.get(key::SESSION_ID)
-                    {
-                        newest.entry(id.to_owned()).or_insert_with(|| commit.clone());
-                    }
-                },
-            )?;
+            let lines = HashMap::new();
+            let wanted = Wanted { since, word: key::SESSION_ID, besides: &[], lines: &lines };
+            git::gained::find(self.git, &tips, &wanted, &mut |commit, _, message| {
+                // The newest comes first; skip parsing the trailers of others.
+                if said_id(message).is_some_and(|id| newest.contains_key(id)) {
+                    return;
+                }
+                let trailers = Trailers::parse(message);
+                if trailers.get(key::EVENT) != Some("merge")
+                    && let Some(id) = trailers.get(key::SESSION_ID)
+                {
+                    newest.entry(id.to_owned()).or_insert_with(|| commit.clone());
+                }
+            })?;
             *self.newest.borrow_mut() = Some((since, newest));
         }
         let newest = self.newest.borrow();

@@ -1,16 +1,29 @@
 //! Which sessions there are, and which one a command means: refs are the only registry.
 
+mod known_newest;
+
+pub use known_newest::{Overview, overview, wrong_newest};
+
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::known_heads::KnownHeads;
-use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
+use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, artifact_path, key};
+use crate::artifact::Artifact;
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
 
 /// Branches that are looked at first where the newest is wanted.
 const FIRST: usize = 32;
+
+/// How many sessions there are, and the newest that is not completed.
+struct NewestOpen {
+    sessions: usize,
+    open: Option<Head>,
+    /// All that was looked at could be read.
+    is_sure: bool,
+}
 
 /// All sessions with a branch here or on a remote, newest commit first. A branch that holds no
 /// readable session is left out and named in the second list.
@@ -76,14 +89,19 @@ fn newest_first(
     heads.into_iter().map(|(_, name, head, line)| (name, head, line)).collect()
 }
 
-/// How many sessions have a branch here or on a remote, and the newest of them that is not completed;
-/// one with a branch here comes first. No more of them is read than that takes.
+/// The newest session that has a branch here or on a remote and is not completed; one with a branch
+/// here comes first. No more of them is read than that takes.
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<Head>)> {
+pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
+    Ok(look_for_newest(git, refs)?.open)
+}
+
+/// [`newest_open`], and how many there are.
+fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
     let mut names = HashSet::new();
-    let mut open = None;
+    let mut found = NewestOpen { sessions: 0, open: None, is_sure: true };
     let known = OnceCell::new();
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
         let branches =
@@ -92,46 +110,65 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<
             });
         let mut branches: Vec<_> = branches.filter(|(name, ..)| !names.contains(name)).collect();
         names.extend(branches.iter().map(|(name, ..)| name.clone()));
-        if open.is_none() {
+        if found.open.is_none() {
             branches.sort_by_key(|(_, _, moved)| std::cmp::Reverse(*moved));
             let rest = branches.split_off(branches.len().min(FIRST));
-            open = open_among(git, &branches, None, &KnownHeads::default());
-            let after = open.as_ref().map_or(i64::MIN, Head::time);
+            found.look_among(git, &branches, &KnownHeads::default());
+            let after = found.open.as_ref().map_or(i64::MIN, Head::time);
             let rest: Vec<_> = rest.into_iter().filter(|(_, _, moved)| *moved >= after).collect();
             if !rest.is_empty() {
                 let known = known.get_or_init(|| KnownHeads::of(git));
-                open = open_among(git, &rest, open, known);
+                found.look_among(git, &rest, known);
             }
         }
     }
-    Ok((names.len(), open))
+    found.sessions = names.len();
+    Ok(found)
 }
 
-/// The newest session of these branches that is not completed, if it is newer than `than`.
-fn open_among(
-    git: &Git,
-    branches: &[(SessionName, RefName, i64)],
-    than: Option<Head>,
-    known: &KnownHeads,
-) -> Option<Head> {
-    let tips = git::many::ask_each(git, branches, |git, (name, branch, _)| {
-        let tip = git.refs(&[branch.as_str()]).ok()?.pop()?.object;
-        let commit = match known.get(name, &tip) {
-            Some(text) => text.tip,
-            None => git.reader().commit(&tip).ok()?,
-        };
-        // Most are; and then nothing else of them need be read.
-        let is_completed = completes(&commit, name);
-        (!is_completed).then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip))
-    });
-    let mut tips: Vec<_> = tips.into_iter().flatten().collect();
-    if let Some(head) = &than {
-        let (time, name) = (std::cmp::Reverse(head.time()), head.name());
-        tips.retain(|(at, there, _)| (*at, there) < (time, name));
+impl NewestOpen {
+    /// Takes the newest session of these branches that is not completed, if it is newer than the one
+    /// that was found.
+    fn look_among(
+        &mut self,
+        git: &Git,
+        branches: &[(SessionName, RefName, i64)],
+        known: &KnownHeads,
+    ) {
+        let tips = git::many::ask_each(git, branches, |git, (name, branch, _)| {
+            let tip = git.refs(&[branch.as_str()]).ok()?.pop()?.object;
+            let commit = match known.get(name, &tip) {
+                Some(text) => text.tip,
+                None => git.reader().commit(&tip).ok()?,
+            };
+            // Most are; and then nothing else of them need be read.
+            let is_open = !completes(&commit, name);
+            Some(is_open.then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip)))
+        });
+        self.is_sure &= tips.iter().all(Option::is_some);
+        let mut tips: Vec<_> = tips.into_iter().flatten().flatten().collect();
+        if let Some(head) = &self.open {
+            let (time, name) = (std::cmp::Reverse(head.time()), head.name());
+            tips.retain(|(at, there, _)| (*at, there) < (time, name));
+        }
+        tips.sort();
+        for (_, name, tip) in tips {
+            match Head::load(git, &name, &tip) {
+                Ok(head) if !head.is_completed() => {
+                    self.open = Some(head);
+                    break;
+                }
+                Ok(_) => {}
+                Err(_) => self.is_sure &= is_no_session(git, &name, &tip),
+            }
+        }
     }
-    tips.sort();
-    let mut heads = tips.into_iter().filter_map(|(_, name, tip)| Head::load(git, &name, &tip).ok());
-    heads.find(|head| !head.is_completed()).or(than)
+}
+
+/// Whether there is certainly no `session.json` of this session at a tip.
+fn is_no_session(git: &Git, name: &SessionName, tip: &Oid) -> bool {
+    let path = artifact_path(name, Artifact::Session);
+    git.reader().entries(tip, &[&path]).is_ok_and(|found| found == [None])
 }
 
 /// Whether a commit says that it delivers this session.
@@ -196,7 +233,7 @@ pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionNam
     {
         return Ok((session, false));
     }
-    match newest_open(git, refs)?.1 {
+    match newest_open(git, refs)? {
         Some(head) => Ok((head.name().clone(), true)),
         None => Err(Error::repository("there is no unfinished session here")
             .hint("start one: git cowork new \"what you want built\"")

@@ -9,11 +9,14 @@ use super::known_heads::HeadText;
 use super::status::{is_archived, state_of};
 use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged};
 use crate::artifact::{SessionFile, SessionKind};
-use crate::git::{self, Git, Oid, Reader, RefName};
+use crate::git::{self, Commit, Git, Oid, Reader, RefName};
 use crate::stage::Stage;
 
 /// How far the newest stage commit may be from the tip before history is walked whole.
 const FAR: usize = 256;
+
+/// Commits of a completed session that are kept with its head.
+const LONGEST: usize = 64;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -22,6 +25,10 @@ pub struct Head {
     session: Session,
     whole: bool,
     time: i64,
+    is_completed: bool,
+    stage: Option<Stage>,
+    /// [`own_line`], where it was looked for.
+    line: Vec<Oid>,
 }
 
 impl Head {
@@ -41,12 +48,17 @@ impl Head {
     ) -> anyhow::Result<(Self, HeadText)> {
         let mut text = HeadText::read(git.reader().as_ref(), name, tip)
             .map_err(|error| restorable(git, name, tip, error))?;
-        Ok((Self::of(git, name, &mut text)?, text))
+        let mut head = Self::of(git, name, &mut text)?;
+        if head.is_completed && git::fallback::is_history_as_written(git) {
+            head.line = own_line(git.reader().as_ref(), &head.session.file, &text.tip);
+            text.line = Some(head.line.clone());
+        }
+        Ok((head, text))
     }
 
     /// Makes it of what is known. What else is read on the way is known, too, afterwards.
     pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> anyhow::Result<Self> {
-        let (tip, time) = (text.tip.id.clone(), text.tip.committer_time);
+        let tip = text.tip.id.clone();
         let (file, older) =
             parsed(name, &text.session).map_err(|error| restorable(git, name, &tip, error))?;
         let (name, reader) = (name.clone(), git.reader());
@@ -56,17 +68,24 @@ impl Head {
             .flatten();
         let Some(history) = recent else {
             let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
-            return Ok(Self { session, whole: true, time });
+            return Ok(Self::new(session, true, text));
         };
         let (scope, has_prd) = (None, None);
         let session = Session { name, tip, file, older, history, scope, has_prd };
         // Which stages are left to a change request, its scope tells, and what it has passed.
         if session.file.kind == SessionKind::New || session.is_completed() {
-            return Ok(Self { session, whole: false, time });
+            return Ok(Self::new(session, false, text));
         }
         let Session { name, tip, file, older, .. } = session;
         let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
-        Ok(Self { session, whole: true, time })
+        Ok(Self::new(session, true, text))
+    }
+
+    fn new(session: Session, whole: bool, text: &HeadText) -> Self {
+        let (time, line) = (text.tip.committer_time, text.line.clone().unwrap_or_default());
+        let is_completed = session.is_completed();
+        let stage = if is_completed { None } else { session.next_stage() };
+        Self { session, whole, time, is_completed, stage, line }
     }
 
     /// The session with all its history.
@@ -108,12 +127,12 @@ impl Head {
 
     /// True when a delivery commit is in its history.
     pub fn is_completed(&self) -> bool {
-        self.session.is_completed()
+        self.is_completed
     }
 
     /// The stage that is worked on or comes next, `None` when the delivery commit exists.
     pub fn stage(&self) -> Option<Stage> {
-        if self.is_completed() { None } else { self.session.next_stage() }
+        self.stage
     }
 
     /// True where a commit says that a stage is done.
@@ -159,8 +178,29 @@ pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<
 /// Git cannot be read.
 pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Result<Vec<bool>> {
     let sessions: Vec<&Session> = heads.iter().map(|head| &head.session).collect();
-    let merged = merged::merged_each(git, refs, &sessions)?;
+    let lines = heads.iter().filter(|head| !head.line.is_empty());
+    let lines = lines.map(|head| (head.tip(), head.line.as_slice())).collect();
+    let merged = merged::merged_each(git, refs, &sessions, &lines)?;
     Ok(merged.into_iter().map(|merged| merged.is_some()).collect())
+}
+
+/// The commits below a session's tip back to its base commit, where they are one line and none of them
+/// carries what another session delivered; else nothing.
+pub(super) fn own_line(reader: &dyn Reader, file: &SessionFile, tip: &Commit) -> Vec<Oid> {
+    let (mut line, mut parents) = (Vec::new(), tip.parents.clone());
+    while let ([parent], 0..LONGEST) = (parents.as_slice(), line.len()) {
+        line.push(parent.clone());
+        if parent.as_str() == file.base.commit {
+            return line;
+        }
+        match reader.commit(parent) {
+            Ok(commit) if merged::speaks_for_no_other(&commit, &file.id) => {
+                parents = commit.parents;
+            }
+            _ => break,
+        }
+    }
+    Vec::new()
 }
 
 /// The session's commits back to the newest that completes a stage or begins the session, oldest

@@ -239,7 +239,7 @@ fn parse_cost(text: &str) -> Spent {
 /// A message without its subject and its last paragraph.
 fn body(message: &str) -> &str {
     let rest = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
-    rest.rsplit_once("\n\n").map_or("", |(body, _)| body).trim()
+    memchr::memmem::rfind(rest.as_bytes(), b"\n\n").map_or("", |end| rest[..end].trim())
 }
 
 #[cfg(test)]

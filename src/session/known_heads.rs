@@ -10,8 +10,6 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::file_at_tip::session_text;
 use super::{Head, Session, SessionName};
 use crate::git::{self, Commit, Git, Oid, Reader};
@@ -20,7 +18,14 @@ use crate::git::{self, Commit, Git, Oid, Reader};
 const FILE: &str = "heads";
 
 /// The first line: the form of the others, and who wrote them.
-const FIRST: &str = concat!("heads 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
+const FIRST: &str = concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// What ends a field of a line, and what stands in it for the end of a line. No field has any of them.
+const FIELD: char = '\u{1f}';
+const BREAK: u8 = 0;
+
+/// In place of ids.
+const NOT_LOOKED_FOR: &str = "-";
 
 /// Heads that have to be read before it pays to begin to keep them.
 const MANY: usize = 256;
@@ -33,7 +38,7 @@ const MAX_LINE: usize = 16 * 1024;
 const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// What a head is made of, as the objects have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HeadText {
     /// `session.json` at the tip.
     pub(super) session: String,
@@ -41,6 +46,8 @@ pub(super) struct HeadText {
     pub(super) tip: Commit,
     /// Its ancestors, newest first, as far as they were needed.
     pub(super) before: Vec<Commit>,
+    /// Of a completed session: [`super::head::own_line`]. None where it was not looked for.
+    pub(super) line: Option<Vec<Oid>>,
 }
 
 impl HeadText {
@@ -50,13 +57,80 @@ impl HeadText {
     /// There is no `session.json` of this session there.
     pub(super) fn read(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let tip = reader.commit(tip)?;
-        Ok(Self { session: session_text(reader, name, &tip.id)?, tip, before: Vec::new() })
+        let session = session_text(reader, name, &tip.id)?;
+        Ok(Self { session, tip, before: Vec::new(), line: None })
     }
 
     /// The line that keeps it; none for what is too long.
     pub(super) fn line(&self, name: &SessionName) -> Option<String> {
-        let line = format!("{} {name} {}\n", self.tip.id, serde_json::to_string(self).ok()?);
+        let ids = |ids: &[Oid]| ids.iter().map(Oid::as_str).collect::<Vec<_>>().join(" ");
+        let line = self.line.as_deref().map_or_else(|| NOT_LOOKED_FOR.to_owned(), ids);
+        let mut fields = vec![self.session.clone(), line];
+        for commit in std::iter::once(&self.tip).chain(&self.before) {
+            let Commit { id, tree, parents, author, committer, message, .. } = commit;
+            fields.extend([id.to_string(), tree.to_string(), ids(parents)]);
+            fields.extend([author.clone(), commit.author_time.to_string()]);
+            fields.extend([committer.clone(), commit.committer_time.to_string(), message.clone()]);
+        }
+        if fields.iter().any(|field| field.contains([FIELD, char::from(BREAK)])) {
+            return None;
+        }
+        let fields: String = fields.iter().flat_map(|field| [field, "\u{1f}"]).collect();
+        let line = format!("{} {name} {}\n", self.tip.id, fields.replace('\n', "\0"));
         (line.len() <= MAX_LINE).then_some(line)
+    }
+
+    /// What the fields of a line say.
+    fn of(fields: &str) -> Option<Self> {
+        let mut fields = Fields(fields);
+        let session = fields.text()?;
+        let line = match fields.next()? {
+            NOT_LOOKED_FOR => None,
+            line => Some(ids(line)?),
+        };
+        let tip = fields.commit()?;
+        let mut before = Vec::new();
+        while !fields.0.is_empty() {
+            before.push(fields.commit()?);
+        }
+        Some(Self { session, tip, before, line })
+    }
+}
+
+fn ids(field: &str) -> Option<Vec<Oid>> {
+    field.split_terminator(' ').map(|id| id.parse().ok()).collect()
+}
+
+/// The fields of a line that are still to be read.
+struct Fields<'a>(&'a str);
+
+impl<'a> Fields<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let end = memchr::memchr(FIELD as u8, self.0.as_bytes())?;
+        let field = self.0.get(..end)?;
+        self.0 = self.0.get(end + 1..)?;
+        Some(field)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let mut text = self.next()?.as_bytes().to_vec();
+        let breaks: Vec<usize> = memchr::memchr_iter(BREAK, &text).collect();
+        breaks.into_iter().for_each(|at| text[at] = b'\n');
+        String::from_utf8(text).ok()
+    }
+
+    fn commit(&mut self) -> Option<Commit> {
+        let (id, tree) = (self.next()?.parse().ok()?, self.next()?.parse().ok()?);
+        Some(Commit {
+            id,
+            tree,
+            parents: ids(self.next()?)?,
+            author: self.text()?,
+            author_time: self.next()?.parse().ok()?,
+            committer: self.text()?,
+            committer_time: self.next()?.parse().ok()?,
+            message: self.text()?,
+        })
     }
 }
 
@@ -99,8 +173,7 @@ impl KnownHeads {
     /// What the head of this session is made of at this tip, if that is kept.
     pub(super) fn get(&self, name: &SessionName, tip: &Oid) -> Option<HeadText> {
         let line = self.line(name, tip)?;
-        let json = line.splitn(3, ' ').nth(2)?;
-        let kept: HeadText = serde_json::from_str(json).ok()?;
+        let kept = HeadText::of(line.splitn(3, ' ').nth(2)?.strip_suffix('\n')?)?;
         (kept.tip.id == *tip).then_some(kept)
     }
 
@@ -149,4 +222,55 @@ pub fn wrong_head(git: &Git, session: &Session) -> anyhow::Result<Option<PathBuf
 
 fn path(git: &Git) -> PathBuf {
     git.state_dir().join(FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(random: &mut fastrand::Rng) -> String {
+        let pieces = ["a", " ", "\n", "\n\n", "ü", "\"", "\\n", "\\u{1f}", "", "漢"];
+        (0..random.usize(..20)).map(|_| *random.choice(&pieces).unwrap()).collect()
+    }
+
+    fn commit(random: &mut fastrand::Rng) -> Commit {
+        let mut id = || format!("{:040x}", random.u128(..)).parse().unwrap();
+        let (id, tree, parents) = (id(), id(), vec![id(), id()]);
+        let parents = parents.into_iter().take(random.usize(..3)).collect();
+        let (author, committer, message) = (text(random), text(random), text(random));
+        let (author_time, committer_time) = (random.i64(..), random.i64(..));
+        Commit { id, tree, parents, author, author_time, committer, committer_time, message }
+    }
+
+    #[test]
+    fn a_line_says_what_it_was_made_of() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let name: SessionName = "todo".parse().unwrap();
+        for _ in 0..1_000 {
+            let before = (0..random.usize(..3)).map(|_| commit(&mut random)).collect();
+            let (session, tip) = (text(&mut random), commit(&mut random));
+            let line = random.bool().then(|| commit(&mut random).parents);
+            let head = HeadText { session, tip, before, line };
+            let line = head.line(&name).unwrap();
+            assert_eq!(line.matches('\n').count(), 1, "{line:?}");
+            let fields = line.strip_prefix(&format!("{} todo ", head.tip.id)).unwrap();
+            assert_eq!(HeadText::of(fields.strip_suffix('\n').unwrap()), Some(head));
+            for end in (0..fields.len()).filter(|end| fields.is_char_boundary(*end)) {
+                // Whole at the end of a commit only.
+                let cut = HeadText::of(&fields[..end]);
+                assert!(cut.is_none() || fields[..end].ends_with(FIELD), "{end}: {fields:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_not_kept() {
+        let mut random = fastrand::Rng::with_seed(4);
+        let name: SessionName = "todo".parse().unwrap();
+        for session in ["a\0b".to_owned(), format!("a{FIELD}b"), "a".repeat(MAX_LINE)] {
+            let head =
+                HeadText { session, tip: commit(&mut random), before: Vec::new(), line: None };
+            assert_eq!(head.line(&name), None);
+        }
+    }
 }

@@ -8,7 +8,8 @@ use super::message::{Trailers, key};
 use super::{RefNames, Session, artifact_path};
 use crate::artifact::{Artifact, SessionFile};
 use crate::clock;
-use crate::git::{self, Gained, Git, Object, Oid, Reader};
+use crate::git::gained::Wanted;
+use crate::git::{self, Commit, Gained, Git, Object, Oid, Reader};
 use crate::stages;
 
 /// Tolerance in seconds for the clock of another machine: a commit may seem that much older than
@@ -41,14 +42,18 @@ pub struct Merged {
 /// # Errors
 /// Git cannot be read.
 pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Merged>> {
-    Ok(merged_each(git, refs, &[session])?.pop().flatten())
+    Ok(merged_each(git, refs, &[session], &Lines::new())?.pop().flatten())
 }
 
-/// Like [`merged`], for many sessions.
+/// The commits between the tips of some sessions and their bases: see [`super::head::own_line`].
+pub(super) type Lines<'a> = HashMap<&'a Oid, &'a [Oid]>;
+
+/// Like [`merged`], for many sessions. The commits in `lines` are not read.
 pub(super) fn merged_each(
     git: &Git,
     refs: &RefNames,
     sessions: &[&Session],
+    lines: &Lines<'_>,
 ) -> anyhow::Result<Vec<Option<Merged>>> {
     if sessions.is_empty() {
         return Ok(Vec::new());
@@ -67,7 +72,7 @@ pub(super) fn merged_each(
         tips.dedup_by(|a, b| a.0 == b.0);
         asked.push(Question { session, tips });
     }
-    let look = Look::at(git, &asked, &other_branches(git, refs)?)?;
+    let look = Look::at(git, &asked, &other_branches(git, refs)?, lines)?;
     let answers =
         git::many::ask_each(git, &asked, |git, question| -> anyhow::Result<Option<Merged>> {
             for (tip, _) in &question.tips {
@@ -89,7 +94,8 @@ pub(super) fn merged_each(
 /// Git cannot be read.
 pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<Option<Merged>> {
     let question = Question { session, tips: vec![(branch.clone(), false)] };
-    Look::at(git, std::slice::from_ref(&question), &[])?.merged_in(git, session, branch)
+    Look::at(git, std::slice::from_ref(&question), &[], &Lines::new())?
+        .merged_in(git, session, branch)
 }
 
 /// A session, and the commits it may be merged into.
@@ -139,7 +145,12 @@ struct Copy {
 }
 
 impl Look {
-    fn at(git: &Git, asked: &[Question<'_>], elsewhere: &[Oid]) -> anyhow::Result<Self> {
+    fn at(
+        git: &Git,
+        asked: &[Question<'_>],
+        elsewhere: &[Oid],
+        lines: &Lines<'_>,
+    ) -> anyhow::Result<Self> {
         let ids = asked.iter().map(|question| question.session.file.id.clone());
         let copies = ids.map(|id| (id, Vec::new())).collect();
         let mut look =
@@ -161,10 +172,10 @@ impl Look {
         for group in if shared.is_empty() { vec![Vec::new()] } else { groups.collect() } {
             let marks = group.into_iter().enumerate().map(|(at, tip)| (tip.clone(), 1 << at));
             let others = std::mem::take(&mut others).iter().map(|tip| (tip.clone(), ELSEWHERE));
-            look.walk(git, marks.chain(others).collect(), earliest)?;
+            look.walk(git, marks.chain(others).collect(), earliest, lines)?;
         }
         for (tip, since) in single {
-            look.walk(git, vec![(tip.clone(), 1)], since)?;
+            look.walk(git, vec![(tip.clone(), 1)], since, lines)?;
         }
         for copies in look.copies.values_mut() {
             copies.sort_by_key(|copy| std::cmp::Reverse(copy.time));
@@ -180,16 +191,22 @@ impl Look {
         Ok(look)
     }
 
-    fn walk(&mut self, git: &Git, tips: Vec<(Oid, u64)>, since: i64) -> anyhow::Result<()> {
+    fn walk(
+        &mut self,
+        git: &Git,
+        tips: Vec<(Oid, u64)>,
+        since: i64,
+        lines: &Lines<'_>,
+    ) -> anyhow::Result<()> {
         let copies = &mut self.copies;
-        let gained =
-            git::gained::find(git, &tips, since, key::SESSION_ID, &mut |commit, time, message| {
-                for (id, copy) in speaks_for(commit, time, message) {
-                    if let Some(copies) = copies.get_mut(&id) {
-                        copies.push(copy);
-                    }
+        let wanted = Wanted { since, word: key::SESSION_ID, besides: &spoken(), lines };
+        let gained = git::gained::find(git, &tips, &wanted, &mut |commit, time, message| {
+            for (id, copy) in speaks_for(commit, time, message) {
+                if let Some(copies) = copies.get_mut(&id) {
+                    copies.push(copy);
                 }
-            })?;
+            }
+        })?;
         for (tip, mark) in tips {
             if mark != ELSEWHERE {
                 self.places.insert(tip, (self.walks.len(), mark));
@@ -302,11 +319,22 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     Ok(tips)
 }
 
+/// True if a commit contains the delivery of no session except the one with this id.
+pub(super) fn speaks_for_no_other(commit: &Commit, id: &str) -> bool {
+    let spoken = speaks_for(&commit.id, commit.committer_time, &commit.message);
+    spoken.iter().all(|(other, _)| other == id)
+}
+
+/// The message of each commit with a delivery contains one of these words.
+fn spoken() -> [&'static str; 2] {
+    ["merge", stages::last().name()]
+}
+
 /// The sessions, by id, whose delivery a commit contains: its trailers say so, or it quotes the
 /// trailers of a delivery commit (`git merge --squash`).
 fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
     // Most commits of sessions contain neither word.
-    if !["merge", stages::last().name()].iter().any(|word| message.contains(word)) {
+    if !spoken().iter().any(|word| message.contains(word)) {
         return Vec::new();
     }
     let named = message.lines().filter_map(|line| line.split_once(':'));

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use memchr::memmem;
+
 /// Git's default `core.commentChar`.
 const COMMENT: &str = "#";
 /// Longest subject, in characters.
@@ -160,6 +162,25 @@ impl Trailers {
     /// Parses the last paragraph that names a session, else the last one, if each of its lines is a
     /// trailer: hooks and forges add paragraphs below (a ticket, a `Change-Id`, co-authors).
     pub fn parse(message: &str) -> Self {
+        Self::of_last_paragraph(message).unwrap_or_else(|| Self::of_any_paragraph(message))
+    }
+
+    /// Parses the last paragraph if it names a session and the message has no comment or scissors line
+    /// that could end it earlier. Most messages are like this.
+    fn of_last_paragraph(message: &str) -> Option<Self> {
+        let text = message.trim_end_matches('\n');
+        let end = memmem::rfind(text.as_bytes(), b"\n\n")?;
+        let (before, last) = (&text[..end], &text[end + 2..]);
+        let lines: Vec<&str> = last.lines().collect();
+        let ends = |line: &&str| line.trim().is_empty() || line.starts_with(COMMENT);
+        let cuts = |word: &str| memmem::find(message.as_bytes(), word.as_bytes()).is_some();
+        if before.trim().is_empty() || lines.iter().any(ends) || cuts(">8") || cuts("Conflicts:") {
+            return None;
+        }
+        Some(Self::of_paragraph(&lines)).filter(|found| found.get(key::SESSION_ID).is_some())
+    }
+
+    pub(super) fn of_any_paragraph(message: &str) -> Self {
         let lines: Vec<&str> = message.lines().collect();
         let lines = &lines[..end_of_text(&lines)];
         let mut paragraphs = lines.split(|line| line.trim().is_empty());
@@ -181,7 +202,7 @@ impl Trailers {
                 }
                 continue;
             }
-            match line.split_once(':') {
+            match memchr::memchr(b':', line.as_bytes()).map(|at| (&line[..at], &line[at + 1..])) {
                 Some((key, value)) if is_key(key) => {
                     trailers.0.push((key.to_owned(), value.trim().to_owned()));
                 }

@@ -9,6 +9,7 @@ fn any_message_is_read_and_no_body_or_value_forges_a_trailer() {
     cases(|random| {
         let text = changed(random, &texts);
         let trailers = Trailers::parse(&text);
+        assert_eq!(trailers, Trailers::of_any_paragraph(&text), "{text}");
         assert_eq!(
             Trailers::parse(&format!("s\n\n{}", trailers.render())).render().is_empty(),
             trailers.render().is_empty()
@@ -24,6 +25,9 @@ fn any_message_is_read_and_no_body_or_value_forges_a_trailer() {
         let written = message.render();
         assert_eq!(Trailers::parse(&written), ours, "{written}");
         // A person may add a trailer below.
+        assert_eq!(Trailers::of_any_paragraph(&written), ours, "{written}");
+        let below = format!("{written}{}{text}", random.choice(["", "\n", "\n# "]).unwrap());
+        assert_eq!(Trailers::parse(&below), Trailers::of_any_paragraph(&below), "{below}");
         let more = format!("{written}Signed-off-by: Ana <ana@example.org>\n");
         assert!(Trailers::parse(&more).begin_with(&ours), "{more}");
     });

@@ -50,7 +50,7 @@ pub(crate) use change_requests::{place_of, related_commits};
 pub use changed_files::{ChangedFile, changed_files, in_short};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
-pub use find::{default_session, exists, heads, names, newest_open, taken};
+pub use find::{Overview, default_session, exists, heads, names, overview, taken, wrong_newest};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};

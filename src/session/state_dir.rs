@@ -2,7 +2,7 @@
 //! recovery that is never committed. Losing it loses no work; it does not record which stages are
 //! done.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -137,7 +137,7 @@ impl StateDir {
 
     fn load<T: DeserializeOwned + Default>(&self, file: &str) -> anyhow::Result<T> {
         let path = self.root.join(file);
-        match std::fs::read(&path) {
+        match small(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .with_context(|| format!("{} cannot be read", path.display())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(T::default()),
@@ -153,4 +153,11 @@ impl StateDir {
         temp.persist(self.root.join(file)).with_context(|| format!("writing {file}"))?;
         Ok(())
     }
+}
+
+/// What is in a file, most often a few bytes: its size is not asked for.
+fn small(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(512);
+    std::fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

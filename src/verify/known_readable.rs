@@ -9,9 +9,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::problem::Problem;
+use super::to_remove;
 use crate::git::{self, Git, Oid};
 use crate::session::Session;
-use crate::shell_quote::quoted;
 
 /// Name of the file in the state directory.
 const FILE: &str = "readable";
@@ -80,12 +80,7 @@ impl AskedTree {
 
     /// The problem for `verify` if the cache says the documents match the JSON, but they do not.
     pub(super) fn problem(&self, session: &Session) -> Option<Problem> {
-        self.is_known().then(|| {
-            let about = self.path.display().to_string();
-            let details =
-                format!("according to {about} the documents match the JSON, but they do not");
-            let remove = format!("rm {}", quoted(&about));
-            Problem::new(session, "kept-answer-differs", about, details).fix(remove)
-        })
+        let details = "says that the documents give the JSON, and they do not";
+        self.is_known().then(|| to_remove(session, "kept-answer-differs", &self.path, details))
     }
 }

@@ -30,6 +30,7 @@ pub use tags::wrong_tags;
 pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use self::known_readable::AskedTree;
 use self::working_tree::leads_to;
@@ -39,7 +40,7 @@ use crate::config::Config;
 use crate::git::{self, Git};
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
-    wrong_head,
+    wrong_head, wrong_newest,
 };
 use crate::shell_quote::quoted;
 use crate::stage::Stage;
@@ -55,6 +56,23 @@ pub struct Verify<'a> {
     pub config: &'a Config,
     /// The working tree that has the session checked out, to be checked as well.
     pub there: Option<&'a Git>,
+}
+
+/// A problem in the cache about all sessions, reported with one of them.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn kept_of_all(git: &Git, refs: &RefNames, with: &Session) -> anyhow::Result<Option<Problem>> {
+    let details = "does not match the newest branch of a session";
+    let wrong = wrong_newest(git, refs)?;
+    Ok(wrong.map(|file| to_remove(with, "kept-newest-differs", &file, details)))
+}
+
+/// A cache file in the state directory that is wrong.
+fn to_remove(session: &Session, code: &'static str, file: &Path, details: &str) -> Problem {
+    let about = file.display().to_string();
+    let remove = format!("rm {}", quoted(&about));
+    Problem::new(session, code, about.clone(), format!("{about} {details}")).fix(remove)
 }
 
 impl Verify<'_> {
@@ -74,10 +92,8 @@ impl Verify<'_> {
         problems.extend(drafts::problems(self.git, session)?);
         problems.extend(knowledge::problems(self.git, session)?);
         if let Some(file) = wrong_head(self.git, session)? {
-            let about = file.display().to_string();
-            let details = format!("{about} does not match the session's commits");
-            let remove = format!("rm {}", quoted(&about));
-            problems.push(Problem::new(session, "kept-head-differs", about, details).fix(remove));
+            let details = "does not match the session's commits";
+            problems.push(to_remove(session, "kept-head-differs", &file, details));
         }
         Ok(problems)
     }

@@ -38,7 +38,7 @@ fn what_is_kept_is_what_would_be_read_and_a_broken_file_is_made_again() {
 
     let half = &kept[..kept.len() / 2];
     let lines = kept.lines().map(|line| line[..line.len() - 9].to_owned()).collect::<Vec<_>>();
-    let other = kept.replacen("heads 1", "heads 0", 1).replace("todo list", "something else");
+    let other = kept.replacen("heads 2", "heads 0", 1).replace("todo list", "something else");
     for broken in [half, &lines.join("\n"), &other, "", "nonsense\n"] {
         sandbox.write(HEADS, broken);
         assert_eq!(listed(&sandbox), first, "{broken:.80}");

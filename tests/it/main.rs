@@ -101,6 +101,7 @@ mod inherit;
 mod init;
 mod json;
 mod kept_heads;
+mod kept_newest;
 mod kill;
 #[cfg(unix)]
 mod knowledge;

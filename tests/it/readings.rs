@@ -42,7 +42,7 @@ fn repository() -> Sandbox {
     sandbox.git(&["switch", "-q", "main"]);
     std::fs::remove_dir_all(sandbox.path(".git/cowork")).unwrap();
     // Else heads are kept in repositories of many sessions only.
-    sandbox.write(KEPT_HEADS, concat!("heads 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n"));
+    sandbox.write(KEPT_HEADS, concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\n"));
     sandbox
 }
 

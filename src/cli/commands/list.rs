@@ -63,9 +63,10 @@ fn lines(
     current: Option<&RefName>,
 ) -> anyhow::Result<String> {
     let (refs, config, width) = (context.refs()?, context.config()?, context.width());
+    let drafts = next_step::drafts(context.git()?, heads.iter())?;
     each(context.git()?, &refs, heads, archived, |git, head, state| {
         let here = current == Some(&refs.branch(head.name()));
-        if next_step::is_told_by(git, config, head, state) {
+        if next_step::is_told_by(git, config, head, state, &drafts) {
             return Ok(fitted(&line(head, state, None, here), width));
         }
         let status = next_step::status(git, &refs, config, head.session(git)?, state)?;

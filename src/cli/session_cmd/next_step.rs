@@ -1,10 +1,11 @@
 //! The next step of a session, for `status` and the bare command. After a run that was blocked, it
 //! is not just `resume`, which would be blocked again.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::git::Git;
+use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::model::ledger::Ledger;
 use crate::pipeline::{has_failed, why_blocked};
@@ -31,15 +32,32 @@ pub(crate) fn status(
     Ok(status)
 }
 
-/// True if the status of a session depends on history alone, so that its head is enough.
-pub(crate) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) -> bool {
+/// The names of the drafts that may exist for the current stages of these sessions.
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn drafts<'a>(
+    git: &Git,
+    heads: impl Iterator<Item = &'a Head>,
+) -> anyhow::Result<HashSet<RefName>> {
+    let draft = |head: &Head| Some(RefNames::draft(head.name(), head.stage()?));
+    git::refs::may_be_there(git, RefNames::DRAFTS, heads.filter_map(draft).collect())
+}
+
+/// True if the status of a session depends on history alone, so that its head is enough. `drafts` is
+/// the result of [`drafts`].
+pub(crate) fn is_told_by(
+    git: &Git,
+    config: &Config,
+    head: &Head,
+    state: State,
+    drafts: &HashSet<RefName>,
+) -> bool {
     let here = StateDir::at(&git.state_dir(), head.name());
     let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&here).is_some();
     let stands_still = || {
-        let drafted = head.stage().is_some_and(|stage| {
-            let draft = RefNames::draft(head.name(), stage);
-            !matches!(git.resolve(draft.as_str()), Ok(None))
-        });
+        let drafted =
+            head.stage().is_some_and(|stage| drafts.contains(&RefNames::draft(head.name(), stage)));
         let nothing = Spent::default();
         let budget = &config.budget;
         !head.has_stage()
