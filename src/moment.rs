@@ -85,7 +85,7 @@ pub fn end() {
     ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Returns a future that ends the moment whenever it is polled again after waiting.
+/// Wraps a future: each time it is polled, the current [`Moment`] ends.
 pub async fn watched<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {

@@ -32,7 +32,7 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub no_interactive: bool,
     /// How drafts are reviewed: ask (on a terminal), wait (commit the draft and exit with 3), auto
-    /// (pass every draft without asking)
+    /// (approve every draft without asking)
     #[arg(long, global = true, value_name = "MODE", value_parser = parse_mode())]
     pub review: Option<Mode>,
     /// Write events or results to standard output as JSON lines

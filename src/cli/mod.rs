@@ -60,7 +60,7 @@ enum Command {
     /// session's own branch. git-cowork drafts the plan from the commits, without a model: each
     /// commit becomes a task, fixup! commits belong to the commit they fix, merges are left out.
     /// You review that plan like any other. Then the code is checked, reviewed and delivered as if
-    /// the session had written it. The model only does tasks of the plan that the commits do not
+    /// the session had written it. The model works only on tasks of the plan that the commits do not
     /// contain.
     Adopt(adopt::AdoptArgs),
     /// Address reviewers' comments on a delivered session

@@ -131,8 +131,8 @@ struct Link {
     share: f64,
 }
 
-/// All definitions, the most used first, then those that no other file uses in the order of the
-/// files (tests last).
+/// All definitions, the most used first; then, in the order of the files with tests last, those that
+/// no other file uses.
 pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
     let links = links(files);
     let own = files.iter().map(|file| {

@@ -77,7 +77,7 @@ pub fn decide(
     Ok(match status.code() {
         Some(0) => Decided::Pass,
         Some(1) => Decided::Feedback(words(&mut printed)?),
-        _ => Decided::Person(format!("{name} left it to a person ({})", ending(status))),
+        _ => Decided::Person(format!("{name} left the decision to a person ({})", ending(status))),
     })
 }
 
@@ -155,9 +155,15 @@ mod tests {
             Decided::Person(why) => why,
             other => panic!("{command}: {other:?}"),
         };
-        assert_eq!(person("exit 2", 60), "sh left it to a person (exit 2)");
-        assert_eq!(person("kill -9 $$", 60), "kill left it to a person (ended by a signal)");
-        assert_eq!(person("/no/such/judge -x", 60), "judge left it to a person (exit 127)");
+        assert_eq!(person("exit 2", 60), "sh left the decision to a person (exit 2)");
+        assert_eq!(
+            person("kill -9 $$", 60),
+            "kill left the decision to a person (ended by a signal)"
+        );
+        assert_eq!(
+            person("/no/such/judge -x", 60),
+            "judge left the decision to a person (exit 127)"
+        );
         assert_eq!(person("sleep 309.25", 0), "sleep did not decide within 0 s");
         assert_eq!(person("cat /dev/zero", 60), "cat printed more than 16 MiB");
     }

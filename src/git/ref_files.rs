@@ -32,7 +32,7 @@ pub struct Ref {
     pub name: RefName,
     /// What it points to: of an annotated tag the tag itself.
     pub object: Oid,
-    /// What is left when tags are followed, where the list of packed references says so.
+    /// The object that a tag peels to, if `packed-refs` records it.
     pub peeled: Option<Oid>,
 }
 

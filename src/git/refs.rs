@@ -480,7 +480,7 @@ mod tests {
             assert!(refuse_symbolic(&git, &["refs/tags/", "refs/heads/"]).is_ok());
             let moves = RefTransaction::new("x").update(&own, &first, &second);
             assert_eq!(kind_of(&moves.clone().commit(&git).unwrap_err()), Kind::Repository);
-            // Between the look and the change it may have become one.
+            // The reference may become a symbolic one between the check and the update.
             let commands: String = moves.changes.iter().map(RefChange::command).collect();
             git.write(["update-ref", "-z", "--stdin"]).stdin(commands).checked().unwrap();
             assert_eq!(git.resolve(other.as_str()).unwrap(), Some(second.clone()));

@@ -272,7 +272,8 @@ fn fill(git: &Git) -> Result<()> {
     Ok(())
 }
 
-/// After git died: removes the rest, unless somebody has put something there since.
+/// If git was killed while it removed a working tree, removes the remaining files, unless somebody
+/// has added files since.
 pub(super) fn end_removing(git: &Git, step: &Removed) -> Result<bool> {
     if !step.git_dir.exists() {
         return Ok(false);

@@ -278,7 +278,7 @@ fn begun(text: &str, tag: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// The answer, after checking that splitting it anywhere, or into characters, gives the same.
+    /// Returns the answer; asserts that it is the same however `content` is split into chunks.
     fn said(content: &str) -> String {
         let whole = spoken(content);
         for (at, _) in content.char_indices() {

@@ -55,7 +55,7 @@ pub(super) fn expect_on_tip(
             Err(error.into())
         }
         _ => Err(Error::moved(format!(
-            "HEAD left {short} during the commit; the commit is {commit}"
+            "HEAD was moved off {short} during the commit; the commit is {commit}"
         ))
         .hint(format!("look at git log, then: {back}"))
         .into()),

@@ -1,5 +1,5 @@
-//! The logs named by `Cowork-Evidence`, preserved as notes: the note of a log's blob in
-//! `refs/notes/cowork` is that blob. `git gc` keeps it, `git notes --ref cowork show BLOB` prints
+//! The logs named by `Cowork-Evidence`: each log's blob is attached to itself as a note in
+//! `refs/notes/cowork`. `git gc` keeps it, `git notes --ref cowork show BLOB` prints
 //! it, and notes of two clones merge without a conflict.
 
 use std::fs::File;

@@ -271,7 +271,7 @@ fn says_so(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<bool> {
 
 fn take_merge_back(recorder: &Recorder<'_>, commit: &Oid, onto: &Oid) -> anyhow::Result<()> {
     if let Some(branch) = recorder.git.head()?.branch() {
-        RefTransaction::new("cowork: a hook took its trailers")
+        RefTransaction::new("cowork: a hook removed the trailers")
             .update(branch, onto, commit)
             .commit(recorder.git)?;
         git::merge::move_tree(recorder.git, commit, onto)?;

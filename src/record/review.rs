@@ -6,7 +6,7 @@ use crate::session::{Message, Verdict, key};
 use crate::stage::Stage;
 
 /// Commits a draft to the branch, to wait for review.
-#[expect(clippy::too_many_arguments, reason = "what one commit says, each named once")]
+#[expect(clippy::too_many_arguments, reason = "the parts of one commit message, each named")]
 pub fn commit_draft(
     recorder: &Recorder<'_>,
     tip: &Oid,

@@ -7,8 +7,8 @@ use crate::git::{self, Oid, RefTransaction};
 use crate::session::{Entry, Message, Session, Verdict, key};
 use crate::stage::{Depth, Stage};
 
-/// Name of the record in the state directory of a stage commit that has yet to be compared with
-/// what was approved: the commit it is made on.
+/// File in the state directory that marks a stage commit not yet compared with the approved content.
+/// It contains the parent of that commit.
 const UNCOMPARED: &str = "uncompared.json";
 
 /// The content of a stage commit.

@@ -157,7 +157,7 @@ impl KnownHeads {
             lines.reserve(rest.len() / 1024);
             for line in rest.split_inclusive('\n') {
                 let end = at + line.len();
-                // A line without its end was not written whole.
+                // A line without a newline was only partly written.
                 if line.ends_with('\n')
                     && let Some(key) = line.match_indices(' ').nth(1).map(|(end, _)| &line[..end])
                 {

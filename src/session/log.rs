@@ -95,7 +95,7 @@ impl Teller<'_> {
         attempts.sort();
         let mut rows = Vec::new();
         let mut others = vec![self.session.tip.clone()];
-        // Newest first: a commit in several attempts was abandoned by the newest of them.
+        // Newest first: a commit in several attempts counts as discarded with the newest one.
         for (number, tip) in attempts.iter().rev() {
             let entries = self.new_entries(tip)?;
             let mut row = self.row(&entries, Some(*number))?;

@@ -139,7 +139,7 @@ impl DepthSpec {
         self.written_here.iter().find(|(own, _)| *own == stage).map(|(_, when)| *when)
     }
 
-    /// The stages that share a stage's conversation; empty if each of its drafts is a conversation.
+    /// The stages that share a stage's conversation; empty if each draft has its own.
     pub fn conversation(&self, of: Stage) -> &'static [Stage] {
         let mut all = self.conversations.iter();
         all.find(|stages| stages.contains(&of)).copied().unwrap_or_default()

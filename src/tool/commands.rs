@@ -79,7 +79,9 @@ async fn check(
         let path = context.workspace.existing(path)?;
         match narrowed(&command, &path) {
             Some(narrow) => command = narrow,
-            None => notes.push("everything was run: this command is not known to take a path"),
+            None => notes.push(
+                "the whole command was run: git-cowork does not know how to limit it to a path",
+            ),
         }
     }
     if args.fix == Some(true) {

@@ -136,7 +136,7 @@ pub struct Checked {
 pub struct Outcome {
     /// Feedback given with `provide_feedback`, in order.
     pub feedback: Vec<Feedback>,
-    /// Summary of `exit_loop`: the critic approves.
+    /// The summary that the critic passed to `exit_loop`: it approves.
     pub approved: Option<String>,
     /// `request_replanning` or `goto_stage`.
     pub go_back: Option<GoBack>,

@@ -43,7 +43,7 @@ impl AskedTree {
         let path = git.state_dir().join(FILE);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let mut lines = text.lines();
-        // A line without its end was not written whole.
+        // A line without a newline was only partly written.
         let is_ours = lines.next() == Some(FIRST) && text.ends_with('\n');
         let kept = lines.filter(|_| is_ours).map(str::to_owned).collect();
         Some(Self { tree, path, kept })

@@ -24,7 +24,7 @@ pub(super) fn write(
         of_commit(source, room, html, entry, &mut told)?;
     }
     if html_is_empty(source) {
-        html.raw("<p>The program has run nothing on the session's commits yet.</p>\n");
+        html.raw("<p>git-cowork has not run any check on the session's commits yet.</p>\n");
     }
     Ok(())
 }

@@ -67,8 +67,8 @@ fn what_it_prints_with_exit_1_is_feedback_for_the_next_draft() {
 #[test]
 fn anything_else_is_left_to_a_person() {
     for (does, told) in [
-        ("exit 3", "judge left it to a person (exit 3)"),
-        ("kill -9 $$", "judge left it to a person (e"),
+        ("exit 3", "judge left the decision to a person (exit 3)"),
+        ("kill -9 $$", "judge left the decision to a person (e"),
         ("echo x >>.cowork/sessions/todo/prd.md", "changed while judge looked at it"),
     ] {
         for mode in ["wait", "auto"] {
@@ -80,7 +80,7 @@ fn anything_else_is_left_to_a_person() {
     }
     let sandbox = decided_by("exit 3");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
-    terminal.sees("judge left it to a person");
+    terminal.sees("judge left the decision to a person");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();

@@ -364,7 +364,7 @@ fn a_change_is_proposed_to_its_parent_while_that_is_open() {
     far.cowork(&["modify", "Say that adding is quick", "-n", "quick", "--review", "auto"]).exits(0);
     let refused = far.cowork(&["pr"]).exits(5);
     refused
-        .says("this changes cowork/todo, which is not on origin")
+        .says("this session is based on cowork/todo, which is not on origin")
         .says("git push origin cowork/todo");
     assert!(!far.has("ana/todo.git").contains("quick"));
     far.cowork(&["pr", "todo"]).exits(0);

@@ -56,7 +56,7 @@ fn feedback_from_another_terminal_reaches_the_actor() {
     watch.sees(" waits for you");
     watch.sees(WATCHED);
     run.types("p");
-    watch.sees("it was answered at its own terminal");
+    watch.sees("it was answered at the run's terminal");
     assert_eq!(run.ends().0, 0);
     assert_eq!(watch.ends().0, 0);
     let asked = sandbox.server.requests_of("idea", "actor");
@@ -87,7 +87,7 @@ fn who_answers_second_is_told() {
     run.types("p");
     assert_eq!(run.ends().0, 0);
     watch.enters("too late");
-    watch.sees("it was answered at its own terminal");
+    watch.sees("it was answered at the run's terminal");
     let (code, rest) = watch.ends();
     assert!(code == 0 && !rest.contains("was taken"), "{rest}");
     let asked = sandbox.server.requests_of("idea", "actor");
@@ -156,7 +156,7 @@ fn a_run_that_ends_takes_its_gate_with_it() {
     let (mut run, mut watch) = both(&sandbox);
     run.types("q");
     assert_eq!(run.ends().0, 3);
-    watch.sees("it was answered at its own terminal");
+    watch.sees("it was answered at the run's terminal");
     let (code, rest) = watch.ends();
     assert!(code == 0 && rest.contains("git cowork review todo"), "{rest}");
 }
@@ -235,7 +235,7 @@ fn who_answers_a_menu_second_is_told() {
     run.types("3");
     assert_eq!(run.ends().0, 1);
     watch.enters("too late");
-    watch.sees("it was answered at its own terminal");
+    watch.sees("it was answered at the run's terminal");
     assert_eq!(watch.ends().0, 0);
     // And the other way round: a list of stages that is open there goes when the answer comes.
     let (_sandbox, mut run, mut watch) = at_the_limit();

@@ -10,7 +10,7 @@ use crate::secret::Secrets;
 use crate::stage::Role;
 
 impl Talk {
-    /// Sends the actor what the user has typed since; true if there was something new.
+    /// Sends the actor what the user has typed since the last call; true if there was something new.
     pub(in crate::agent) fn pass_on(
         &mut self,
         brief: &Brief,

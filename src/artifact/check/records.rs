@@ -59,7 +59,7 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
                     "uncovered-feature",
                     format!("feature {id} '{name}' is covered by no component"),
                 )
-                .fix(format!("add {id} to related_features of the component that carries it"))
+                .fix(format!("add {id} to related_features of the component that implements it"))
                 .about(id),
             );
         }

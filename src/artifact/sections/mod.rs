@@ -133,7 +133,7 @@ pub enum Writer {
     Model,
 }
 
-/// The information besides the text that is needed to read it.
+/// What the parser needs besides the text.
 pub struct Context<'a> {
     /// The kinds of records that the document contains.
     pub kinds: &'a [IdKind],

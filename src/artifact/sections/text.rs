@@ -223,7 +223,7 @@ fn removable(before: &str, text: &str, at: usize, comment: &Range<usize>) -> boo
         && (after.is_empty() || after.starts_with(char::is_whitespace))
 }
 
-/// Adds the line breaks in this range, as offsets in a text that the range is appended to at
+/// Adds the line breaks in `range` to `kept`, as offsets in a text in which the range begins at
 /// `base`.
 fn note_breaks(breaks: &[Range<usize>], range: Range<usize>, base: usize, kept: &mut Vec<usize>) {
     for hard in breaks.iter().filter(|hard| range.start <= hard.start && hard.end <= range.end) {

@@ -266,7 +266,7 @@ fn free_name(
     let name = named.cloned().unwrap_or_else(|| slug(&title(&branch.name)));
     if name.patch_parts().is_some() {
         return Err(Error::usage(format!("'{name}' is the name of a change request"))
-            .hint("a name of a new session has no double dash")
+            .hint("the name of a new session must not contain a double dash")
             .into());
     }
     if crate::session::taken(git, refs, &name)? {

@@ -251,7 +251,7 @@ fn free_name(
     if let Some(name) = named {
         if name.patch_parts().is_some() {
             return Err(Error::usage(format!("'{name}' is the name of a change request"))
-                .hint("a name of a new session has no double dash")
+                .hint("the name of a new session must not contain a double dash")
                 .into());
         }
         preflight::require_free(git, refs, name)?;

@@ -191,7 +191,7 @@ fn require_base(git: &Git, proposal: &Proposal) -> anyhow::Result<()> {
     if git::remote::has_branch(git, remote, base)? {
         return Ok(());
     }
-    Err(Error::repository(format!("this changes {base}, which is not on {remote}"))
+    Err(Error::repository(format!("this session is based on {base}, which is not on {remote}"))
         .hint(format!("push it first: git push {remote} {base}"))
         .hint("or merge it first; the pull request then goes to the branch it was merged into")
         .into())

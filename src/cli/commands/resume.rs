@@ -14,7 +14,7 @@ pub(crate) struct ResumeArgs {
     /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// First rewind to before this stage, as revert does
+    /// Rewind to the start of this stage first, as git cowork revert does
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     goto_stage: Option<Stage>,
     /// Raise the session's depth from here on: standard or thorough

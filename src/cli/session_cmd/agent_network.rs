@@ -70,7 +70,8 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
         true => format!("git config --unset {KEY}"),
         false => format!("git config {KEY} {}", shell_quote::quoted(&set.hosts.join(", "))),
     };
-    let kept = "agent programs reach every server in this repository from now on".to_owned();
+    let kept =
+        "from now on, agent programs in this repository can connect to any server".to_owned();
     // The command is on a line of its own, so that it can be pasted.
     for text in [kept, format!("take it back: {back}")] {
         context.ui.emit(Event::Note { text });

@@ -29,7 +29,7 @@ pub(crate) fn require(
     let forced = force && context.attended;
     if !reasons.is_empty() && session.older.is_none() && !forced {
         let name = &session.name;
-        let why = if force { " (--force counts on a terminal only)" } else { "" };
+        let why = if force { " (--force works only on a terminal)" } else { "" };
         let mut error = Error::repository(format!(
             "'{name}' contains changes that nobody approved{why}: {}",
             reasons.join("; ")

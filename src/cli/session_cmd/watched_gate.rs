@@ -231,7 +231,7 @@ impl Look<'_> {
             }
             // An editor or a question may be open at the run's terminal.
             if look == PATIENT {
-                self.say("answered; the run takes it when its terminal is back at the menu")?;
+                self.say("answer saved; the run uses it when its terminal is back at the menu")?;
             }
             std::thread::sleep(LOOKS);
         }
@@ -250,7 +250,7 @@ impl Look<'_> {
     /// Prints how somebody else has answered.
     fn tell_other(&self) -> anyhow::Result<()> {
         let what = match gate_answer(self.state, &self.gate.id).map(|answer| answer.said) {
-            Some(Said::There) => "it was answered at its own terminal".to_owned(),
+            Some(Said::There) => "it was answered at the run's terminal".to_owned(),
             Some(Said::Pass) => "it was passed from another terminal".to_owned(),
             Some(Said::Feedback(text)) => {
                 format!("it was answered from another terminal: {}", one_line(&text, 200))

@@ -215,7 +215,7 @@ impl AgentProgram {
         for (name, command) in lent.filter_map(|(name, url)| Some((name, self.reach.lacks(url)?))) {
             let title = self.title();
             self.notice(&format!(
-                "{title} may not reach the server in {name}. To let it: {command}"
+                "{title} is not allowed to connect to the server in {name}. To allow it: {command}"
             ));
         }
     }

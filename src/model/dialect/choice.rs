@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::Dialect;
 use crate::config::{ANTHROPIC, Api, ModelConfig};
 
-/// The conclusion from a server's error about the dialect.
+/// What an error of a server shows about its API dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
     /// Use the other dialect, or this one without reasoning when tools are offered.

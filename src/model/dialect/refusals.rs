@@ -17,7 +17,7 @@ pub struct Refusals {
     pub stream: bool,
     /// What was learned about fields of earlier answers.
     pub opaque: Learned,
-    /// No thinking beside tools: `reasoning_effort` is "none" (chat).
+    /// Thinking cannot be combined with tools: `reasoning_effort` is "none" (chat).
     pub reasoning: bool,
     /// No encrypted thoughts (Responses).
     pub include: bool,

@@ -45,8 +45,8 @@ pub(crate) struct GoesOn {
     pub documents: Documents,
 }
 
-/// Returns the conversation that a part continues, if there is one. `cut` is set if an earlier run
-/// of this part was cut off: it is the run that the cut one continued, if any.
+/// Returns the conversation that a part continues, if there is one. If an
+/// earlier run of this part was interrupted, `cut` is the run that the interrupted one continued.
 pub(crate) fn find(
     run: &Run<'_>,
     part: &Part<'_>,

@@ -92,7 +92,7 @@ pub(crate) fn findings_of_earlier(
     }
     let words = match auto {
         true => format!(
-            "check finds {} wrong, and going back {limit} times is the limit",
+            "the check found a problem in {}, and the session may go back only {limit} times",
             stages.join(" and ")
         ),
         false => format!("check finds {} wrong", stages.join(" and ")),

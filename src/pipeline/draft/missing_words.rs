@@ -26,7 +26,7 @@ impl Works {
     /// The message with the findings.
     pub(crate) fn missing(self, report: &Report) -> String {
         let mut out =
-            "The program has checked what you left, and this is missing or wrong:\n".to_owned();
+            "git-cowork checked your files; the following is missing or wrong:\n".to_owned();
         for finding in &report.findings {
             let details: String = finding.details.chars().take(TOLD).collect();
             let _ = write!(out, "\n- {details}");

@@ -83,8 +83,8 @@ pub(crate) fn note_version(
     Ok(())
 }
 
-/// Reports which of their lines the newest draft changed, at the gate or, if nobody is at one, as a
-/// warning.
+/// Reports the lines edited by a person that the newest draft changed: at the gate, or as a warning
+/// if nobody is there.
 pub(crate) fn tell_of_overwritten(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -82,7 +82,9 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     }
     record::tags::add_missing(&run.recorder(), &run.session)?;
     run.note(match done.last() {
-        Some(last) => format!("{name}: stages up to {last} are marked as done, as its files show"),
+        Some(last) => {
+            format!("{name}: stages up to {last} are marked as done because their files exist")
+        }
         None => format!("{name} starts from scratch; its files are in {}", tip.short()),
     });
     Ok(())

@@ -118,7 +118,7 @@ fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Er
     let name = &session.name;
     let from = start.from().unwrap_or("another session");
     let mut error = Error::repository(format!(
-        "'{name}' began with the stages up to {last} of {from}, so it cannot go back to before {stage}"
+        "'{name}' took its stages up to {last} from {from}, so it cannot go back to before {stage}"
     ));
     let next = session.order().into_iter().find(|other| *other > last);
     let reached =

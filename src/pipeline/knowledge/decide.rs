@@ -17,7 +17,7 @@ use crate::record::{self, Recorded};
 use crate::session::{KeptDraft, ProposedBy, kept_draft, knowledge_at, undecided_knowledge};
 use crate::stage::Stage;
 
-/// Reverts what a killed run has written for a decision.
+/// Undoes what a killed run wrote while a person was deciding about facts.
 pub(crate) fn take_back(run: &Run<'_>) -> anyhow::Result<()> {
     knowledge::take_back(&run.recorder(), &run.session.tip)
 }

@@ -32,13 +32,13 @@ pub(crate) struct Progress {
     pub draft: Option<Oid>,
     /// A person's approval, with the content.
     pub approval: Option<Approval>,
-    /// The content the critic approved, and its words.
+    /// The content the critic approved, and the critic's comment.
     pub judged: Option<(ApprovedContent, String)>,
     /// The draft the person last saw.
     pub seen: Option<Oid>,
     /// The draft the critic last saw.
     pub read: Option<Oid>,
-    /// The content the challenger approved, and its words.
+    /// The content the challenger approved, and the challenger's comment.
     pub challenged: Option<(ApprovedContent, String)>,
     /// The draft the challenger last saw in this run.
     pub challenger_read: Option<Oid>,

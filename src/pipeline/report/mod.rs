@@ -235,7 +235,9 @@ impl Story {
         let others = before.iter().filter(|found| *found != last).count();
         let others = match others {
             0 => String::new(),
-            count => format!("; on {count} of {} earlier commits otherwise", before.len()),
+            count => {
+                format!("; the result was different on {count} of {} earlier commits", before.len())
+            }
         };
         let found = cell(last, REASON);
         format!("{found}, run by git-cowork on the files as committed{others}.")
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(
             story.checks(),
             "passed (cargo test), run by git-cowork on the files as committed; \
-             on 1 of 2 earlier commits otherwise."
+             the result was different on 1 of 2 earlier commits."
         );
     }
 

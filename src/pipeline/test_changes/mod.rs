@@ -27,8 +27,8 @@ pub(crate) use test_finder::{Test, is_test_path, tests_in};
 /// Maximum number of weakened tests that are listed.
 const TOLD: usize = 20;
 
-/// The changes to tests up to a commit or tree: to those the session found at its start, and to
-/// those its own tasks and corrections have added since.
+/// How tests differ at a commit or tree: tests that existed when the session began, and tests that
+/// its tasks and corrections have added since.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
     let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());
@@ -121,14 +121,14 @@ pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<Strin
         let list: String = weakened.iter().map(|line| format!("- {line}\n")).collect();
         let _ = write!(
             out,
-            "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
+            "\n\ngit-cowork compared the tests with those that existed when the session began and those that the session added earlier. A test that checks less is a critical fault, unless that was asked for or the test was renamed:\n\n{list}"
         );
     }
     if let Some(unasked) = asked::unasked_tests(run, &changes)? {
         let words = unasked.words(&unasked.files);
         let _ = write!(
             out,
-            "\n\nThe program looked for a request for tests and found none. It knows a few words of a few languages: judge whether these tests were asked for. If not, they are a fault, also where the plan names their files.\n\n- {words}\n"
+            "\n\ngit-cowork looked for a request for tests and found none. It knows only a few words of a few languages, so judge yourself whether these tests were asked for. If not, they are a fault, even if the plan names their files.\n\n- {words}\n"
         );
     }
     Ok(out)

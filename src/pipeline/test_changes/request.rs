@@ -55,7 +55,7 @@ const QUOTED: usize = 80;
 pub(crate) enum Request {
     /// It asks for tests.
     Asked,
-    /// It refuses tests, in this sentence.
+    /// The request says, in this sentence, that no tests are wanted.
     Refused(String),
     /// It mentions tests, in this sentence.
     Unclear(String),

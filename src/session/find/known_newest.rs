@@ -76,7 +76,7 @@ pub fn wrong_newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<PathBuf
     Ok((differs && self::stamp(git, refs).as_ref() == Some(&stamp)).then(|| path(git)))
 }
 
-/// The line behind the header.
+/// The line after the header.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     /// [`RefStamp::text`] of the branches of sessions.

@@ -4,7 +4,7 @@ use console::measure_text_width;
 
 use crate::palette::{Slot, paint};
 
-/// Columns of a long word: if there is room for this many more, a word is written as it arrives.
+/// If at least this many columns are free, a word is written before its end has arrived.
 const LONG: usize = 20;
 
 /// The text that is not written yet, and the position of the next word.

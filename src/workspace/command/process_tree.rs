@@ -38,7 +38,7 @@ mod linux {
     impl ProcessTree {
         pub(crate) fn begin() -> Self {
             if let Err(error) = set_child_subreaper(Some(getpid())) {
-                tracing::warn!("orphans of commands cannot be caught: {error}");
+                tracing::warn!("cannot track orphaned child processes of commands: {error}");
             }
             let me = getpid().as_raw_pid();
             let strangers =

@@ -51,9 +51,7 @@ fn take_file(
         return Err(Refusal::failed(format!("{path} has become a directory in the tree")));
     }
     if !is_new && there.is_none() {
-        return Err(Refusal::protected(format!(
-            "{path} was deleted in the meantime by the person you work for"
-        )));
+        return Err(Refusal::protected(format!("{path} was deleted in the meantime by the user")));
     }
     guard::refuse_protected(tree, &path)?;
     let before =

@@ -99,7 +99,7 @@ impl Proxy {
                 told(refused);
             }
             if let Failure::Unreachable(host, why) = &failure {
-                tracing::info!("{host} was not reached for a program: {why}");
+                tracing::info!("a program could not connect to {host}: {why}");
             }
             if port == self.port {
                 let _ = timeout(HEAD_TIME, client.write_all(&failure.answer())).await;

@@ -1,5 +1,5 @@
-//! Receives the connections of a program in a private network namespace from the door
-//! (`sandbox/door.rs`): each message contains a descriptor and the port that was connected to.
+//! Receives the connections that a program in a private network namespace opens; `sandbox/door.rs`
+//! sends them. Each message contains a descriptor and the destination port.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;

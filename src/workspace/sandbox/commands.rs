@@ -133,7 +133,8 @@ impl Sandbox {
         let mut spec = self.without_private(ready.spec.borrow().clone())?;
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
-        spec.covers = ready.place.covers_to_fetch().context("creating directories to fetch in")?;
+        spec.covers =
+            ready.place.covers_to_fetch().context("creating the directories for downloads")?;
         spec.kept = ready.place.kept(true);
         Ok(Some(Confined { before: before(helper, &ready.place, &spec)?, env }))
     }

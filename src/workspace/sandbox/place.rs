@@ -198,7 +198,7 @@ impl Place {
         if manager == "cargo"
             && let Err(error) = self.link_crates()
         {
-            tracing::info!("crates were not linked for commands: {error}");
+            tracing::info!("cannot make the fetched crates available to commands: {error}");
         }
     }
 

@@ -159,7 +159,7 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
         program(&sandbox, "claude", does);
         let outcome = sandbox.cowork(&RESUME).exits(4);
         outcome
-            .says("Claude Code may not reach the server in ANTHROPIC_BASE_URL")
+            .says("Claude Code is not allowed to connect to the server in ANTHROPIC_BASE_URL")
             .says("git config cowork.sandbox.hosts 127.0.0.1:9")
             .says("Claude Code failed (exit 1): API Error")
             .says("if its server is on this machine, list it with its port");

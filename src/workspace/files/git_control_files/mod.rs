@@ -173,9 +173,9 @@ pub(crate) fn leave_to_person(
         propose(tree, Proposed { path: path.to_owned(), content, executable })
     })();
     let kept = match kept {
-        Ok(()) => "your version is saved for their review",
+        Ok(()) => "your version is saved for the user to review",
         Err(error) => {
-            tracing::warn!("a change of {path} is not kept: {error:#}");
+            tracing::warn!("cannot save the change to {path}: {error:#}");
             "tell them at the end what the file should contain"
         }
     };
