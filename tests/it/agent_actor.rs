@@ -249,7 +249,7 @@ fn what_is_missing_is_told_in_the_same_conversation() {
         )
     );
     let told = noted(&sandbox, "input.3");
-    assert!(told.starts_with("The program has checked what you left"), "{told}");
+    assert!(told.starts_with("git-cowork checked your files"), "{told}");
     assert!(told.contains("in your working directory") && !told.contains("Saved"), "{told}");
     assert_eq!(runs(&sandbox), 3);
     assert_eq!(sandbox.artifact("prd.md"), todo::PRD);

@@ -98,7 +98,7 @@ fn bytes_nobody_approved_leave_the_session_when_somebody_approves_them() {
     let command = "git cowork review todo --stage coding --pass";
     let before = sandbox.all_refs();
     sandbox.cowork(&["merge"]).exits(5).says("coding").says(command);
-    sandbox.cowork(&["merge", "--force"]).exits(5).says("on a terminal only");
+    sandbox.cowork(&["merge", "--force"]).exits(5).says("only on a terminal");
     sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
     sandbox.git(&["remote", "add", "origin", "../hub.git"]);
     sandbox.cowork(&["pr"]).exits(5).says(command);

@@ -108,7 +108,7 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
         let ways = ways(sandbox, file);
         assert_eq!(ways.len(), 4, "{ways:?}");
         assert!(ways[2].contains(" as it is now: git cowork review todo --stage "), "{ways:?}");
-        let look = ways[0].strip_prefix("look: git ").unwrap();
+        let look = ways[0].strip_prefix("compare: git ").unwrap();
         assert!(sandbox.git(&look.split(' ').collect::<Vec<_>>()).contains("diff --git"));
         let back = ways[1].strip_prefix("restore the approved version: ").unwrap().to_owned();
         let outcome = sandbox.command("sh").args(["-c", &back]).status().unwrap();

@@ -71,7 +71,7 @@ fn an_answer_waits_for_an_editor_that_is_open_there() {
     let (mut run, mut watch) = both(&sandbox);
     run.types("e");
     watch.types("p");
-    watch.sees("the run takes it when its terminal is back at the menu");
+    watch.sees("the run uses it when its terminal is back at the menu");
     std::fs::write(&closes, "").unwrap();
     watch.sees("your answer was taken");
     run.sees("answered from another terminal: pass");
