@@ -85,7 +85,7 @@ pub(crate) fn offer_protected(
         return Ok(false);
     };
     let question = format!(
-        "Tools want to write {names}, where you have uncommitted changes. Your version is saved first; then your changes become part of this session. Allow it?"
+        "Tools want to write {names}, where you have uncommitted changes. Your version is saved first, then it becomes part of this session. Allow it?"
     );
     (gate.call)(&format!("tools want to write {names}"));
     if !allows(run, gate, &question, Vec::new())? {

@@ -30,7 +30,7 @@ use crate::spent::Spent;
 use crate::stage::Role;
 use crate::wrap::{hanging_command, stderr_columns};
 use flow::Flow;
-use live_status::{Now, Progress};
+use live_status::{Line, Now, Progress};
 
 /// How much output is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -359,8 +359,7 @@ impl Terminal {
             out.put(&self.look.knows.set(&title, percent));
             *told = title;
         }
-        let color =
-            |line: &live_status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
+        let color = |line: &Line| if line.is_failure { Slot::Error } else { Slot::Dim };
         let lines = lines.iter().map(|line| self.paint(color(line), &line.text));
         live.show(lines.chain(typed.unwrap_or_default()).collect());
     }

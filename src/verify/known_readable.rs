@@ -9,7 +9,6 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::problem::Problem;
-use super::to_remove;
 use crate::git::{self, Git, Oid};
 use crate::session::Session;
 
@@ -81,6 +80,7 @@ impl AskedTree {
     /// The problem for `verify` if the cache says the documents match the JSON, but they do not.
     pub(super) fn problem(&self, session: &Session) -> Option<Problem> {
         let details = "says that the documents give the JSON, and they do not";
-        self.is_known().then(|| to_remove(session, "kept-answer-differs", &self.path, details))
+        self.is_known()
+            .then(|| Problem::to_remove(session, "kept-answer-differs", &self.path, details))
     }
 }

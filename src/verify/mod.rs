@@ -30,7 +30,6 @@ pub use tags::wrong_tags;
 pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use self::known_readable::AskedTree;
 use self::working_tree::leads_to;
@@ -42,7 +41,6 @@ use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
     wrong_head, wrong_newest,
 };
-use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
 
@@ -65,14 +63,7 @@ pub struct Verify<'a> {
 pub fn kept_of_all(git: &Git, refs: &RefNames, with: &Session) -> anyhow::Result<Option<Problem>> {
     let details = "does not match the newest branch of a session";
     let wrong = wrong_newest(git, refs)?;
-    Ok(wrong.map(|file| to_remove(with, "kept-newest-differs", &file, details)))
-}
-
-/// A cache file in the state directory that is wrong.
-fn to_remove(session: &Session, code: &'static str, file: &Path, details: &str) -> Problem {
-    let about = file.display().to_string();
-    let remove = format!("rm {}", quoted(&about));
-    Problem::new(session, code, about.clone(), format!("{about} {details}")).fix(remove)
+    Ok(wrong.map(|file| Problem::to_remove(with, "kept-newest-differs", &file, details)))
 }
 
 impl Verify<'_> {
@@ -93,7 +84,7 @@ impl Verify<'_> {
         problems.extend(knowledge::problems(self.git, session)?);
         if let Some(file) = wrong_head(self.git, session)? {
             let details = "does not match the session's commits";
-            problems.push(to_remove(session, "kept-head-differs", &file, details));
+            problems.push(Problem::to_remove(session, "kept-head-differs", &file, details));
         }
         Ok(problems)
     }

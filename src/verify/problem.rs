@@ -1,9 +1,12 @@
 //! A problem found by `verify`.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::git::Oid;
 use crate::session::{Session, SessionName};
+use crate::shell_quote::quoted;
 
 /// A problem, as printed by `verify --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +53,18 @@ impl Problem {
             fixable: false,
             severity: Severity::Error,
         }
+    }
+
+    /// A wrong cache file in the state directory, to be removed.
+    pub(super) fn to_remove(
+        session: &Session,
+        code: &'static str,
+        file: &Path,
+        details: &str,
+    ) -> Self {
+        let about = file.display().to_string();
+        let remove = format!("rm {}", quoted(&about));
+        Self::new(session, code, about.clone(), format!("{about} {details}")).fix(remove)
     }
 
     /// A path with a conflict in an unfinished merge that a person has to resolve.

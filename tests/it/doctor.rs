@@ -178,13 +178,7 @@ fn a_smaller_window_than_configured_is_a_warning() {
     let sandbox = well();
     sandbox.server.lists(json!([{"id": "scripted", "max_model_len": 32_768}]));
     let fix = "git config cowork.llm.contextwindow 32768";
-    wrong(
-        &sandbox,
-        "model",
-        "warning",
-        "context window of 32768 tokens, and 128000 are configured",
-        fix,
-    );
+    wrong(&sandbox, "model", "warning", "of 32768 tokens, and 128000 are configured", fix);
     sandbox.git(&["config", "cowork.llm.contextwindow", "32768"]);
     assert_eq!(one(&doctor(&sandbox).exits(0), "model")["state"], "ok");
 }
@@ -273,13 +267,8 @@ fn a_state_that_stops_sessions_is_a_problem() {
     wrong(&sandbox, "repository", "problem", "a merge is in progress", "git merge --abort");
     std::fs::remove_file(sandbox.path(".git/MERGE_HEAD")).unwrap();
     sandbox.git(&["branch", "cowork"]);
-    wrong(
-        &sandbox,
-        "repository",
-        "problem",
-        "prevents branches",
-        "git branch -m cowork old-cowork",
-    );
+    let fix = "git branch -m cowork old-cowork";
+    wrong(&sandbox, "repository", "problem", "prevents branches", fix);
 }
 
 #[test]
