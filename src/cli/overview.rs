@@ -1,4 +1,5 @@
-//! `git cowork` alone: where you stand and the one command that comes next.
+//! `git cowork` without a command: prints the state of the current session and the next command to
+//! run.
 
 use crate::cli::args::Answer;
 use crate::cli::commands::{list, status};
@@ -58,7 +59,7 @@ pub(crate) fn run(context: &Context) -> Answer {
     Ok(0)
 }
 
-/// True for a session whose `session.json` cannot be read, where an earlier commit has it right.
+/// True if a session's `session.json` cannot be read, but an earlier commit has a readable one.
 fn is_broken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
     let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
     Ok(Session::load_broken(git, name, &tip)?.is_some())

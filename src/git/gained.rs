@@ -43,7 +43,7 @@ struct Met {
 struct Seen {
     time: i64,
     parents: Vec<Key>,
-    /// Only if it contains the word.
+    /// Only if it contains the wanted words.
     message: Option<String>,
 }
 
@@ -59,14 +59,15 @@ pub struct Wanted<'a> {
     pub since: i64,
     /// A word that a message must contain, ignoring case.
     pub word: &'a str,
-    /// Unless empty, a message must also contain one of these words.
+    /// Unless empty, messages that contain none of these words may be left out.
     pub besides: &'a [&'a str],
-    /// For some commits the known line of commits below them; all but the last are skipped.
+    /// For some commits, their known linear history, newest first and without the commit itself;
+    /// all but the last of these commits are marked without being read.
     pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
 }
 
-/// Walks from `tips`, each with its mark. Calls `see` with id, commit time and message of each commit
-/// whose message is wanted.
+/// Walks from `tips`, each with its mark. Calls `see` with id, commit time and message of each
+/// commit whose message is wanted.
 ///
 /// # Errors
 /// A tip is missing, or git fails.

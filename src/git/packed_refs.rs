@@ -1,4 +1,4 @@
-//! The file of packed references (<https://git-scm.com/docs/git-pack-refs>).
+//! Reads the file of packed references (<https://git-scm.com/docs/git-pack-refs>).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,18 +14,19 @@ use super::output::lossy;
 use super::ref_files::{DIGITS, Value, matches, oid, present};
 use super::shared::Shared;
 
-/// The packed references as they were read last: thousands of questions about one name each would
-/// read the file thousands of times, each thread again. Git replaces it whole, as [`Stamp`] shows.
+/// The packed references as last read, shared by all threads: otherwise thousands of lookups of one
+/// name each would read the file thousands of times. Git replaces the whole file, which changes its
+/// [`Stamp`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptPacked(Shared<Mutex<Option<Known>>>);
 
 type Known = (Stamp, Arc<Packed>);
 
-/// What tells one file of packed references from the next; `None` where there is none.
+/// Modification time, length and inode number of the file; `None` if there is no file.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
 impl KeptPacked {
-    /// Those of this shared git directory as they are now.
+    /// The current packed references of this shared git directory.
     pub(super) fn read(&self, common_dir: &Path) -> Result<Arc<Packed>> {
         let path = common_dir.join("packed-refs");
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,11 +40,12 @@ impl KeptPacked {
     }
 }
 
-/// Questions that are answered by a look at parts of the file. Then it is read whole, which takes as
-/// long as some hundreds of them.
+/// Number of lookups that read only parts of the file. The next one reads the whole file, which
+/// takes as long as some hundreds of lookups.
 const QUESTIONS: usize = 64;
 
-/// Bytes that are read at first where a line is looked for, and at most where many lines are read.
+/// Size in bytes of the first read in a search for a line, and the size up to which reads grow if
+/// there are many lines.
 const PART: usize = 2 * 1024;
 const LARGE_PART: usize = 256 * 1024;
 
@@ -54,15 +56,15 @@ pub(super) struct Packed {
     length: usize,
     whole: OnceLock<Vec<u8>>,
     asked: AtomicUsize,
-    /// Where its first line is.
+    /// Position of the first entry, after the header.
     start: usize,
     sorted: bool,
-    /// It says of every tag what it tags.
+    /// True if the file records the peeled object of every tag.
     peeled: bool,
 }
 
-/// Where a line is, with the line behind it that says what it tags, and the name in it; none in what
-/// is no entry.
+/// The position of an entry, including the next line if it contains the peeled object, and the
+/// name; `None` if the line cannot be parsed.
 struct Line {
     start: usize,
     end: usize,
@@ -74,7 +76,7 @@ impl Packed {
         let Some(file) = present(File::open(path))? else { return Ok(Self::default()) };
         let length = usize::try_from(file.metadata()?.len())?;
         let packed = Self { file: Some(file), length, ..Self::default() };
-        // Only these may be replaced while they are open.
+        // Only on Unix can git replace a file that is open.
         if cfg!(not(unix)) {
             packed.read_whole()?;
         }
@@ -98,7 +100,7 @@ impl Packed {
         Ok(self.whole.get_or_init(|| bytes))
     }
 
-    /// These bytes of the file.
+    /// The bytes of the file from `from` up to `to`.
     fn bytes(&self, from: usize, to: usize) -> io::Result<Cow<'_, [u8]>> {
         match self.whole.get() {
             Some(whole) => Ok(Cow::Borrowed(&whole[from..to])),
@@ -126,12 +128,12 @@ impl Packed {
         Ok(bytes)
     }
 
-    /// How many bytes are read at a time, to begin with.
+    /// The number of bytes to read first.
     fn step(&self) -> usize {
         if self.whole.get().is_some() { self.length } else { PART }
     }
 
-    /// What it says of one name.
+    /// The value of one name.
     pub(super) fn value(&self, name: &str) -> Result<Option<Value>> {
         let mut found = None;
         self.matching(name, |there, value| {
@@ -155,7 +157,7 @@ impl Packed {
         })
     }
 
-    /// The names that begin like this.
+    /// Calls `see` with each name that starts with `fixed`.
     pub(super) fn names(&self, fixed: &str, mut see: impl FnMut(&str)) -> Result<()> {
         self.beginning(fixed, |name, _, _| {
             see(name);
@@ -163,7 +165,8 @@ impl Packed {
         })
     }
 
-    /// Shows each name that begins like this, the digits of its id, and those of what it tags.
+    /// Calls `see` with each name that starts with `fixed`, the digits of its id, and those of the
+    /// peeled object, if recorded.
     fn beginning(
         &self,
         fixed: &str,
@@ -192,18 +195,18 @@ impl Packed {
                 }
             }
             at += next;
-            // An entry that is longer is read in a larger part.
+            // An entry that did not fit is read again with a larger size.
             step = if next == 0 || step < LARGE_PART { step.saturating_mul(2) } else { step };
         }
         Ok(())
     }
 
-    /// Where the first line is whose name is not before this one.
+    /// The position of the first entry whose name does not sort before `name`.
     fn first_from(&self, name: &[u8]) -> io::Result<usize> {
         let (mut low, mut high) = (self.start, self.length);
         while low < high {
             let line = self.line_at(low + (high - low) / 2)?;
-            // What is no entry is reported when it is read.
+            // A line that is not an entry is reported when the entries are read.
             if line.name.is_some_and(|there| there.as_slice() < name) {
                 low = line.end;
             } else {
@@ -213,7 +216,7 @@ impl Packed {
         Ok(low)
     }
 
-    /// The line that has the byte at this place.
+    /// The entry that contains the byte at this position.
     fn line_at(&self, place: usize) -> io::Result<Line> {
         let mut step = self.step();
         loop {
@@ -233,7 +236,7 @@ impl Packed {
     }
 }
 
-/// Where the entry starts that has the byte at this place; `None` where that is before these bytes.
+/// The start of the entry that contains the byte at `at`; `None` if it starts before these bytes.
 fn entry_start(bytes: &[u8], at: usize, is_first: bool) -> Option<usize> {
     let line_start = |at: usize| {
         let before = memchr::memrchr(b'\n', &bytes[..at]).map(|before| before + 1);
@@ -243,8 +246,8 @@ fn entry_start(bytes: &[u8], at: usize, is_first: bool) -> Option<usize> {
     if bytes.get(start) == Some(&b'^') && start > 0 { line_start(start - 1) } else { Some(start) }
 }
 
-/// Behind the line that starts here, and behind the next if that says what it tags; `None` where that
-/// is beyond these bytes, or there is no line.
+/// The end of the entry that starts here, including the next line if it contains the peeled object;
+/// `None` if the end is beyond these bytes, or there is no entry.
 fn entry_end(bytes: &[u8], start: usize, is_last: bool) -> Option<usize> {
     let end = line_end(bytes, start);
     let (end, ended) = match bytes.get(end) {
@@ -266,7 +269,7 @@ pub(super) fn stamp(path: &Path) -> Result<Stamp> {
     Ok(Some((meta.modified()?, meta.len(), number)))
 }
 
-/// Behind the line break that ends the line.
+/// The position after the line break that ends the line, or the end of the bytes.
 fn line_end(bytes: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1)
 }
@@ -287,7 +290,7 @@ mod tests {
         format!("{number:040x}")
     }
 
-    /// What it says of a name, without what was read before.
+    /// Reads the value of one name from the file, without a cache.
     fn said(path: &Path, name: &str) -> Option<String> {
         let packed = Packed::read(path).unwrap();
         let found = packed.value(name).unwrap();

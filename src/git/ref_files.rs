@@ -1,7 +1,8 @@
-//! References as the files of a repository say them (<https://git-scm.com/docs/gitrepository-layout>,
-//! <https://git-scm.com/docs/git-pack-refs>), without a process. Not libgit2's own list: that takes
-//! the packed value of a reference whose file is broken, and may miss one that is packed meanwhile.
-//! An error here means that git has to be asked.
+//! Reads references from the files of a repository
+//! (<https://git-scm.com/docs/gitrepository-layout>, <https://git-scm.com/docs/git-pack-refs>),
+//! without a process. libgit2's own list is not used: it takes the packed value of a reference
+//! whose file is broken, and may miss a reference that is being packed at the same time. After an
+//! error here, the caller must run git instead.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -16,13 +17,13 @@ use super::output::{lossy, path_buf};
 use super::packed_refs::{KeptPacked, Packed, stamp};
 use super::{Oid, RefName};
 
-/// How often a reference may stand for another one, as in git.
+/// Maximum number of symbolic references that are followed in a row, as in git.
 const SYMBOLIC_DEPTH: usize = 5;
 
-/// Every working tree has its own of these.
+/// Prefixes of the references that are separate in each working tree.
 const PER_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
-/// Digits of the ids in repositories that keep their references in files we can read.
+/// Number of digits of an id, in repositories whose reference files this module can read.
 pub(super) const DIGITS: usize = 40;
 
 /// A reference and the object it names.
@@ -30,13 +31,13 @@ pub(super) const DIGITS: usize = 40;
 pub struct Ref {
     /// Full name.
     pub name: RefName,
-    /// What it points to: of an annotated tag the tag itself.
+    /// The object it points to; for an annotated tag, the tag itself.
     pub object: Oid,
     /// The object that a tag peels to, if `packed-refs` records it.
     pub peeled: Option<Oid>,
 }
 
-/// What the file of a reference says.
+/// The value of a reference.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Object { object: Oid, peeled: Option<Oid> },
@@ -60,7 +61,8 @@ impl<'a> RefFiles<'a> {
         self.wanted(patterns, &|_| true)
     }
 
-    /// As [`RefFiles::list`], less those whose names are not wanted: no file of theirs is read.
+    /// Like [`RefFiles::list`], without the references whose names are not wanted; their files are
+    /// not read.
     pub(super) fn wanted<S: AsRef<str>>(
         &self,
         patterns: &[S],
@@ -77,7 +79,8 @@ impl<'a> RefFiles<'a> {
                 Ok(())
             })?;
         }
-        // Read after the loose ones: what `git pack-refs` takes away meanwhile is in the new list.
+        // Read after the loose files: if `git pack-refs` removes one meanwhile, its reference is in
+        // the new `packed-refs`.
         let packed = self.kept.read(self.common_dir)?;
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, value| {
@@ -88,7 +91,7 @@ impl<'a> RefFiles<'a> {
         }
         let mut refs = Vec::with_capacity(found.len());
         for (name, value) in found {
-            // Git, too, leaves out names that are not valid.
+            // Git also leaves out invalid names.
             if let (Ok(name), Some((object, peeled))) =
                 (RefName::new(name), self.followed(value, &packed)?)
             {
@@ -98,8 +101,8 @@ impl<'a> RefFiles<'a> {
         Ok(refs)
     }
 
-    /// The names that match, each with a time (Unix seconds) since which it was not moved. No file of
-    /// a reference is read.
+    /// The matching names, each with a time (Unix seconds) after which the reference did not move.
+    /// The loose files are not read.
     pub(super) fn moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
@@ -115,7 +118,8 @@ impl<'a> RefFiles<'a> {
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, _| {
                 found.entry(name.to_owned()).or_insert_with(|| {
-                    // Its log is written when it is moved, the list whenever any is packed.
+                    // The reflog of a reference is written when it moves, `packed-refs` when any
+                    // reference is packed.
                     let log = self.common_dir.join("logs").join(name).metadata();
                     log.and_then(|log| log.modified()).ok().or(when).map_or(i64::MAX, seconds)
                 });
@@ -125,7 +129,8 @@ impl<'a> RefFiles<'a> {
         Ok(names.filter_map(|(name, moved)| Some((RefName::new(name).ok()?, moved))).collect())
     }
 
-    /// Those that match and stand for another one, with its name. Packed ones never do.
+    /// The matching symbolic references, with the names of their targets. A packed reference is
+    /// never symbolic.
     pub(super) fn symbolic<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(String, String)>> {
         let mut found = Vec::new();
         for pattern in patterns {
@@ -139,8 +144,8 @@ impl<'a> RefFiles<'a> {
         Ok(found)
     }
 
-    /// Which of these names below `root` may have a reference: all that have one, and perhaps some
-    /// more. No file of a reference is read.
+    /// Returns those of these names below `root` that may have a reference: all that have one, and
+    /// perhaps some others. The loose files are not read.
     pub(super) fn may_be_there(
         &self,
         root: &str,
@@ -148,7 +153,7 @@ impl<'a> RefFiles<'a> {
     ) -> Result<HashSet<RefName>> {
         let root = check(root)?;
         let mut found = HashSet::new();
-        // Where all are packed there is not even the folder.
+        // If all references are packed, the folder does not exist.
         if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
             let is_there = |name: &RefName| {
                 let file = self.common_dir.join(name.as_str()).symlink_metadata();
@@ -162,7 +167,7 @@ impl<'a> RefFiles<'a> {
         Ok(found)
     }
 
-    /// What one reference points to; `None` where there is none.
+    /// Reads one reference; `None` if it does not exist.
     pub(super) fn one(&self, name: &str) -> Result<Option<Ref>> {
         ensure!(is_shared(name), "{name} is another one in each working tree");
         let name = RefName::new(name)?;
@@ -186,7 +191,7 @@ impl<'a> RefFiles<'a> {
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
         let packed = self.kept.read(self.common_dir)?;
         let mut places = BTreeMap::new();
-        // As git does, also where the git directory is another folder or the repository is bare.
+        // Git does the same, even if the git directory is elsewhere or the repository is bare.
         let main = match self.common_dir.file_name() {
             Some(name) if name == ".git" => self.common_dir.parent().unwrap_or(self.common_dir),
             _ => self.common_dir,
@@ -197,7 +202,7 @@ impl<'a> RefFiles<'a> {
         for (_, dir, _) in entries(&self.common_dir.join("worktrees"))? {
             let Some(link) = present(fs::read(dir.join("gitdir")))? else { continue };
             let link = dir.join(path_buf(link.trim_ascii_end()));
-            // From git 2.48 on it may be relative.
+            // Since git 2.48 this path may be relative.
             let link = if link.is_absolute()
                 && !lossy(link.as_os_str().as_encoded_bytes()).contains("/../")
             {
@@ -217,7 +222,7 @@ impl<'a> RefFiles<'a> {
         Ok(places)
     }
 
-    /// The branch that the `HEAD` in `git_dir` stands for, born or not.
+    /// The branch that the `HEAD` in `git_dir` points to, even if the branch has no commit yet.
     fn branch_of(&self, git_dir: &Path, packed: &Packed) -> Result<Option<String>> {
         let head = git_dir.join("HEAD");
         ensure!(!head.is_symlink(), "HEAD is a link");
@@ -235,7 +240,7 @@ impl<'a> RefFiles<'a> {
         bail!("HEAD goes in a circle")
     }
 
-    /// The object a value stands for in the end; `None` where that is none.
+    /// The object that a value points to after all symbolic references; `None` if there is none.
     fn followed(&self, mut value: Value, packed: &Packed) -> Result<Option<(Oid, Option<Oid>)>> {
         for _ in 0..SYMBOLIC_DEPTH {
             let next = match value {
@@ -259,7 +264,7 @@ impl<'a> RefFiles<'a> {
         }
     }
 
-    /// What the file of this name says; `None` where there is none.
+    /// Reads the loose file of this name; `None` if there is none.
     fn loose_value(&self, name: &str) -> Result<Option<Value>> {
         let path = self.common_dir.join(name);
         let mut options = fs::File::options();
@@ -267,7 +272,7 @@ impl<'a> RefFiles<'a> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
-            // A link is an error.
+            // A symbolic link is an error.
             options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         }
         #[cfg(not(unix))]
@@ -278,7 +283,7 @@ impl<'a> RefFiles<'a> {
         Ok(present(read)?.map(|_| value(&text)))
     }
 
-    /// Shows the files of the references that match.
+    /// Calls `see` with the name of each loose reference that matches.
     fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
         self.descend(
             "",
@@ -303,7 +308,7 @@ impl<'a> RefFiles<'a> {
         Ok(())
     }
 
-    /// Shows the file of this name, or all below it, as far as they match.
+    /// Calls `see` with the matching names: `at` if it is a file, or the files below it.
     fn below(&self, at: &str, pattern: &str, see: See<'_>) -> Result<()> {
         match present(self.common_dir.join(at).symlink_metadata())? {
             Some(meta) => self.shown(at, meta.is_dir(), pattern, see),
@@ -324,14 +329,14 @@ impl<'a> RefFiles<'a> {
     }
 }
 
-/// Is shown the name of a reference that has a file.
+/// Called with the name of a loose reference.
 type See<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 fn seconds(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
 }
 
-/// What the text of a reference's file says.
+/// Parses the text of a reference's file.
 fn value(text: &[u8]) -> Value {
     if let Some(name) = text.strip_prefix(b"ref:") {
         return Value::Symbolic(lossy(name.trim_ascii()));
@@ -348,7 +353,7 @@ pub(super) fn oid(digits: &[u8]) -> Option<Oid> {
     (!oid.is_zero()).then_some(oid)
 }
 
-/// The pattern, where it is one we know how to match.
+/// Returns the pattern if this module can match it.
 fn check(pattern: &str) -> Result<String> {
     ensure!(!pattern.contains(['?', '[', '\\']), "only git knows {pattern}");
     let fixed = pattern.split('*').next().unwrap_or_default();
@@ -356,13 +361,13 @@ fn check(pattern: &str) -> Result<String> {
     Ok(pattern.to_owned())
 }
 
-/// Whether all working trees have the same references of which this is the beginning.
+/// True if all working trees share all references that start with `beginning`.
 fn is_shared(beginning: &str) -> bool {
     let own = |own: &&str| own.starts_with(beginning) || beginning.starts_with(*own);
     beginning.starts_with("refs/") && !PER_WORKTREE.iter().any(own)
 }
 
-/// The rules of `git for-each-ref`.
+/// True if a name matches a pattern by the rules of `git for-each-ref`.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     if pattern.contains('*') {
         let (mut parts, mut segments) = (name.split('/'), pattern.split('/'));
@@ -379,7 +384,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
         && !(pattern.ends_with('/') && name == pattern)
 }
 
-/// Whether a name without slash fits a pattern whose `*` stand for anything.
+/// True if a name without slashes matches a pattern, in which each `*` matches any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
@@ -398,8 +403,8 @@ pub(super) fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// What is in a folder, each with whether it is one itself, but for what git passes over; nothing
-/// where there is no folder.
+/// The entries of a folder (name, path, and true if it is a folder), except those that git ignores;
+/// empty if there is no folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     let mut found = Vec::new();
     let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
@@ -415,7 +420,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     Ok(found)
 }
 
-/// `None` for what is not there, or not any more.
+/// Returns `None` if the path does not exist (any more) or is not of the expected type.
 pub(super) fn present<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -437,7 +442,7 @@ mod tests {
     use super::*;
     use crate::git::{refs, worktree};
 
-    /// Asks files and git the same, and compares.
+    /// Lists references from the files and with git, and compares the results.
     fn compared(repo: &Repo, patterns: &[&str]) -> Vec<String> {
         let git = repo.git();
         let fast = RefFiles::of(git.common_dir(), &KeptPacked::default()).list(patterns).unwrap();
@@ -504,12 +509,12 @@ mod tests {
         assert_eq!(loose[4].len(), 4, "{:?}", loose[4]);
         repo.run(&["pack-refs", "--all", "--prune"]);
         assert_eq!(check(), loose, "packed");
-        // Some packed, some not, one packed and moved on.
+        // Some are packed, some are not, and one has moved since it was packed.
         repo.commit_all("second\n\nwith a body\n\nKey: value\n");
         repo.run(&["branch", "cowork/later"]);
         repo.run(&["branch", "-D", "other"]);
         check();
-        // As an old git wrote it: neither sorted nor with all tags.
+        // The format of an old git: not sorted, and without peeled tags.
         let packed = repo.text(".git/packed-refs").unwrap();
         let mut lines: Vec<&str> =
             packed.lines().filter(|line| !line.starts_with(['#', '^'])).collect();
@@ -530,7 +535,7 @@ mod tests {
             let git = repo.git();
             let listed = git.refs(&["refs/heads/"]).unwrap();
             assert_eq!(listed, refs::asked_refs(&git, &["refs/heads/"]).unwrap(), "{text:?}");
-            // Not its older, packed value.
+            // The older, packed value is not used.
             assert!(listed.iter().all(|one| one.name.short() != "cowork/a"), "{text:?}");
             let resolved = git.resolve("refs/heads/cowork/a").unwrap();
             assert_eq!(resolved, refs::verified(&git, "refs/heads/cowork/a^{commit}").unwrap());

@@ -1,7 +1,7 @@
-//! Whether references are what they were, told by the files and folders that keep them
-//! (<https://git-scm.com/docs/gitrepository-layout>): git, libgit2 and others write a reference beside
-//! its place and rename it there, so that the folder has another time afterwards, and replace the list
-//! of packed references whole. A program that writes into a reference's file in place is not noticed.
+//! Detects changes of references from the metadata of their files and folders
+//! (<https://git-scm.com/docs/gitrepository-layout>). Git and libgit2 write a reference to a lock file
+//! and rename it, which changes the folder's time, and they replace `packed-refs` as a whole. A program
+//! that overwrites the file of a reference in place is not detected.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -11,32 +11,32 @@ use anyhow::{Context as _, Result, ensure};
 use super::Git;
 use super::ref_files::{entries, joined, present};
 
-/// Remotes that are looked at.
+/// Maximum number of remotes.
 const REMOTES: usize = 64;
 
-/// Two changes within this time may leave the same time behind: a kernel's clock for files stands still
-/// for up to 10 ms.
+/// Two changes within this time may have the same timestamp: the kernel's clock for files advances
+/// every 10 ms at most.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The same where times are kept in whole seconds, or in two.
+/// The same for file systems that store whole seconds, or steps of two seconds.
 const COARSE: Duration = Duration::from_secs(3);
 
-/// What the files and folders of some references were at one time.
+/// The metadata of the files and folders of some references at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefStamp {
-    /// What tells them from others.
+    /// Path, identity and times of each file and folder.
     text: String,
-    /// The folders above those that are not there, and above those of remotes.
+    /// The same for the parents of missing folders and of the folders of remotes.
     above: String,
-    /// When the newest of them was certainly not changed any more.
+    /// The time after which any further change would have another timestamp.
     settled: SystemTime,
 }
 
 impl RefStamp {
-    /// That of the references which are directly in the folders of these patterns, where `*` stands for
-    /// any one folder: `refs/heads/x/`, `refs/remotes/*/x/`. `None` where files do not tell.
+    /// Reads the metadata of the references directly in the folders of these patterns; `*` stands for
+    /// one folder: `refs/heads/x/`, `refs/remotes/*/x/`. `None` if references are not in such files.
     pub fn of(git: &Git, patterns: &[&str]) -> Option<Self> {
-        // Where libgit2 reads, references are in files as we know them.
+        // If libgit2 can read the repository, its references are in files of this layout.
         let read = git.in_process(|_| Self::read(git.common_dir(), patterns));
         read.filter(|_| cfg!(unix))
     }
@@ -62,7 +62,7 @@ impl RefStamp {
         Ok(stamp)
     }
 
-    /// One more file or folder.
+    /// Adds a file or folder.
     fn add(&mut self, common_dir: &Path, path: &str) -> Result<()> {
         self.text.push_str(path);
         match told(common_dir, path)? {
@@ -72,7 +72,7 @@ impl RefStamp {
             }
             None => {
                 self.text.push_str(" -");
-                // It may come and go while references are read.
+                // It may be created and removed while the references are read.
                 self.add_above(common_dir, path)?;
             }
         }
@@ -80,7 +80,7 @@ impl RefStamp {
         Ok(())
     }
 
-    /// A folder, or the first above it that is there.
+    /// Adds a folder, or its first parent that exists.
     fn add_above(&mut self, common_dir: &Path, path: &str) -> Result<()> {
         let mut above = Some(path);
         while let Some(path) = above {
@@ -93,21 +93,20 @@ impl RefStamp {
         Ok(())
     }
 
-    /// What tells these references from what they were and will be. It says where they are kept, and may
-    /// be kept itself.
+    /// The metadata as text, which can be saved: equal texts mean unchanged references.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether all was so old at this time that any later change shows. The time has to be one that the
-    /// file system gave.
+    /// True if any change after `at` would have another timestamp. `at` must come from the clock of the
+    /// file system.
     pub fn had_settled(&self, at: SystemTime) -> bool {
         self.settled < at
     }
 }
 
-/// What identifies a file or a folder, and the time from which on another change of it shows; `None`
-/// where it is not there.
+/// Identity and times of a file or folder, and the time after which another change has another
+/// timestamp; `None` if it does not exist.
 #[cfg(unix)]
 fn told(common_dir: &Path, path: &str) -> Result<Option<(String, SystemTime)>> {
     use std::os::unix::fs::MetadataExt as _;

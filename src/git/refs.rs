@@ -1,4 +1,4 @@
-//! References: resolving, listing, and moving several at once or none.
+//! References: resolves and lists them, and changes several in one transaction.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -20,14 +20,14 @@ use crate::shell_quote::quoted;
 pub struct RefInfo {
     /// Full name.
     pub name: RefName,
-    /// What it names; of an annotated tag the tagged object.
+    /// The object it names; for an annotated tag, the tagged object.
     pub oid: Oid,
-    /// What it points to, which a transaction compares: of an annotated tag the tag itself.
+    /// The object it points to, which a transaction compares; for an annotated tag, the tag itself.
     pub object: Oid,
-    /// The working tree that has this branch checked out. The `HEAD` of a bare repository is none, although
-    /// git tells it as one.
+    /// The working tree that has this branch checked out. For the `HEAD` of a bare repository, git
+    /// reports the git directory, which is not a working tree.
     pub worktree: Option<PathBuf>,
-    /// When the commit was made (Unix seconds); 0 for what is no commit.
+    /// Time of the commit or annotated tag (Unix seconds); 0 for other objects.
     pub committer_time: i64,
     /// First paragraph of the message in one line.
     pub subject: String,
@@ -35,8 +35,8 @@ pub struct RefInfo {
     pub message: String,
 }
 
-/// Changes of references that happen together or not at all. A branch that is checked out
-/// somewhere is moved all the same: ask [`list`] first.
+/// Changes to references, which are made all or not at all. A branch is moved even if it is
+/// checked out: check with [`list`] first.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before commit"]
 pub struct RefTransaction {
@@ -44,7 +44,7 @@ pub struct RefTransaction {
     changes: Vec<RefChange>,
 }
 
-/// What one reference is to become, and must be before; neither where it is not to exist.
+/// The new value of one reference and the value it must have before; `None` if it must not exist.
 #[derive(Clone, Debug)]
 struct RefChange {
     name: RefName,
@@ -55,7 +55,7 @@ struct RefChange {
 impl RefChange {
     fn command(&self) -> String {
         let name = &self.name;
-        // The reference itself, never what it stands for.
+        // Changes a symbolic reference itself, never its target.
         let itself = "option no-deref\0";
         let change = match (&self.new, &self.old) {
             (Some(new), Some(old)) => format!("update {name}\0{new}\0{old}\0"),
@@ -70,37 +70,36 @@ impl RefChange {
 }
 
 impl RefTransaction {
-    /// A transaction whose changes are explained like this in the reflogs, which are created
-    /// where missing.
+    /// A transaction that writes this message to the reflogs. Missing reflogs are created.
     pub fn new(reflog_message: impl Into<String>) -> Self {
         Self { reflog_message: reflog_message.into(), changes: Vec::new() }
     }
 
-    /// `name` must not exist.
+    /// Creates `name`, which must not exist.
     pub fn create(self, name: &RefName, new: &Oid) -> Self {
         self.push(name, Some(new), None)
     }
 
-    /// `name` must be `old`.
+    /// Moves `name`, which must be at `old`, to `new`.
     pub fn update(self, name: &RefName, new: &Oid, old: &Oid) -> Self {
         self.push(name, Some(new), Some(old))
     }
 
-    /// `name` must be `old`. Its reflog goes with it.
+    /// Deletes `name`, which must be at `old`, and its reflog.
     pub fn delete(self, name: &RefName, old: &Oid) -> Self {
         self.push(name, None, Some(old))
     }
 
-    /// True when nothing would change.
+    /// True if the transaction has no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Does all of it.
+    /// Makes all changes.
     ///
     /// # Errors
-    /// An old value is not as expected, a name stands in another's way, a hook refuses: exit 5,
-    /// and nothing has changed.
+    /// An old value is not as expected, a name conflicts with another (`a` and `a/b`), or a hook
+    /// refuses: exit 5, and nothing has changed.
     pub fn commit(mut self, git: &Git) -> Result<()> {
         let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
         refuse_symbolic(git, &names)?;
@@ -111,7 +110,7 @@ impl RefTransaction {
                 return Ok(());
             }
         }
-        // A git that died may have made some of the changes, or all.
+        // A git process that was killed may have made some or all changes: retry the others.
         for start in 1.. {
             if self.is_empty() {
                 break;
@@ -148,11 +147,11 @@ impl RefTransaction {
     }
 }
 
-/// Makes sure that none of the references that match stands for another one, which would be moved, or
-/// read, in its place. Ours never do.
+/// Checks that no matching reference is symbolic: git would read or move its target instead.
+/// The references of git-cowork never are.
 ///
 /// # Errors
-/// One does, by its name: exit 5. Git fails.
+/// A reference is symbolic: exit 5, with its name. Git fails.
 pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
     let found = match git.in_process(|fast| fast.files().symbolic(patterns)) {
         Some(found) => found,
@@ -173,10 +172,10 @@ pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
         .into())
 }
 
-/// How many of [`FIELDS`] name a reference and its object.
+/// The number of [`FIELDS`], from the first, that contain a reference's name and objects.
 const NAMED: usize = 3;
 
-/// What [`list`] asks for, in the order it is parsed.
+/// The fields that [`list`] requests, in the order in which they are parsed.
 const FIELDS: [&str; 7] = [
     "%(refname)",
     "%(objectname)",
@@ -188,8 +187,8 @@ const FIELDS: [&str; 7] = [
 ];
 
 impl Git {
-    /// The commit a revision names; `None` when there is none. Prefer full reference names: a
-    /// tag hides a branch of the same short name.
+    /// Returns the commit that a revision names; `None` if there is none. Prefer full reference
+    /// names: a tag hides a branch of the same short name.
     ///
     /// # Errors
     /// Git cannot be started.
@@ -204,8 +203,9 @@ impl Git {
         }
     }
 
-    /// The references that match one of the patterns of `git for-each-ref`: a whole name, the
-    /// beginning of one up to a slash, or with `*` within one level. Sorted by name. No object is read.
+    /// Returns the references that match one of the patterns, sorted by name. As in
+    /// `git for-each-ref`, a pattern is a full name, a prefix up to a slash, or contains `*`, which
+    /// does not match slashes. Objects are read only if libgit2 cannot read the repository.
     ///
     /// # Errors
     /// Git fails.
@@ -217,8 +217,8 @@ impl Git {
     }
 }
 
-/// `HEAD` or a whole id, alone or with `^` and the number of a parent: the commit, and what is
-/// asked of it. `None` for what only git can read.
+/// Parses `HEAD` or a full id, alone or with `^` and the number of a parent. Returns the commit and
+/// the requested part of it; `None` if only git can parse the revision.
 fn head_or_id(git: &Git, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
     let (name, part) = match rev.split_once('^') {
         None => (rev, Part::Commit),
@@ -234,12 +234,12 @@ fn head_or_id(git: &Git, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
     })
 }
 
-/// The object an abbreviated id names; `None` when there is none, or more than one.
+/// Returns the object that an abbreviated id names; `None` if there is none or more than one.
 ///
 /// # Errors
 /// Git cannot be started.
 pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
-    // What libgit2 does not find may be in objects that only the environment names.
+    // An object that libgit2 does not find may be in a directory named only by the environment.
     let found = git.in_process(|fast| fast.abbreviated(short));
     let sure = git.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES").is_none();
     match found.filter(|found| sure || found.is_some()) {
@@ -248,7 +248,7 @@ pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     }
 }
 
-/// [`Git::refs`], less those whose full names are not wanted.
+/// [`Git::refs`], without the references whose full names are not wanted.
 ///
 /// # Errors
 /// Git fails.
@@ -265,7 +265,8 @@ pub fn wanted<S: AsRef<str>>(
     Ok(refs)
 }
 
-/// Which of these names below `root` may have a reference: all that have one, and perhaps some more.
+/// Returns names below `root` that may have a reference: all of `names` that have one, and perhaps
+/// some others.
 ///
 /// # Errors
 /// Git fails.
@@ -279,8 +280,8 @@ pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<Ha
     Ok(asked_refs(git, &[root])?.into_iter().map(|one| one.name).collect())
 }
 
-/// The names of these references, each with a time (Unix seconds) since which it was not moved:
-/// what it points to is older, as far as clocks agree.
+/// Returns the names of these references, each with a time (Unix seconds): the commit that the
+/// reference points to is not newer, if clocks agree.
 ///
 /// # Errors
 /// Git fails.
@@ -295,7 +296,8 @@ pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i
     for_each_ref(git, &["%(refname)", "%(creatordate:unix)"], patterns, one)
 }
 
-/// [`Git::refs`] with what their commits say, and where they are checked out.
+/// [`Git::refs`] with the times and messages of their commits, and the working trees that have them
+/// checked out.
 ///
 /// # Errors
 /// Git fails.
@@ -306,7 +308,7 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
     }
 }
 
-/// The working tree that has this branch checked out.
+/// Returns the working tree that has this branch checked out.
 ///
 /// # Errors
 /// Git fails.
@@ -321,7 +323,7 @@ pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
     Ok(place.filter(|path| !same_place(path, git.common_dir())))
 }
 
-/// [`Git::refs`] as the binary answers.
+/// [`Git::refs`], read with the git binary.
 pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<Ref>> {
     let one = |fields: &[&[u8]]| -> Result<Ref> {
         let (name, oid, object) = named(fields)?;
@@ -330,7 +332,7 @@ pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec
     for_each_ref(git, &FIELDS[..NAMED], patterns, one)
 }
 
-/// [`list`] as the binary answers.
+/// [`list`], read with the git binary.
 pub(super) fn asked_list_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
     for_each_ref(git, &FIELDS, patterns, ref_info)
 }
@@ -348,7 +350,7 @@ fn for_each_ref<S: AsRef<str>, T>(
     texts.chunks_exact(fields.len()).map(one).collect()
 }
 
-/// Whether there is a local branch of this short name.
+/// True if there is a local branch of this short name.
 ///
 /// # Errors
 /// Git fails.
@@ -367,10 +369,10 @@ pub fn remote_branches(git: &Git, short: &str) -> Result<Vec<RefName>> {
     Ok(found.into_iter().map(|one| one.name).collect())
 }
 
-/// Whether `ancestor` is `of` or one of its ancestors.
+/// True if `ancestor` is `of` or one of its ancestors.
 ///
 /// # Errors
-/// One of them is missing.
+/// One of the commits is missing.
 pub fn is_ancestor(git: &Git, ancestor: &Oid, of: &Oid) -> Result<bool> {
     if let Some(answer) = git.in_process(|fast| fast.is_ancestor(ancestor, of)) {
         return Ok(answer);
@@ -379,10 +381,10 @@ pub fn is_ancestor(git: &Git, ancestor: &Oid, of: &Oid) -> Result<bool> {
     ask.yes_no()
 }
 
-/// How many commits `a` has that `b` has not, and the other way round.
+/// Returns the number of commits that `a` has and `b` has not, and the reverse.
 ///
 /// # Errors
-/// One of them is missing.
+/// One of the commits is missing.
 pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
     if let Some(numbers) = git.in_process(|fast| fast.ahead_behind(a, b)) {
         return Ok(numbers);
@@ -396,19 +398,19 @@ pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
     }
 }
 
-/// `rev-parse --verify` of one object.
+/// Resolves one object with `git rev-parse --verify`.
 pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
     let ask = git.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
     let output = ask.output()?;
     Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
 }
 
-/// Name, tagged object and the object itself: the first of [`FIELDS`].
+/// Parses the first [`NAMED`] fields: the name, the peeled object and the object itself.
 fn named(fields: &[&[u8]]) -> Result<(RefName, Oid, Oid)> {
     let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
     let object: Oid = text(1).parse()?;
     let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
-    // The line break that ended the record before.
+    // The text begins with the line break that ended the previous record.
     Ok((RefName::new(text(0).trim_start_matches('\n'))?, oid, object))
 }
 
@@ -480,7 +482,7 @@ mod tests {
             assert!(refuse_symbolic(&git, &["refs/tags/", "refs/heads/"]).is_ok());
             let moves = RefTransaction::new("x").update(&own, &first, &second);
             assert_eq!(kind_of(&moves.clone().commit(&git).unwrap_err()), Kind::Repository);
-            // The reference may become a symbolic one between the check and the update.
+            // The reference may become symbolic between the check and the update.
             let commands: String = moves.changes.iter().map(RefChange::command).collect();
             git.write(["update-ref", "-z", "--stdin"]).stdin(commands).checked().unwrap();
             assert_eq!(git.resolve(other.as_str()).unwrap(), Some(second.clone()));
@@ -517,7 +519,7 @@ mod tests {
             assert_eq!(object_id(&git, short).unwrap(), verified(&git, short).unwrap(), "{short}");
             assert_eq!(object_id(&git, short).unwrap().as_ref(), Some(&blob));
         }
-        // Two objects that begin alike: found by trying.
+        // Creates objects until two have the same abbreviated id.
         let mut seen = std::collections::HashMap::new();
         let ambiguous = (0..).find_map(|number: u32| {
             let oid = made::store_blob(&git, number.to_string()).unwrap();

@@ -1,4 +1,5 @@
-//! Which sessions there are, and which one a command means: refs are the only registry.
+//! Lists sessions, and finds the session that a command operates on. References are the only
+//! registry of sessions.
 
 mod known_newest;
 
@@ -14,19 +15,19 @@ use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
 
-/// Branches that are looked at first where the newest is wanted.
+/// Number of branches that are read first to find the newest session.
 const FIRST: usize = 32;
 
-/// How many sessions there are, and the newest that is not completed.
+/// The number of sessions, and the newest session that is not completed.
 struct NewestOpen {
     sessions: usize,
     open: Option<Head>,
-    /// All that was looked at could be read.
+    /// True if each branch that was checked could be read or has no `session.json`.
     is_sure: bool,
 }
 
-/// All sessions with a branch here or on a remote, newest commit first. A branch that holds no
-/// readable session is left out and named in the second list.
+/// Returns all sessions that have a local branch or one on a remote, newest commit first. The
+/// second list reports the branches without a readable session.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -36,7 +37,7 @@ pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<Strin
     let mut names = HashSet::new();
     let known = KnownHeads::of(git);
     let mut keep = Vec::new();
-    // A local branch stands for its session, whatever remotes have.
+    // A local branch takes precedence over branches of the same session on remotes.
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
         let mut tips = Vec::new();
         for branch in git.refs(&[pattern])? {
@@ -51,7 +52,7 @@ pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<Strin
                     keep.push((name, head.tip().clone(), line));
                     heads.push(head);
                 }
-                // Another remote has an older one.
+                // An older branch of the same session, on another remote.
                 Ok(_) => {}
                 Err(_) if names.contains(&name) => {}
                 Err(error) => unreadable.push(format!("{name}: {error}")),
@@ -62,8 +63,8 @@ pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<Strin
     Ok((heads, unreadable))
 }
 
-/// The heads at these tips, the newest commit first; for those that were not known, the line that
-/// keeps them.
+/// Returns the heads at these tips, newest commit first. Each head that was not in the cache comes
+/// with its line for the cache.
 fn newest_first(
     git: &Git,
     tips: &[(SessionName, Oid)],
@@ -89,8 +90,8 @@ fn newest_first(
     heads.into_iter().map(|(_, name, head, line)| (name, head, line)).collect()
 }
 
-/// The newest session that has a branch here or on a remote and is not completed; one with a branch
-/// here comes first. No more of them is read than that takes.
+/// Returns the newest session that is not completed. Sessions with a local branch come before those
+/// with only a branch on a remote. Reads no more sessions than necessary.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -98,7 +99,7 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
     Ok(look_for_newest(git, refs)?.open)
 }
 
-/// [`newest_open`], and how many there are.
+/// [`newest_open`], with the number of all sessions.
 fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
     let mut names = HashSet::new();
     let mut found = NewestOpen { sessions: 0, open: None, is_sure: true };
@@ -127,8 +128,8 @@ fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
 }
 
 impl NewestOpen {
-    /// Takes the newest session of these branches that is not completed, if it is newer than the one
-    /// that was found.
+    /// Sets `open` to the newest session of these branches that is not completed, if it is newer
+    /// than the current `open`.
     fn look_among(
         &mut self,
         git: &Git,
@@ -141,7 +142,7 @@ impl NewestOpen {
                 Some(text) => text.tip,
                 None => git.reader().commit(&tip).ok()?,
             };
-            // Most are; and then nothing else of them need be read.
+            // Most sessions are completed; nothing else of a completed session needs to be read.
             let is_open = !completes(&commit, name);
             Some(is_open.then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip)))
         });
@@ -165,13 +166,13 @@ impl NewestOpen {
     }
 }
 
-/// Whether there is certainly no `session.json` of this session at a tip.
+/// True if a tip certainly has no `session.json` of this session.
 fn is_no_session(git: &Git, name: &SessionName, tip: &Oid) -> bool {
     let path = artifact_path(name, Artifact::Session);
     git.reader().entries(tip, &[&path]).is_ok_and(|found| found == [None])
 }
 
-/// Whether a commit says that it delivers this session.
+/// True if the trailers of a commit mark it as the delivery of this session.
 fn completes(commit: &Commit, name: &SessionName) -> bool {
     if !commit.message.contains(stages::last().name()) {
         return false;
@@ -183,7 +184,8 @@ fn completes(commit: &Commit, name: &SessionName) -> bool {
         && trailers.get(key::SESSION) == Some(name.as_str())
 }
 
-/// The names of all sessions with a branch, here or on a remote, and of archived ones.
+/// Returns the names of all sessions that have a local branch, have a branch on a remote, or are
+/// archived.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -202,12 +204,12 @@ pub fn names(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
     Ok(names)
 }
 
-/// True when the session has a branch here.
+/// True if the session has a local branch.
 pub fn exists(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
     Ok(git.resolve(refs.branch(name).as_str())?.is_some())
 }
 
-/// True when the name has ever been used: by a branch, here or on a remote, by the archive, an
+/// True if a reference uses the name: a local branch or one on a remote, an archived session, an
 /// attempt, a draft or a tag.
 pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
     let short = refs.short_branch(name);
@@ -222,11 +224,11 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
     Ok(!git.refs(&patterns)?.is_empty() || !git::refs::remote_branches(git, &short)?.is_empty())
 }
 
-/// The session a command without a name means, and whether that was a guess worth saying: the
-/// branch we are on, else the newest unfinished session.
+/// Returns the session for a command without a session name: that of the current branch or, if
+/// there is none, the newest unfinished session. The flag is true if it was guessed this way.
 ///
 /// # Errors
-/// Exit 5 when there is none.
+/// Exit 5 if there is no such session.
 pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionName, bool)> {
     if let At::Branch { name, .. } = git.head()?
         && let Some(session) = refs.session_of(name.as_str())

@@ -1,6 +1,5 @@
-//! The head of a session: its tip and the way back to its newest stage commit, which tells how it
-//! stands. Lists and guesses look at thousands of them; the rest of a session is read where it is
-//! needed.
+//! The head of a session: its tip and the commits back to its newest stage commit, which determine
+//! its state. Commands read thousands of heads; they read the rest of a session only if needed.
 
 use std::collections::HashMap;
 
@@ -12,27 +11,27 @@ use crate::artifact::{SessionFile, SessionKind};
 use crate::git::{self, Commit, Git, Oid, Reader, RefName};
 use crate::stage::Stage;
 
-/// How far the newest stage commit may be from the tip before history is walked whole.
+/// Maximum number of commits to search for the newest stage commit; then all history is read.
 const FAR: usize = 256;
 
-/// Commits of a completed session that are kept with its head.
+/// Maximum number of commits of a completed session that are cached with its head.
 const LONGEST: usize = 64;
 
-/// See the module.
+/// The head of a session: see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Its history begins with the newest stage commit, if it is not whole.
+    /// Unless `whole` is true, its history begins at the newest stage commit.
     session: Session,
     whole: bool,
     time: i64,
     is_completed: bool,
     stage: Option<Stage>,
-    /// [`own_line`], where it was looked for.
+    /// The result of [`own_line`]; empty if not searched for.
     line: Vec<Oid>,
 }
 
 impl Head {
-    /// Reads it from a session's tip.
+    /// Reads the head from a session's tip.
     ///
     /// # Errors
     /// As [`Session::load`].
@@ -40,7 +39,7 @@ impl Head {
         Ok(Self::read(git, name, tip)?.0)
     }
 
-    /// As [`Head::load`], with what it was made of.
+    /// Like [`Head::load`], with the data from which the head was built.
     pub(super) fn read(
         git: &Git,
         name: &SessionName,
@@ -56,13 +55,13 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Makes it of what is known. What else is read on the way is known, too, afterwards.
+    /// Builds the head from known data, and adds to `text` the commits that had to be read.
     pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> anyhow::Result<Self> {
         let tip = text.tip.id.clone();
         let (file, older) =
             parsed(name, &text.session).map_err(|error| restorable(git, name, &tip, error))?;
         let (name, reader) = (name.clone(), git.reader());
-        // Where only the binary can read, each step back is a process.
+        // If only the git binary can read the repository, each step back would run a process.
         let recent = git::fallback::is_read_in_process(git)
             .then(|| recent(reader.as_ref(), &file, text))
             .flatten();
@@ -72,7 +71,7 @@ impl Head {
         };
         let (scope, has_prd) = (None, None);
         let session = Session { name, tip, file, older, history, scope, has_prd };
-        // Which stages are left to a change request, its scope tells, and what it has passed.
+        // The remaining stages of a change request depend on its scope and its passed stages.
         if session.file.kind == SessionKind::New || session.is_completed() {
             return Ok(Self::new(session, false, text));
         }
@@ -100,17 +99,17 @@ impl Head {
         Session::with_file(git.reader().as_ref(), name, tip, file.clone(), older.clone())
     }
 
-    /// Its commits from the newest stage commit on, oldest first.
+    /// The session's commits starting with the newest stage commit, oldest first.
     pub(super) fn entries(&self) -> &[Entry] {
         &self.session.history
     }
 
-    /// Name.
+    /// Name of the session.
     pub fn name(&self) -> &SessionName {
         &self.session.name
     }
 
-    /// Tip of its branch.
+    /// Tip of the session's branch.
     pub fn tip(&self) -> &Oid {
         &self.session.tip
     }
@@ -125,28 +124,28 @@ impl Head {
         self.time
     }
 
-    /// True when a delivery commit is in its history.
+    /// True if the session's history contains a delivery commit.
     pub fn is_completed(&self) -> bool {
         self.is_completed
     }
 
-    /// The stage that is worked on or comes next, `None` when the delivery commit exists.
+    /// The current or next stage; `None` if the delivery commit exists.
     pub fn stage(&self) -> Option<Stage> {
         self.stage
     }
 
-    /// True where a commit says that a stage is done.
+    /// True if a commit completes a stage.
     pub fn has_stage(&self) -> bool {
         self.session.last_stage().is_some()
     }
 
-    /// The draft that waits, with its answer if it was given.
+    /// The draft that is waiting for a review, with the reviewer's answer if there is one.
     pub fn waiting(&self) -> Option<Waiting> {
         self.session.waiting()
     }
 }
 
-/// The states of these sessions, as far as history tells them.
+/// Returns the states of these sessions, as recorded in history.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -172,7 +171,7 @@ pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<
     Ok(heads.iter().zip(&in_archive).map(state).collect())
 }
 
-/// Which of these sessions are merged.
+/// Returns true for each of these sessions that is merged.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -184,8 +183,8 @@ pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Resu
     Ok(merged.into_iter().map(|merged| merged.is_some()).collect())
 }
 
-/// The commits below a session's tip back to its base commit, where they are one line and none of them
-/// carries what another session delivered; else nothing.
+/// Returns the commits from the parent of a session's tip back to its base commit, if that history
+/// is linear, at most [`LONGEST`] commits, and has no delivery of another session; if not, nothing.
 pub(super) fn own_line(reader: &dyn Reader, file: &SessionFile, tip: &Commit) -> Vec<Oid> {
     let (mut line, mut parents) = (Vec::new(), tip.parents.clone());
     while let ([parent], 0..LONGEST) = (parents.as_slice(), line.len()) {
@@ -203,13 +202,14 @@ pub(super) fn own_line(reader: &dyn Reader, file: &SessionFile, tip: &Commit) ->
     Vec::new()
 }
 
-/// The session's commits back to the newest that completes a stage or begins the session, oldest
-/// first: the end of what [`Session::load`] finds. `None` where history is not one line as far as that.
+/// Returns the session's commits since the newest commit that completes a stage or starts the
+/// session, which is included; oldest first: the end of the history that [`Session::load`] finds.
+/// `None` if there is no such commit within [`FAR`] commits, or history is not linear up to it.
 fn recent(reader: &dyn Reader, file: &SessionFile, text: &mut HeadText) -> Option<Vec<Entry>> {
     let mut found = Vec::new();
     for at in 0..FAR {
         let commit = if at == 0 { &text.tip } else { text.before.get(at - 1)? };
-        // What the base has is not looked at.
+        // Commits of the base are not searched.
         if commit.id.as_str() == file.base.commit {
             break;
         }

@@ -1,10 +1,10 @@
-//! What the heads of sessions are made of, kept in J: at thousands of sessions, finding each
-//! `session.json` again through the trees above it is most of the time of a list. What a commit holds
-//! never changes, so a tip that is known needs no look at its objects. Losing the file costs one
-//! slower list.
+//! A cache, in the state directory, of the data from which the heads of sessions are built. With
+//! thousands of sessions, most of the time of a list is spent finding each `session.json` through
+//! the trees above it. The content of a commit never changes, so the objects of a cached tip need
+//! not be read. If the file is lost, one list is slower.
 //!
-//! Nothing is kept where the parents of commits are not what their objects say (a shallow clone,
-//! grafts, replaced objects), nor in a repository of few sessions.
+//! The cache is not used if the parents of commits can differ from those in their objects (shallow
+//! clones, grafts, replaced objects), nor with few sessions.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -14,54 +14,56 @@ use super::file_at_tip::session_text;
 use super::{Head, Session, SessionName};
 use crate::git::{self, Commit, Git, Oid, Reader};
 
-/// Below J.
+/// Name of the file in the state directory.
 const FILE: &str = "heads";
 
-/// The first line: the form of the others, and who wrote them.
+/// The first line: format version and git-cowork version.
 const FIRST: &str = concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// What ends a field of a line, and what stands in it for the end of a line. No field has any of them.
+/// The end of a field in a line, and the replacement for a newline inside a field. No field may
+/// contain either.
 const FIELD: char = '\u{1f}';
 const BREAK: u8 = 0;
 
-/// In place of ids.
+/// Stands in the field for the line of commits if that was not searched for.
 const NOT_LOOKED_FOR: &str = "-";
 
-/// Heads that have to be read before it pays to begin to keep them.
+/// Minimum number of heads read by a list before a cache is created: with fewer, it does not pay.
 const MANY: usize = 256;
 
-/// The file is written again when it lacks one for so many that it has.
+/// The file is rewritten if the heads missing from it are at least this fraction (one in `SHARE`)
+/// of those it contains.
 const SHARE: usize = 8;
 
-/// No head is kept whose line has more bytes, and no file with more.
+/// Maximum size in bytes of a line, and of the file; longer lines are not cached.
 const MAX_LINE: usize = 16 * 1024;
 const MAX_FILE: usize = 64 * 1024 * 1024;
 
-/// What a head is made of, as the objects have it.
+/// The data of git objects from which a head is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HeadText {
     /// `session.json` at the tip.
     pub(super) session: String,
     /// The commit at the tip.
     pub(super) tip: Commit,
-    /// Its ancestors, newest first, as far as they were needed.
+    /// The ancestors of the tip that were needed, newest first.
     pub(super) before: Vec<Commit>,
-    /// Of a completed session: [`super::head::own_line`]. None where it was not looked for.
+    /// The result of [`super::head::own_line`] for a completed session; `None` if not searched for.
     pub(super) line: Option<Vec<Oid>>,
 }
 
 impl HeadText {
-    /// What a session's tip has of it.
+    /// Reads the part of the data that is at a session's tip.
     ///
     /// # Errors
-    /// There is no `session.json` of this session there.
+    /// The tip has no `session.json` of this session.
     pub(super) fn read(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let tip = reader.commit(tip)?;
         let session = session_text(reader, name, &tip.id)?;
         Ok(Self { session, tip, before: Vec::new(), line: None })
     }
 
-    /// The line that keeps it; none for what is too long.
+    /// Returns the line for the cache; `None` if it is too long or a field contains a separator.
     pub(super) fn line(&self, name: &SessionName) -> Option<String> {
         let ids = |ids: &[Oid]| ids.iter().map(Oid::as_str).collect::<Vec<_>>().join(" ");
         let line = self.line.as_deref().map_or_else(|| NOT_LOOKED_FOR.to_owned(), ids);
@@ -80,7 +82,7 @@ impl HeadText {
         (line.len() <= MAX_LINE).then_some(line)
     }
 
-    /// What the fields of a line say.
+    /// Parses the fields of a line.
     fn of(fields: &str) -> Option<Self> {
         let mut fields = Fields(fields);
         let session = fields.text()?;
@@ -101,7 +103,7 @@ fn ids(field: &str) -> Option<Vec<Oid>> {
     field.split_terminator(' ').map(|id| id.parse().ok()).collect()
 }
 
-/// The fields of a line that are still to be read.
+/// The fields of a line that have not been parsed yet.
 struct Fields<'a>(&'a str);
 
 impl<'a> Fields<'a> {
@@ -134,18 +136,18 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The heads that are kept.
+/// The cached heads.
 #[derive(Debug, Default)]
 pub(super) struct KnownHeads {
     text: String,
-    /// Where the line of a tip and name is in the text.
+    /// The range in `text` of the line for each tip and name.
     lines: HashMap<String, std::ops::Range<usize>>,
-    /// How many heads have to be read before they are kept; `None` where none may be.
+    /// The file is written if at least this many heads had to be read; if `None`, never.
     enough: Option<usize>,
 }
 
 impl KnownHeads {
-    /// What is kept of this repository's sessions; nothing where that cannot be relied on.
+    /// Reads the cache of this repository; empty if the cache cannot be relied on.
     pub(super) fn of(git: &Git) -> Self {
         if !git::fallback::is_history_as_written(git) {
             return Self::default();
@@ -170,7 +172,7 @@ impl KnownHeads {
         Self { text, lines, enough: Some(enough) }
     }
 
-    /// What the head of this session is made of at this tip, if that is kept.
+    /// Returns the data of this session's head at this tip, if cached.
     pub(super) fn get(&self, name: &SessionName, tip: &Oid) -> Option<HeadText> {
         let line = self.line(name, tip)?;
         let kept = HeadText::of(line.splitn(3, ' ').nth(2)?.strip_suffix('\n')?)?;
@@ -181,8 +183,8 @@ impl KnownHeads {
         self.text.get(self.lines.get(&format!("{tip} {name}"))?.clone())
     }
 
-    /// Keeps the heads of these sessions and no others, where many of them had to be read; those have
-    /// their lines. A disk that takes no file is no reason not to answer.
+    /// Rewrites the cache with the heads of exactly these sessions, if enough of them had to be
+    /// read; those have their lines. If the file cannot be written, the command still succeeds.
     pub(super) fn keep(&self, git: &Git, heads: &[(SessionName, Oid, Option<String>)]) {
         let read = heads.iter().filter(|(_, _, line)| line.is_some()).count();
         if self.enough.is_none_or(|enough| read < enough) {
@@ -209,7 +211,7 @@ impl KnownHeads {
     }
 }
 
-/// The file that keeps heads, where it says something else of this session than its commits do.
+/// Returns the path of the cache if its data of this session differ from the session's commits.
 ///
 /// # Errors
 /// The head cannot be read.
@@ -256,7 +258,7 @@ mod tests {
             let fields = line.strip_prefix(&format!("{} todo ", head.tip.id)).unwrap();
             assert_eq!(HeadText::of(fields.strip_suffix('\n').unwrap()), Some(head));
             for end in (0..fields.len()).filter(|end| fields.is_char_boundary(*end)) {
-                // Whole at the end of a commit only.
+                // A cut line can be parsed only if it ends after a whole commit.
                 let cut = HeadText::of(&fields[..end]);
                 assert!(cut.is_none() || fields[..end].ends_with(FIELD), "{end}: {fields:?}");
             }

@@ -109,7 +109,7 @@ impl StateDir {
         self.load(file)
     }
 
-    /// Writes a note, or removes it.
+    /// Writes a note; `None` removes it.
     pub fn set_note<T: Serialize>(&self, file: &str, note: Option<&T>) -> anyhow::Result<()> {
         self.save(file, &note)
     }
@@ -155,7 +155,7 @@ impl StateDir {
     }
 }
 
-/// What is in a file, most often a few bytes: its size is not asked for.
+/// Reads a file. Most have only a few bytes, so the size is not queried first.
 fn small(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(512);
     std::fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;

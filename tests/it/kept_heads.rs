@@ -1,15 +1,15 @@
-//! Answers that are kept in the state directory: heads of sessions in repositories of many sessions, and
-//! which documents can be read. Nobody sees a difference.
+//! Caches in the state directory: the heads of sessions in repositories with many sessions, and the
+//! documents found readable. The caches do not change the output of commands.
 
 use crate::support::Sandbox;
 use crate::support::copied::Refs;
 use crate::support::sessions::Sessions;
 
-/// Below the repository.
+/// Paths in the repository.
 const HEADS: &str = ".git/cowork/heads";
 const READABLE: &str = ".git/cowork/readable";
 
-/// A repository of so many sessions.
+/// Creates a repository with this number of sessions.
 fn repository(sessions: usize) -> Sandbox {
     let mut made = Sessions::new();
     made.grow(sessions, Refs::Packed);
@@ -45,7 +45,7 @@ fn what_is_kept_is_what_would_be_read_and_a_broken_file_is_made_again() {
     }
     assert_eq!(sandbox.read(HEADS).lines().count(), 301);
 
-    // A session that goes on is another tip.
+    // If a session's branch moves, the cached head of its old tip is not used.
     sandbox.git(&["branch", "-f", "cowork/session-1", "cowork/session-1~1"]);
     let [_, json] = listed(&sandbox);
     let before = first[1].lines().find(|line| line.contains(r#""session":"session-1""#)).unwrap();

@@ -1,8 +1,8 @@
-//! Which session is the newest is kept where there are many, and nobody sees a difference: whatever
-//! git and the program did to the branches before, the bare command says what a slow reading finds.
+//! With many sessions, the newest session is cached, and users see no difference: whatever git and
+//! git-cowork did to the branches before, `git cowork` prints what git reads from the branches.
 //!
-//! `COWORK_NEWEST_TRIALS` says how many histories (default 4), `COWORK_NEWEST_SEED` where seeds begin.
-//! A failure names its seed and what was done.
+//! `COWORK_NEWEST_TRIALS` is the number of random histories (default 4), `COWORK_NEWEST_SEED` the
+//! first seed. A failure reports its seed and operations.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,16 +12,16 @@ use crate::support::copied::Refs;
 use crate::support::kill::abort_at;
 use crate::support::sessions::Sessions;
 
-/// Below the repository.
+/// Path in the repository.
 const NEWEST: &str = ".git/cowork/newest";
 const HEADER: &str = concat!("newest 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// As many as a session at a time is looked at, and more.
+/// More sessions than are read first: only then is a cache created.
 const MANY: usize = 40;
 const FEW: usize = 14;
 const STEPS: u8 = 12;
 
-/// A repository of so many sessions.
+/// Creates a repository with this number of sessions.
 fn repository(sessions: usize, kept: Refs) -> Sandbox {
     let mut made = Sessions::new();
     made.grow(sessions, kept);
@@ -32,8 +32,8 @@ fn bare(sandbox: &Sandbox) -> String {
     sandbox.cowork(&[]).exits(0).stdout
 }
 
-/// What the bare command says when it has kept the newest session, and what it has kept: soon after
-/// a change it does not.
+/// Runs `git cowork` until it writes the cache, which it does not do soon after a change. Returns
+/// its output and the cache.
 fn kept(sandbox: &Sandbox) -> (String, String) {
     fs::remove_file(sandbox.path(NEWEST)).ok();
     for _ in 0..500 {
@@ -74,7 +74,7 @@ fn what_is_kept_is_what_would_be_read_and_a_broken_file_is_made_again() {
         }
         assert_eq!(sandbox.read(NEWEST), file, "it was made again");
 
-        // The tip that is kept has to be that of the branch.
+        // A cached tip that is not the branch's tip is not used.
         sandbox.write(NEWEST, &forged);
         assert_eq!(bare(&sandbox), first, "another session's tip");
         sandbox.write(NEWEST, &file.replace(":40", ":41"));
@@ -124,7 +124,7 @@ fn a_killed_start_is_named_whatever_was_kept() {
     assert!(said.contains("git cowork review killed") && !said.contains("interrupted"), "{said}");
 }
 
-/// The number of sessions and the newest that is not completed, as git tells them.
+/// Finds the number of sessions and the newest that is not completed with git, without the cache.
 fn slow(sandbox: &Sandbox) -> (usize, Option<String>) {
     let (mut names, mut newest) = (BTreeSet::new(), None);
     for (pattern, folders) in [("refs/heads/cowork/", 3), ("refs/remotes/*/cowork/*", 4)] {
@@ -147,7 +147,7 @@ fn slow(sandbox: &Sandbox) -> (usize, Option<String>) {
     (names.len(), newest)
 }
 
-/// The same as the bare command says it.
+/// Parses the number of sessions and the newest session from the output of `git cowork`.
 fn said(sandbox: &Sandbox) -> (usize, Option<String>) {
     let text = bare(sandbox);
     let (first, next) = text.split_once('\n').unwrap();
@@ -204,7 +204,7 @@ fn apply(sandbox: &Sandbox, operation: &str, random: &mut fastrand::Rng) {
         "pack" => git(&["pack-refs", "--all"]),
         "pack and keep" => git(&["pack-refs", "--all", "--no-prune"]),
         "fetch" => {
-            // Both have the same objects.
+            // The two repositories share their objects.
             with_a_commit(&format!("refs/spare/{name}"), "../hub.git", &branch, seconds);
             git(&["fetch", "-q", "hub", "+refs/heads/cowork/*:refs/remotes/hub/cowork/*"]);
         }
@@ -224,7 +224,7 @@ fn apply(sandbox: &Sandbox, operation: &str, random: &mut fastrand::Rng) {
         }
         _ => sandbox.commit_file("main.txt", &format!("{seconds}\n"), "main goes on"),
     }
-    // Else it is kept in repositories of many sessions only.
+    // With few sessions, the cache is only used if the file exists: create it.
     let text = fs::read_to_string(sandbox.path(NEWEST)).unwrap_or_default();
     if !text.starts_with(HEADER) && operation != "half a file" {
         assert_eq!(said(sandbox), slow(sandbox), "{operation}");

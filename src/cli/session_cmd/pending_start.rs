@@ -1,4 +1,4 @@
-//! A start that was killed between its branch and its start commit.
+//! Starts of sessions that were killed after creating the branch, before the start was complete.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,27 @@ use crate::git::{Git, Oid};
 use crate::session::{Inheritance, RefNames, Session, SessionName, StateDir};
 use crate::stage::Stage;
 
-/// What is known of a start before its branch exists; kept in the state directory until the start commit does.
+/// The data of a start. It is saved in the state directory before the branch is created, and
+/// removed when the start is complete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PendingStart {
     pub file: SessionFile,
     pub start: Oid,
-    /// The commit or tree whose artifacts the session begins with, where those of `start` are not it.
+    /// The commit or tree with the session's first artifacts, if they are not those of `start`.
     #[serde(default)]
     pub artifacts: Option<Oid>,
-    /// The stage of another session that it begins with.
+    /// The stage of another session from which this session starts.
     #[serde(default)]
     pub from: Option<Inheritance>,
-    /// Its depth is chosen, and not left to a triage.
+    /// True if the depth was chosen; false if triage decides it.
     #[serde(default)]
     pub says_depth: bool,
-    /// The draft of a stage that it begins with.
+    /// The draft with which the session starts.
     #[serde(default)]
     pub draft: Option<FirstDraft>,
 }
 
-/// A document that is drafted before the session's first run, by no model.
+/// A document that becomes a draft before the session's first run, without a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FirstDraft {
     /// The stage.
@@ -36,10 +37,10 @@ pub(crate) struct FirstDraft {
     pub text: String,
 }
 
-/// Name of that note.
+/// Name of the note that contains a [`PendingStart`].
 pub(crate) const NOTE: &str = "start.json";
 
-/// True when a branch of this name exists and a killed start can be finished on it.
+/// True if the session's branch exists and a killed start can be completed on it.
 pub(crate) fn is_unfinished(
     git: &Git,
     refs: &RefNames,
@@ -65,8 +66,8 @@ fn unfinished(
     Ok(is_killed.then_some(starting))
 }
 
-/// The newest start that was killed after its branch was made, if it is newer than `guessed` and all
-/// that was done there: HEAD may not be on its branch yet, so that nothing else names it.
+/// Returns the newest start that was killed after its branch was created, if it is newer than every
+/// commit of `guessed`. If HEAD is not on the branch yet, nothing else names the session.
 pub(crate) fn newest_unfinished(
     git: &Git,
     refs: &RefNames,
@@ -75,7 +76,7 @@ pub(crate) fn newest_unfinished(
     newest_of(git, refs, StateDir::with_note(&git.state_dir(), NOTE), guessed)
 }
 
-/// [`newest_unfinished`] of these: no others have the note.
+/// [`newest_unfinished`] among `names`, which contain all sessions that have the note.
 pub(crate) fn newest_of(
     git: &Git,
     refs: &RefNames,

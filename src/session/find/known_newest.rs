@@ -1,11 +1,11 @@
-//! How many sessions there are and which open one is the newest, kept in the state directory: at
-//! thousands of sessions, finding it out takes a look at each. The answer holds as long as references
-//! are what they were ([`RefStamp`]); losing the file costs one slower answer.
+//! A cache of the number of sessions and the newest open one: with thousands of sessions, finding it
+//! means reading each. The cache is valid as long as the references have not changed ([`RefStamp`]);
+//! if the file is lost, one command is slower.
 //!
-//! It only says what to look at next: a command that acts on the newest session looks itself, as some
-//! programs write into the file of a reference, which a stamp does not show.
+//! It is used only to suggest the next command. A command that acts on the newest session reads the
+//! branches, because a program may overwrite the file of a reference, which a stamp does not show.
 //!
-//! Nothing is kept where history is not what the objects say, nor in a repository of few sessions.
+//! The cache is not used if parents can be replaced (grafts, shallow clones), nor with few sessions.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -17,28 +17,28 @@ use super::{FIRST, NewestOpen, look_for_newest};
 use crate::git::{self, Git, Oid, RefStamp};
 use crate::session::{Head, RefNames, SessionName, StateDir};
 
-/// Below the state directory.
+/// Name of the file in the state directory.
 const FILE: &str = "newest";
 
-/// The first line: the form of the other, and who wrote it.
+/// The first line: format version and git-cowork version.
 const HEADER: &str = concat!("newest 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// No file is kept, or read, that has more bytes.
+/// Maximum size of the file in bytes.
 const MAX_FILE: usize = 64 * 1024;
 
-/// What is said of a repository's sessions where none is named.
+/// An overview of a repository's sessions.
 #[derive(Debug)]
 pub struct Overview {
-    /// How many have a branch, here or on a remote.
+    /// Number of sessions with a branch, here or on a remote.
     pub sessions: usize,
-    /// The newest that is not completed; one with a branch here comes first.
+    /// The newest session that is not completed; local branches come first.
     pub open: Option<Head>,
-    /// Those that have a branch and for which a note was left, and perhaps some more.
+    /// The sessions with a branch and a note, and perhaps some others.
     pub noted: Vec<SessionName>,
 }
 
-/// Number and newest of the sessions, and those for which a note of this name was left before their
-/// branch was made.
+/// Returns the overview; `note` is the name of a note that is written before a session's branch is
+/// created.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -52,7 +52,7 @@ pub fn overview(git: &Git, refs: &RefNames, note: &str) -> anyhow::Result<Overvi
         return Ok(overview);
     }
     let found = look_for_newest(git, refs)?;
-    // A note that is left later comes before its branch, which changes the stamp.
+    // A later note is written before its branch, and the branch changes the stamp.
     let noted = StateDir::with_note(&git.state_dir(), note);
     if let Some(stamp) = stamp
         && found.is_sure
@@ -63,7 +63,7 @@ pub fn overview(git: &Git, refs: &RefNames, note: &str) -> anyhow::Result<Overvi
     Ok(Overview { sessions: found.sessions, open: found.open, noted })
 }
 
-/// The file that keeps the newest session, where it says something else than the branches do.
+/// Returns the path of the cache if it does not match the branches.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -72,7 +72,7 @@ pub fn wrong_newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<PathBuf
     let found = look_for_newest(git, refs)?;
     let differs = kept.refs == stamp.text()
         && (kept.sessions, kept.open.as_ref()) != (found.sessions, named(&found).as_ref());
-    // Somebody may be at work.
+    // Another process may be changing branches.
     Ok((differs && self::stamp(git, refs).as_ref() == Some(&stamp)).then(|| path(git)))
 }
 
@@ -97,19 +97,19 @@ impl Kept {
         }
     }
 
-    /// What is kept, whether or not it holds any more.
+    /// Reads the cache, valid or not.
     fn read(git: &Git) -> Option<Self> {
         let text = std::fs::read(path(git)).ok().filter(|text| text.len() <= MAX_FILE)?;
         let text = String::from_utf8(text).ok()?;
         let line = text.strip_prefix(HEADER)?;
-        // Without a line it says that one is wanted.
+        // A file with only the header asks for a cache even with few sessions.
         if line.is_empty() {
             return Some(Self { refs: String::new(), sessions: 0, open: None, noted: Vec::new() });
         }
         serde_json::from_str(line).ok()
     }
 
-    /// What it says, where that still holds.
+    /// The overview, if the cache is valid.
     fn overview(&self, git: &Git, refs: &RefNames, stamp: &RefStamp) -> Option<Overview> {
         if self.refs != stamp.text() {
             return None;
@@ -134,8 +134,7 @@ impl Kept {
         Some(Overview { sessions: self.sessions, open, noted })
     }
 
-    /// Keeps it, where no change can have escaped since the beginning. A disk that takes no file is no
-    /// reason not to answer.
+    /// Writes the cache, unless a change since `began` could have been missed. Errors are ignored.
     fn keep(&self, git: &Git, refs: &RefNames, stamp: &RefStamp, began: Instant) {
         let write = || -> anyhow::Result<bool> {
             let folder = git.state_dir();
@@ -143,7 +142,7 @@ impl Kept {
             let mut temp = tempfile::NamedTempFile::new_in(&folder)?;
             let text = format!("{HEADER}{}\n", serde_json::to_string(self)?);
             temp.write_all(text.as_bytes())?;
-            // The clock is that of whoever keeps the files: of a folder, or of a file.
+            // The clock of the file system: the earlier of the times of a folder and a file.
             let now = temp.as_file().metadata()?.modified()?.min(folder.metadata()?.modified()?);
             let then = now.checked_sub(began.elapsed());
             let settled = then.is_some_and(|then| stamp.had_settled(then));
@@ -166,15 +165,15 @@ fn named(found: &NewestOpen) -> Option<(String, Oid)> {
     Some((open.name().to_string(), open.tip().clone()))
 }
 
-/// What tells whether any branch of a session was created, moved or deleted; none where that cannot be
-/// told, or does not tell what history is.
+/// The stamp of the branches of sessions; `None` if there is none, or if parents can be replaced.
 fn stamp(git: &Git, refs: &RefNames) -> Option<RefStamp> {
     let as_written = git::fallback::is_history_as_written(git);
     let stamp = || RefStamp::of(git, &[&refs.branch_root(), &refs.remote_pattern()]);
     as_written.then(stamp).flatten()
 }
 
-/// Whether a session's branch may stand for another one, whose moves a stamp does not show.
+/// True if a branch of a session may be a symbolic reference: a stamp does not show when its target
+/// moves.
 fn stands_for_other(git: &Git, refs: &RefNames) -> bool {
     git::refs::refuse_symbolic(git, &[refs.branch_root(), refs.remote_pattern()]).is_err()
 }
