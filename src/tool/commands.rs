@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(narrowed("cargo test", "src"), None);
         assert_eq!(narrowed("ruff check && true", "src"), None);
         let (all, _) = commands("true", &[("check_tests", json!({"path": "."}))]);
-        assert!(all[0].text.contains("(everything was run: "), "{}", all[0].text);
+        assert!(all[0].text.contains("(the whole command was run: "), "{}", all[0].text);
     }
 
     #[test]
