@@ -151,7 +151,7 @@ fn going_back_to_before_the_start_is_refused() {
     let before = sandbox.all_refs();
     for stage in ["idea", "prd"] {
         let refused = sandbox.cowork(&["revert", "--to", stage, "--no-run"]).exits(5);
-        let refused = refused.says("began with the stages up to prd of todo@prd");
+        let refused = refused.says("took its stages up to prd from todo@prd");
         refused.says("git cowork revert alt --to design");
     }
     sandbox
