@@ -78,7 +78,7 @@ fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
         true => entry(
             'p',
             "pass → critic → commit",
-            "pass: the critic reads the draft next; if the critic approves it, it is committed",
+            "pass: the critic reads it next; if it passes, this becomes a commit",
         ),
         false => entry('p', "pass → commit", "pass: this becomes a commit"),
     }];

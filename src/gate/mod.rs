@@ -165,7 +165,7 @@ pub enum Actor {
     Answers,
     /// It cannot: it is an agent program, which has no read-only tools.
     Agent(String),
-    /// There is no model here.
+    /// The command that opened the gate has no model to ask.
     Absent,
 }
 

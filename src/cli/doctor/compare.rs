@@ -89,8 +89,11 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     };
     Ok(match (inside, outside) {
         (Some(inside), Some(outside)) => compared(command, &inside, &outside, &home),
-        _ => Finding::problem("check", format!("{command} was not run: there is no sandbox here"))
-            .fix("git cowork config sandbox"),
+        _ => Finding::problem(
+            "check",
+            format!("{command} was not run: this machine cannot confine commands"),
+        )
+        .fix("git cowork config sandbox"),
     })
 }
 
