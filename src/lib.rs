@@ -58,6 +58,7 @@ mod nearest;
 mod palette;
 #[cfg(test)]
 mod random_cases;
+mod replace_file;
 mod shell_quote;
 mod typed_line;
 mod web;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -16,6 +16,7 @@ use super::fields::Rule;
 use super::layer::Settings;
 use super::schema;
 use crate::clock;
+use crate::replace_file::replace_file;
 
 /// Most ignored keys that a warning names.
 const NAMED: usize = 20;
@@ -124,10 +125,7 @@ impl TrustRecords {
         let failed = || format!("writing {}", self.path.display());
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(failed)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-        file.write_all(text.as_bytes()).with_context(failed)?;
-        file.persist(&self.path).with_context(failed)?;
-        Ok(())
+        replace_file(&self.path, text.as_bytes()).with_context(failed)
     }
 }
 

@@ -2,7 +2,6 @@
 //! after a crash, the next run finishes or undoes it. A path whose content is neither the old one,
 //! nor what git writes, nor the beginning of that, is a person's and is left alone.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -13,6 +12,7 @@ use super::worktree::{Added, Removed};
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::{commit, take_back, worktree};
+use crate::replace_file::replace_file;
 use crate::shell_quote::quoted;
 
 /// Name of the record, beside the file that [`Git::with_children_in`] is given.
@@ -50,7 +50,7 @@ pub(super) fn noting<T>(
     let note = Note { top: top_text(git), step: step()? };
     // A path that is not UTF-8 cannot be recorded.
     let Ok(bytes) = serde_json::to_vec(&note) else { return run() };
-    write(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
+    replace_file(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
     let done = run()?;
     remove(&path)?;
     Ok(done)
@@ -106,15 +106,6 @@ fn top_text(git: &Git) -> String {
 
 fn note_path(git: &Git) -> Option<PathBuf> {
     Some(git.children.as_ref()?.beside(UNFINISHED))
-}
-
-/// Writes the whole file or nothing.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -7,12 +7,12 @@
 //! clones, grafts, replaced objects), nor with few sessions.
 
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::file_at_tip::session_text;
 use super::{Head, Session, SessionName};
 use crate::git::{self, Commit, Git, Oid, Reader};
+use crate::replace_file::replace_file;
 
 /// Name of the file in the state directory.
 const FILE: &str = "heads";
@@ -197,15 +197,8 @@ impl KnownHeads {
                 text.push_str(line);
             }
         }
-        let write = || -> std::io::Result<()> {
-            let folder = git.state_dir();
-            std::fs::create_dir_all(&folder)?;
-            let mut temp = tempfile::NamedTempFile::new_in(&folder)?;
-            temp.write_all(text.as_bytes())?;
-            temp.persist(path(git))?;
-            Ok(())
-        };
-        if let Err(error) = write() {
+        let made = std::fs::create_dir_all(git.state_dir());
+        if let Err(error) = made.and_then(|()| replace_file(&path(git), text.as_bytes())) {
             tracing::debug!(%error, "the heads of sessions are not kept");
         }
     }

@@ -2,7 +2,7 @@
 //! recovery that is never committed. Losing it loses no work; it does not record which stages are
 //! done.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SessionName;
 use crate::git::UNFINISHED;
+use crate::replace_file::replace_file;
 use crate::stage::Stage;
 
 /// A user's path that was untracked or modified before the session began.
@@ -146,12 +147,9 @@ impl StateDir {
     }
 
     fn save<T: Serialize>(&self, file: &str, value: &T) -> anyhow::Result<()> {
-        let mut temp = tempfile::NamedTempFile::new_in(&self.root)
-            .with_context(|| format!("writing in {}", self.root.display()))?;
-        let bytes = serde_json::to_vec_pretty(value)?;
-        temp.write_all(&bytes).with_context(|| format!("writing {file}"))?;
-        temp.persist(self.root.join(file)).with_context(|| format!("writing {file}"))?;
-        Ok(())
+        let path = self.root.join(file);
+        replace_file(&path, &serde_json::to_vec_pretty(value)?)
+            .with_context(|| format!("writing {}", path.display()))
     }
 }
 

@@ -4,12 +4,11 @@
 //!
 //! The cache is not used if git may replace objects.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::problem::Problem;
 use crate::git::{self, Git, Oid};
+use crate::replace_file::replace_file;
 use crate::session::Session;
 
 /// Name of the file in the state directory.
@@ -42,7 +41,7 @@ impl AskedTree {
         let path = git.state_dir().join(FILE);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let mut lines = text.lines();
-        // A line without a newline was only partly written.
+        // A damaged file is started again.
         let is_ours = lines.next() == Some(FIRST) && text.ends_with('\n');
         let kept = lines.filter(|_| is_ours).map(str::to_owned).collect();
         Some(Self { tree, path, kept })
@@ -53,26 +52,13 @@ impl AskedTree {
         self.kept.iter().any(|tree| *tree == self.tree.as_str())
     }
 
-    /// Records that they match. Errors are ignored.
+    /// Records that they match. If the file cannot be written, the command still succeeds.
     pub(super) fn keep(&self) {
-        let begins = self.kept.is_empty() || self.kept.len() >= MOST;
-        let write = || -> std::io::Result<()> {
-            if let Some(folder) = self.path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            let text = match begins {
-                true => format!("{FIRST}\n{}\n", self.tree),
-                false => format!("{}\n", self.tree),
-            };
-            let mut options = OpenOptions::new();
-            // A single write at the end, so that two processes do not overwrite each other's lines.
-            match begins {
-                true => options.write(true).truncate(true),
-                false => options.append(true),
-            };
-            options.create(true).open(&self.path)?.write_all(text.as_bytes())
-        };
-        if let Err(error) = write() {
+        let earlier = if self.kept.len() < MOST { &self.kept[..] } else { &[] };
+        let trees = earlier.iter().map(String::as_str).chain([self.tree.as_str()]);
+        let text: String = [FIRST].into_iter().chain(trees).flat_map(|line| [line, "\n"]).collect();
+        let made = self.path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| replace_file(&self.path, text.as_bytes())) {
             tracing::debug!(%error, "cannot save the list of readable trees");
         }
     }

@@ -28,6 +28,7 @@ const WORDS: &[&str] = &[
     "nearest",
     "palette",
     "private",
+    "replace_file",
     "secret",
     "spent",
     "typed_line",

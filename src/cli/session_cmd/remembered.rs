@@ -1,7 +1,7 @@
 //! A user's answers, stored in the repository's state directory, so that nobody is asked twice.
 
+use crate::replace_file::replace_file;
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A set of answers in a file.
@@ -32,9 +32,6 @@ impl Remembered {
         all.extend(answers.iter().cloned());
         let folder = self.0.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let mut temp = tempfile::NamedTempFile::new_in(folder)?;
-        temp.write_all(&serde_json::to_vec(&all)?)?;
-        temp.persist(&self.0)?;
-        Ok(())
+        Ok(replace_file(&self.0, &serde_json::to_vec(&all)?)?)
     }
 }

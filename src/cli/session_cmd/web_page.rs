@@ -1,7 +1,7 @@
 //! `git cowork show --web`: writes the page and opens it in a browser.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -13,6 +13,7 @@ use crate::cli::session_cmd::find;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git;
+use crate::replace_file::replace_file;
 use crate::session::{SessionName, StateDir};
 use crate::web::{self, Source};
 
@@ -61,10 +62,7 @@ pub(crate) fn show(
 /// page replaces it.
 fn keep(state: &StateDir, page: &str) -> anyhow::Result<PathBuf> {
     let path = state.path().join(PAGE);
-    let failed = |error: std::io::Error| not_written(&path, &error);
-    let mut temp = tempfile::NamedTempFile::new_in(state.path()).map_err(failed)?;
-    temp.write_all(page.as_bytes()).map_err(failed)?;
-    temp.persist(&path).map_err(|error| failed(error.error))?;
+    replace_file(&path, page.as_bytes()).map_err(|error| not_written(&path, &error))?;
     Ok(path)
 }
 
