@@ -17,6 +17,8 @@ impl RefNames {
     pub const REMOTES: &str = "refs/remotes/";
     /// Prefix of tags.
     pub const TAGS: &str = "refs/tags/";
+    /// Prefix of the tags of all sessions.
+    const OWN_TAGS: &str = "refs/tags/cowork/";
     /// Prefix of notes.
     pub const NOTES: &str = "refs/notes/";
     /// Prefix of the refs that only git-cowork writes.
@@ -60,8 +62,8 @@ impl RefNames {
 
     /// Prefixes of all refs that only git-cowork moves.
     pub fn own_roots(&self) -> [String; 3] {
-        let tags = format!("{}{}/", Self::TAGS, self.prefix);
-        [Self::OWN.to_owned(), self.branch_root(), tags]
+        // The prefix is that of branches: tags have the same names with every prefix.
+        [Self::OWN.to_owned(), self.branch_root(), Self::OWN_TAGS.to_owned()]
     }
 
     /// Like [`Self::session_of`], also for a remote-tracking branch.
@@ -96,7 +98,7 @@ impl RefNames {
 
     /// `refs/tags/cowork/S/`: prefix of all tags of a session.
     pub fn tags(name: &SessionName) -> String {
-        format!("refs/tags/cowork/{name}/")
+        format!("{}{name}/", Self::OWN_TAGS)
     }
 
     /// `refs/cowork/drafts/S/`: prefix of all drafts of a session.
@@ -127,5 +129,23 @@ impl RefNames {
     /// `refs/cowork/archive/S`
     pub fn archive(name: &SessionName) -> RefName {
         RefName::trusted(format!("{}{name}", Self::ARCHIVE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_roots_contain_the_refs_of_a_session_with_any_branch_prefix() {
+        let name: SessionName = "todo".parse().unwrap();
+        for prefix in ["cowork", "work/ai"] {
+            let refs = RefNames::new(prefix);
+            let branch = refs.branch(&name).as_str().to_owned();
+            for own in [branch, RefNames::tags(&name), RefNames::drafts(&name)] {
+                let is_own = |root: &String| own.starts_with(root);
+                assert!(refs.own_roots().iter().any(is_own), "{own} with {prefix}");
+            }
+        }
     }
 }
