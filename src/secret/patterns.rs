@@ -4,10 +4,12 @@
 //! and those with too few distinct characters for a key (`ghp_xxxxxxxx…`). Do not add a pattern
 //! that matches ordinary text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use regex::bytes::{Regex, RegexSet};
+use aho_corasick::AhoCorasick;
+use regex::bytes::Regex;
 
 /// Upper limit of a key's length in bytes.
 pub(super) const LONGEST: usize = 16 * 1024;
@@ -15,66 +17,139 @@ pub(super) const LONGEST: usize = 16 * 1024;
 /// Upper limit of nearly all keys' length in bytes.
 pub(super) const USUAL: usize = 256;
 
-/// Kind with its article, and the pattern; the group `key` is the random part.
-const PATTERNS: [(&str, &str); 46] = [
-    (
+/// A kind of key.
+struct Pattern {
+    /// Its name, with an article.
+    kind: &'static str,
+    /// Every match contains one of these, so the expression is compiled only for texts that do.
+    contains: &'static [&'static str],
+    /// The group `key` is the random part.
+    regex: &'static str,
+}
+
+const fn pattern(
+    kind: &'static str,
+    contains: &'static [&'static str],
+    regex: &'static str,
+) -> Pattern {
+    Pattern { kind, contains, regex }
+}
+
+const PATTERNS: [Pattern; 46] = [
+    pattern(
         "a private key",
+        &["-----BEGIN "],
         r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.{0,200}?)(?P<key>[A-Za-z0-9+/]{40})(?:[A-Za-z0-9+/=]|\\?[nr\s])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
-    ("an AWS access key id", r"\b(?:AKIA|ASIA)(?P<key>[A-Z0-9]{16})\b"),
-    ("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)(?P<key>[A-Za-z0-9_]{36,})\b"),
-    ("a GitLab token", r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-(?P<key>[A-Za-z0-9_-]{20,})"),
-    ("a Slack token", r"\bxox[abeoprs]-(?P<key>[0-9]{6,}-[A-Za-z0-9-]{10,})"),
-    (
+    pattern("an AWS access key id", &["AKIA", "ASIA"], r"\b(?:AKIA|ASIA)(?P<key>[A-Z0-9]{16})\b"),
+    pattern(
+        "a GitHub token",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        r"\b(?:gh[pousr]_|github_pat_)(?P<key>[A-Za-z0-9_]{36,})\b",
+    ),
+    pattern(
+        "a GitLab token",
+        &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-"],
+        r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-(?P<key>[A-Za-z0-9_-]{20,})",
+    ),
+    pattern("a Slack token", &["xox"], r"\bxox[abeoprs]-(?P<key>[0-9]{6,}-[A-Za-z0-9-]{10,})"),
+    pattern(
         "a Slack webhook",
+        &["hooks.slack.com/services/"],
         r"hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/(?P<key>[A-Za-z0-9]{20,})",
     ),
-    ("a Google API key", r"\bAIza(?P<key>[A-Za-z0-9_-]{35})"),
-    ("an Anthropic key", r"\bsk-ant-(?P<key>[A-Za-z0-9_-]{32,})"),
-    (
+    pattern("a Google API key", &["AIza"], r"\bAIza(?P<key>[A-Za-z0-9_-]{35})"),
+    pattern("an Anthropic key", &["sk-ant-"], r"\bsk-ant-(?P<key>[A-Za-z0-9_-]{32,})"),
+    pattern(
         "an OpenAI key",
+        &["sk-"],
         r"\bsk-(?:(?:proj|svcacct|admin|or-v1)-(?P<key>[A-Za-z0-9_-]{32,})|(?P<old>[A-Za-z0-9]{32,})\b)",
     ),
-    ("a Stripe key", r"\b[sr]k_live_(?P<key>[A-Za-z0-9]{16,})\b"),
-    ("an npm token", r"\bnpm_(?P<key>[A-Za-z0-9]{36})\b"),
-    ("a PyPI token", r"\bpypi-AgE(?P<key>[A-Za-z0-9_-]{50,})"),
-    ("a Hugging Face token", r"\bhf_(?P<key>[A-Za-z0-9]{34,})\b"),
-    ("a Google OAuth secret", r"\bGOCSPX-(?P<key>[A-Za-z0-9_-]{28})"),
-    ("a Google access token", r"\bya29\.(?P<key>[A-Za-z0-9_-]{30,})"),
-    ("an Azure storage key", r"\bAccountKey=(?P<key>[A-Za-z0-9+/]{86}==)"),
-    ("an xAI key", r"\bxai-(?P<key>[A-Za-z0-9]{60,})\b"),
-    ("a Groq key", r"\bgsk_(?P<key>[A-Za-z0-9]{40,})\b"),
-    ("a Perplexity key", r"\bpplx-(?P<key>[A-Za-z0-9]{40,})\b"),
-    ("a Replicate token", r"\br8_(?P<key>[A-Za-z0-9]{37})\b"),
-    ("a Docker token", r"\bdckr_(?:pat|oat)_(?P<key>[A-Za-z0-9_-]{27,})"),
-    ("a DigitalOcean token", r"\bdo[opr]_v1_(?P<key>[a-f0-9]{64})\b"),
-    ("a Shopify token", r"\bshp(?:at|ca|pa|ss)_(?P<key>[A-Fa-f0-9]{32})\b"),
-    ("a Square token", r"\bsq0(?:atp|csp)-(?P<key>[A-Za-z0-9_-]{22,})"),
-    ("a Linear key", r"\blin_api_(?P<key>[A-Za-z0-9]{40})\b"),
-    ("a Databricks token", r"\bdapi(?P<key>[a-f0-9]{32})\b"),
-    ("an Atlassian token", r"\bATATT3(?P<key>[A-Za-z0-9_=-]{150,})"),
-    ("a Vault token", r"\bhv[sbr]\.(?P<key>[A-Za-z0-9_-]{24,})"),
-    ("a Terraform token", r"\b[A-Za-z0-9]{14}\.atlasv1\.(?P<key>[A-Za-z0-9_=-]{60,})"),
-    ("a PlanetScale token", r"\bpscale_(?:tkn|pw|oauth)_(?P<key>[A-Za-z0-9_=.-]{32,})"),
-    ("a Grafana token", r"\bgl(?:sa|c)_(?P<key>[A-Za-z0-9+/]{32,})"),
-    ("a New Relic key", r"\bNRAK-(?P<key>[A-Z0-9]{27})\b"),
-    ("a Sentry token", r"\bsntry[su]_(?P<key>[A-Za-z0-9+/=_]{40,})"),
-    ("a Postman key", r"\bPMAK-(?P<key>[a-f0-9]{24}-[a-f0-9]{34})\b"),
-    ("a Pulumi token", r"\bpul-(?P<key>[a-f0-9]{40})\b"),
-    ("a RubyGems key", r"\brubygems_(?P<key>[a-f0-9]{48})\b"),
-    ("a Figma token", r"\bfig[dou]_?[dr]?_(?P<key>[A-Za-z0-9_-]{40,})"),
-    ("a Notion token", r"\bntn_(?P<key>[A-Za-z0-9]{40,})\b"),
-    ("an age key", r"\bAGE-SECRET-KEY-1(?P<key>[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58})\b"),
-    ("a Supabase token", r"\bsb(?:p|_secret)_(?P<key>[A-Za-z0-9_-]{31,})"),
-    ("a Netlify token", r"\bnfp_(?P<key>[A-Za-z0-9]{36,})\b"),
-    ("a Doppler token", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?P<key>[A-Za-z0-9._-]{40,})"),
-    ("a Telegram bot token", r"\b[0-9]{8,10}:AA(?P<key>[A-Za-z0-9_-]{33})\b"),
-    (
+    pattern("a Stripe key", &["k_live_"], r"\b[sr]k_live_(?P<key>[A-Za-z0-9]{16,})\b"),
+    pattern("an npm token", &["npm_"], r"\bnpm_(?P<key>[A-Za-z0-9]{36})\b"),
+    pattern("a PyPI token", &["pypi-AgE"], r"\bpypi-AgE(?P<key>[A-Za-z0-9_-]{50,})"),
+    pattern("a Hugging Face token", &["hf_"], r"\bhf_(?P<key>[A-Za-z0-9]{34,})\b"),
+    pattern("a Google OAuth secret", &["GOCSPX-"], r"\bGOCSPX-(?P<key>[A-Za-z0-9_-]{28})"),
+    pattern("a Google access token", &["ya29."], r"\bya29\.(?P<key>[A-Za-z0-9_-]{30,})"),
+    pattern("an Azure storage key", &["AccountKey="], r"\bAccountKey=(?P<key>[A-Za-z0-9+/]{86}==)"),
+    pattern("an xAI key", &["xai-"], r"\bxai-(?P<key>[A-Za-z0-9]{60,})\b"),
+    pattern("a Groq key", &["gsk_"], r"\bgsk_(?P<key>[A-Za-z0-9]{40,})\b"),
+    pattern("a Perplexity key", &["pplx-"], r"\bpplx-(?P<key>[A-Za-z0-9]{40,})\b"),
+    pattern("a Replicate token", &["r8_"], r"\br8_(?P<key>[A-Za-z0-9]{37})\b"),
+    pattern(
+        "a Docker token",
+        &["dckr_pat_", "dckr_oat_"],
+        r"\bdckr_(?:pat|oat)_(?P<key>[A-Za-z0-9_-]{27,})",
+    ),
+    pattern("a DigitalOcean token", &["_v1_"], r"\bdo[opr]_v1_(?P<key>[a-f0-9]{64})\b"),
+    pattern(
+        "a Shopify token",
+        &["shpat_", "shpca_", "shppa_", "shpss_"],
+        r"\bshp(?:at|ca|pa|ss)_(?P<key>[A-Fa-f0-9]{32})\b",
+    ),
+    pattern(
+        "a Square token",
+        &["sq0atp-", "sq0csp-"],
+        r"\bsq0(?:atp|csp)-(?P<key>[A-Za-z0-9_-]{22,})",
+    ),
+    pattern("a Linear key", &["lin_api_"], r"\blin_api_(?P<key>[A-Za-z0-9]{40})\b"),
+    pattern("a Databricks token", &["dapi"], r"\bdapi(?P<key>[a-f0-9]{32})\b"),
+    pattern("an Atlassian token", &["ATATT3"], r"\bATATT3(?P<key>[A-Za-z0-9_=-]{150,})"),
+    pattern("a Vault token", &["hvs.", "hvb.", "hvr."], r"\bhv[sbr]\.(?P<key>[A-Za-z0-9_-]{24,})"),
+    pattern(
+        "a Terraform token",
+        &[".atlasv1."],
+        r"\b[A-Za-z0-9]{14}\.atlasv1\.(?P<key>[A-Za-z0-9_=-]{60,})",
+    ),
+    pattern(
+        "a PlanetScale token",
+        &["pscale_"],
+        r"\bpscale_(?:tkn|pw|oauth)_(?P<key>[A-Za-z0-9_=.-]{32,})",
+    ),
+    pattern("a Grafana token", &["glsa_", "glc_"], r"\bgl(?:sa|c)_(?P<key>[A-Za-z0-9+/]{32,})"),
+    pattern("a New Relic key", &["NRAK-"], r"\bNRAK-(?P<key>[A-Z0-9]{27})\b"),
+    pattern(
+        "a Sentry token",
+        &["sntrys_", "sntryu_"],
+        r"\bsntry[su]_(?P<key>[A-Za-z0-9+/=_]{40,})",
+    ),
+    pattern("a Postman key", &["PMAK-"], r"\bPMAK-(?P<key>[a-f0-9]{24}-[a-f0-9]{34})\b"),
+    pattern("a Pulumi token", &["pul-"], r"\bpul-(?P<key>[a-f0-9]{40})\b"),
+    pattern("a RubyGems key", &["rubygems_"], r"\brubygems_(?P<key>[a-f0-9]{48})\b"),
+    pattern(
+        "a Figma token",
+        &["figd", "figo", "figu"],
+        r"\bfig[dou]_?[dr]?_(?P<key>[A-Za-z0-9_-]{40,})",
+    ),
+    pattern("a Notion token", &["ntn_"], r"\bntn_(?P<key>[A-Za-z0-9]{40,})\b"),
+    pattern(
+        "an age key",
+        &["AGE-SECRET-KEY-1"],
+        r"\bAGE-SECRET-KEY-1(?P<key>[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58})\b",
+    ),
+    pattern(
+        "a Supabase token",
+        &["sbp_", "sb_secret_"],
+        r"\bsb(?:p|_secret)_(?P<key>[A-Za-z0-9_-]{31,})",
+    ),
+    pattern("a Netlify token", &["nfp_"], r"\bnfp_(?P<key>[A-Za-z0-9]{36,})\b"),
+    pattern(
+        "a Doppler token",
+        &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."],
+        r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?P<key>[A-Za-z0-9._-]{40,})",
+    ),
+    pattern("a Telegram bot token", &[":AA"], r"\b[0-9]{8,10}:AA(?P<key>[A-Za-z0-9_-]{33})\b"),
+    pattern(
         "a Discord webhook",
+        &["com/api/webhooks/"],
         r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/(?P<key>[A-Za-z0-9_-]{60,})",
     ),
-    ("a Fly.io token", r"\b(?:FlyV1 )?fm[12][ar]?_(?P<key>[A-Za-z0-9+/=_-]{100,})"),
-    ("a SendGrid key", r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
+    pattern(
+        "a Fly.io token",
+        &["fm1", "fm2"],
+        r"\b(?:FlyV1 )?fm[12][ar]?_(?P<key>[A-Za-z0-9+/=_-]{100,})",
+    ),
+    pattern("a SendGrid key", &["SG."], r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
 ];
 
 /// Words that do not occur in a random key.
@@ -90,15 +165,26 @@ pub(super) struct Hit {
     pub(super) kind: &'static str,
 }
 
-static QUICK: LazyLock<Option<RegexSet>> =
-    LazyLock::new(|| RegexSet::new(PATTERNS.map(|(_, pattern)| ascii(pattern))).ok());
+/// Finds the texts of [`Pattern::contains`]; each of them has its pattern in the list beside.
+static CONTAINED: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
+    let texts = PATTERNS.iter().enumerate();
+    let texts = texts.flat_map(|(which, p)| p.contains.iter().map(move |text| (*text, which)));
+    let (texts, which): (Vec<_>, Vec<_>) = texts.unzip();
+    Some((AhoCorasick::new(texts).ok()?, which))
+});
+
+/// The patterns that may match, in their order.
+fn candidates(bytes: &[u8]) -> BTreeSet<usize> {
+    let Some((contained, which)) = CONTAINED.as_ref() else { return (0..PATTERNS.len()).collect() };
+    contained.find_overlapping_iter(bytes).map(|found| which[found.pattern().as_usize()]).collect()
+}
 
 /// The individual patterns, each compiled when first needed.
 static REGEXES: [OnceLock<Option<Regex>>; PATTERNS.len()] =
     [const { OnceLock::new() }; PATTERNS.len()];
 
 fn regex(which: usize) -> Option<&'static Regex> {
-    REGEXES.get(which)?.get_or_init(|| Regex::new(&ascii(PATTERNS[which].1)).ok()).as_ref()
+    REGEXES.get(which)?.get_or_init(|| Regex::new(&ascii(PATTERNS[which].regex)).ok()).as_ref()
 }
 
 fn ascii(pattern: &str) -> String {
@@ -107,15 +193,14 @@ fn ascii(pattern: &str) -> String {
 
 /// Returns all matches that look like a key, in order, without overlaps.
 pub(super) fn find(bytes: &[u8]) -> Vec<Hit> {
-    let Some(quick) = QUICK.as_ref() else { return Vec::new() };
     let mut hits: Vec<Hit> = Vec::new();
-    for which in quick.matches(bytes) {
+    for which in candidates(bytes) {
         let Some(regex) = regex(which) else { continue };
         for captures in regex.captures_iter(bytes) {
             let key = captures.name("key").or_else(|| captures.name("old"));
             let (Some(whole), Some(key)) = (captures.get(0), key) else { continue };
             if !is_example(key.as_bytes()) {
-                hits.push(Hit { range: whole.range(), kind: PATTERNS[which].0 });
+                hits.push(Hit { range: whole.range(), kind: PATTERNS[which].kind });
             }
         }
     }
@@ -139,6 +224,8 @@ fn is_example(key: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::hir::{Class, Hir, HirKind};
+
     use super::*;
 
     /// The key is split in two, so that secret scanners do not report this file.
@@ -151,8 +238,45 @@ mod tests {
 
     #[test]
     fn every_pattern_is_valid() {
-        assert!(QUICK.is_some());
+        assert!(CONTAINED.is_some());
         assert!((0..PATTERNS.len()).all(|which| regex(which).is_some()));
+    }
+
+    /// A random text that the expression matches.
+    fn matching(hir: &Hir, random: &mut fastrand::Rng) -> Vec<u8> {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Vec::new(),
+            HirKind::Literal(literal) => literal.0.to_vec(),
+            HirKind::Class(Class::Bytes(class)) => {
+                let range = random.choice(class.ranges()).unwrap();
+                vec![random.u8(range.start()..=range.end())]
+            }
+            HirKind::Class(Class::Unicode(_)) => panic!("the patterns match bytes"),
+            HirKind::Repetition(repeated) => {
+                let most = repeated.max.unwrap_or(repeated.min + 3);
+                let count = random.u32(repeated.min..=most);
+                (0..count).flat_map(|_| matching(&repeated.sub, random)).collect()
+            }
+            HirKind::Capture(capture) => matching(&capture.sub, random),
+            HirKind::Concat(parts) => parts.iter().flat_map(|p| matching(p, random)).collect(),
+            HirKind::Alternation(all) => matching(random.choice(all).unwrap(), random),
+        }
+    }
+
+    #[test]
+    fn every_match_contains_a_text_of_its_pattern() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for (which, pattern) in PATTERNS.iter().enumerate() {
+            let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+            let hir = parser.parse(&ascii(pattern.regex)).unwrap();
+            let texts = (0..300).map(|_| matching(&hir, &mut random));
+            // A key may end where no word does.
+            let texts: Vec<_> = texts.filter(|text| regex(which).unwrap().is_match(text)).collect();
+            assert!(texts.len() > 100, "{}", pattern.kind);
+            for text in texts {
+                assert!(candidates(&text).contains(&which), "{}: {text:?}", pattern.kind);
+            }
+        }
     }
 
     #[test]
