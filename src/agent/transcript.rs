@@ -292,8 +292,10 @@ impl Transcript {
 
     /// The last run on this tip, finished or interrupted, if it may be resumed.
     fn cut_run(&self) -> Option<NewestRun> {
-        let run = newest_run(&self.dir, &self.id).filter(|_| self.resumable);
-        run.filter(|run| !run.said.is_empty())
+        if !self.resumable {
+            return None;
+        }
+        newest_run(&self.dir, &self.id).filter(|run| !run.said.is_empty())
     }
 }
 
