@@ -77,9 +77,9 @@ impl Default for Unasked {
 /// (line 12: - monitoring of all requests)`.
 pub fn word_evidence(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    let lines: Vec<(&str, String)> = text.lines().map(|line| (line, line.to_lowercase())).collect();
     for word in EXCESSES.iter().flat_map(|excess| excess.words) {
-        let hit = text.lines().enumerate().find_map(|(number, line)| {
-            let lower = line.to_lowercase();
+        let hit = lines.iter().enumerate().find_map(|(number, (line, lower))| {
             let starts =
                 |at: usize| !lower[..at].chars().next_back().is_some_and(char::is_alphanumeric);
             let (at, _) = lower.match_indices(word).find(|(at, _)| starts(*at))?;
