@@ -1,4 +1,5 @@
-//! Journal of the files that tools wrote: `written.json` in the state directory.
+//! Journal of the files that tools wrote: `written.json` in the state directory, a record a line;
+//! the last one of a path counts.
 //!
 //! A crash leaves files in the working tree. Files with the content that a tool wrote belong to the
 //! draft; other changes are a person's edits. So the intended content is recorded *before* each
@@ -9,7 +10,8 @@
 //! power cut every file counts as a person's edit, which is the safe side.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -89,25 +91,55 @@ pub struct Written {
     pub before: Option<Fingerprint>,
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct Stored {
+/// The whole file, as earlier releases wrote it.
+#[derive(Deserialize)]
+struct Older {
     written: Vec<Written>,
-    /// The path written last; a crash may have left its temporary file.
     #[serde(default)]
     last: Option<String>,
 }
 
+/// What is in the file.
+#[derive(Default)]
+struct Stored {
+    entries: BTreeMap<String, Written>,
+    /// The path written last; a crash may have left its temporary file.
+    last: Option<String>,
+    /// A line can be added: the file is not an older one, and its last line is whole.
+    has_lines: bool,
+}
+
 impl Stored {
     fn read(file: &Path) -> anyhow::Result<Self> {
-        match std::fs::read(file) {
+        match std::fs::read_to_string(file) {
+            Ok(text) => Ok(Self::parse(&text)),
             // An unreadable journal counts as empty: every file is then a person's.
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!("{} cannot be read: {error}", file.display());
-                Self::default()
-            })),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Ok(Self::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
         }
+    }
+
+    fn parse(text: &str) -> Self {
+        if let Ok(Older { written, last }) = serde_json::from_str(text) {
+            let entries = written.into_iter().map(|w| (w.path.clone(), w)).collect();
+            return Self { entries, last, has_lines: false };
+        }
+        let mut stored = Self { has_lines: text.ends_with('\n'), ..Self::default() };
+        for line in text.lines() {
+            // Killed in the middle of a line, git-cowork had not written the file yet.
+            match serde_json::from_str::<Written>(line) {
+                Ok(written) => {
+                    stored.last = Some(written.path.clone());
+                    stored.entries.insert(written.path.clone(), written);
+                }
+                Err(error) => {
+                    tracing::warn!("a line of the journal cannot be read: {error}");
+                    stored.has_lines = false;
+                }
+            }
+        }
+        stored
     }
 }
 
@@ -126,7 +158,7 @@ pub fn lying_as_written(root: &Path, state_dir: &Path) -> anyhow::Result<Vec<Str
             Ok(_) => std::fs::read(&file).ok().map(|bytes| Some(Fingerprint::of(&bytes))),
         }
     };
-    let written = stored.written.into_iter().filter(|written| {
+    let written = stored.entries.into_values().filter(|written| {
         found(&written.path).is_some_and(|found| found == written.now || found == written.before)
     });
     Ok(written.map(|written| written.path).collect())
@@ -135,8 +167,7 @@ pub fn lying_as_written(root: &Path, state_dir: &Path) -> anyhow::Result<Vec<Str
 /// The journal, in memory and on disk.
 pub(crate) struct Journal {
     file: PathBuf,
-    entries: BTreeMap<String, Written>,
-    last: Option<String>,
+    stored: Stored,
 }
 
 impl Journal {
@@ -145,15 +176,12 @@ impl Journal {
             .with_context(|| format!("creating {}", state_dir.display()))?;
         let file = state_dir.join(FILE);
         let stored = Stored::read(&file)?;
-        let entries = stored.written.into_iter().map(|w| (w.path.clone(), w)).collect();
-        Ok(Self { file, entries, last: stored.last })
+        Ok(Self { file, stored })
     }
 
     /// Records a write before it happens.
     pub(crate) fn note(&mut self, written: Written) -> anyhow::Result<()> {
-        self.last = Some(written.path.clone());
-        self.entries.insert(written.path.clone(), written);
-        self.save()
+        self.add(vec![written])
     }
 
     /// Records writes that already happened.
@@ -161,35 +189,60 @@ impl Journal {
         &mut self,
         written: impl IntoIterator<Item = Written>,
     ) -> anyhow::Result<()> {
-        let mut changed = false;
+        let is_new = |entry: &Written| self.get(&entry.path) != Some(entry);
+        let new: Vec<Written> = written.into_iter().filter(is_new).collect();
+        if new.is_empty() { Ok(()) } else { self.add(new) }
+    }
+
+    fn add(&mut self, written: Vec<Written>) -> anyhow::Result<()> {
+        let mut lines = String::new();
         for entry in written {
-            changed |= self.entries.get(&entry.path) != Some(&entry);
-            self.entries.insert(entry.path.clone(), entry);
+            add_line(&mut lines, &entry)?;
+            self.stored.last = Some(entry.path.clone());
+            self.stored.entries.insert(entry.path.clone(), entry);
         }
-        if changed { self.save() } else { Ok(()) }
+        if !self.stored.has_lines {
+            return self.save();
+        }
+        match self.append(&lines) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.save(),
+            Err(error) => {
+                // On a full disk, half a line may stand there.
+                self.stored.has_lines = false;
+                Err(error).with_context(|| format!("writing {}", self.file.display()))
+            }
+        }
+    }
+
+    fn append(&self, lines: &str) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().append(true).open(&self.file)?;
+        file.write_all(lines.as_bytes())
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Written> {
-        self.entries.values()
+        self.stored.entries.values()
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&Written> {
-        self.entries.get(path)
+        self.stored.entries.get(path)
     }
 
     pub(crate) fn last(&self) -> Option<&str> {
-        self.last.as_deref()
+        self.stored.last.as_deref()
     }
 
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> anyhow::Result<()> {
-        let had = self.entries.len();
-        self.entries.retain(|path, _| keep(path));
-        if self.entries.len() == had {
+        let entries = &mut self.stored.entries;
+        let had = entries.len();
+        entries.retain(|path, _| keep(path));
+        if entries.len() == had {
             Ok(())
-        } else if self.entries.is_empty() {
+        } else if entries.is_empty() {
+            self.stored.has_lines = false;
             // Removing the file works even on a full disk.
             match std::fs::remove_file(&self.file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
                     Err(error).with_context(|| format!("removing {}", self.file.display()))
                 }
                 _ => Ok(()),
@@ -199,9 +252,82 @@ impl Journal {
         }
     }
 
-    fn save(&self) -> anyhow::Result<()> {
-        let stored =
-            Stored { written: self.entries.values().cloned().collect(), last: self.last.clone() };
-        atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&stored)?)
+    /// Writes the whole file, with the path written last at its end.
+    fn save(&mut self) -> anyhow::Result<()> {
+        let is_last = |entry: &&Written| self.stored.last.as_ref() == Some(&entry.path);
+        let entries = self.stored.entries.values();
+        let (last, others): (Vec<&Written>, Vec<&Written>) = entries.partition(is_last);
+        let mut lines = String::new();
+        for entry in others.into_iter().chain(last) {
+            add_line(&mut lines, entry)?;
+        }
+        atomic_file::replace(&self.file, lines.as_bytes())?;
+        self.stored.has_lines = true;
+        Ok(())
+    }
+}
+
+fn add_line(lines: &mut String, entry: &Written) -> anyhow::Result<()> {
+    lines.push_str(&serde_json::to_string(entry)?);
+    lines.push('\n');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(path: &str, now: &[u8]) -> Written {
+        Written { path: path.to_owned(), now: Some(Fingerprint::of(now)), before: None }
+    }
+
+    #[test]
+    fn each_write_adds_a_line_and_the_last_of_a_path_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(FILE);
+        let lines = || std::fs::read_to_string(&file).unwrap().lines().count();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        journal.note(written("b", b"1")).unwrap();
+        journal.note(written("a", b"1")).unwrap();
+        journal.note(written("b", b"22")).unwrap();
+        journal.note_all([written("a", b"1"), written("b", b"22")]).unwrap();
+        assert_eq!(lines(), 3);
+        let again = Journal::open(dir.path()).unwrap();
+        assert!(again.entries().eq(journal.entries()));
+        assert_eq!(again.last(), Some("b"));
+        journal.retain(|path| path == "b").unwrap();
+        assert_eq!((lines(), Journal::open(dir.path()).unwrap().last()), (1, Some("b")));
+        journal.retain(|_| false).unwrap();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_half_written_line_is_left_out_and_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(FILE);
+        Journal::open(dir.path()).unwrap().note(written("a", b"1")).unwrap();
+        let whole = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        journal.note(written("b", b"1")).unwrap();
+        let again = Journal::open(dir.path()).unwrap();
+        assert_eq!(again.entries().count(), 2);
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
+    }
+
+    #[test]
+    fn the_file_of_an_earlier_release_is_read_and_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let older = r#"{
+            "written": [{"path": "a", "now": "1-af63ac4c86019afc", "before": null},
+                        {"path": "b", "now": null, "before": "1-af63ac4c86019afc"}],
+            "last": "a"
+        }"#;
+        std::fs::write(dir.path().join(FILE), older).unwrap();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        assert_eq!((journal.entries().count(), journal.last()), (2, Some("a")));
+        journal.note(written("c", b"1")).unwrap();
+        let again = Journal::open(dir.path()).unwrap();
+        assert_eq!((again.entries().count(), again.last()), (3, Some("c")));
     }
 }
