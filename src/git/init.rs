@@ -30,10 +30,11 @@ impl Git {
             opened: super::fallback::Opened::default(),
             packed: super::packed_refs::KeptPacked::default(),
             index: super::index::Known::default(),
-            plain: super::plain::SystemFile::default(),
+            plain: super::shared::Shared::default(),
             looks: super::status::Looks::default(),
             trees: super::shared::Shared::default(),
-            told: super::made::Told::default(),
+            folders: super::shared::Shared::default(),
+            told: super::variables::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

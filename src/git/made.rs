@@ -2,8 +2,7 @@
 //! is byte for byte what git would write, otherwise by the binary. No reference moves, nothing is
 //! signed and no hook runs: git runs none for such objects.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
@@ -11,82 +10,15 @@ use git2::ObjectType;
 
 use super::configuration::Configuration;
 use super::libgit2::{Libgit2, oid, raw};
+use super::variables::Who;
 use super::{Git, Oid};
-use crate::error::Error;
+use crate::git::variables;
 
 /// True for settings that change how git writes an object and that libgit2 ignores: permissions of
 /// a shared repository, flushing to disk, the encoding of messages.
 fn is_unknown_to_libgit2(key: &str) -> bool {
     matches!(key, "core.sharedrepository" | "i18n.commitencoding") || key.starts_with("core.fsync")
 }
-
-/// The role in which somebody makes a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
-    Author,
-    Committer,
-}
-
-impl Who {
-    /// Its name for `git var`.
-    fn variable(self) -> &'static str {
-        match self {
-            Self::Author => "GIT_AUTHOR_IDENT",
-            Self::Committer => "GIT_COMMITTER_IDENT",
-        }
-    }
-
-    fn date_variable(self) -> &'static str {
-        match self {
-            Self::Author => "GIT_AUTHOR_DATE",
-            Self::Committer => "GIT_COMMITTER_DATE",
-        }
-    }
-}
-
-/// The identities that git reported: asked for once, and again if the configuration changes. Clones
-/// of [`Git`] share them.
-#[derive(Clone, Default)]
-pub(super) struct Told(Arc<Mutex<Answers>>);
-
-#[derive(Default)]
-struct Answers {
-    /// The configuration on which the answers are based.
-    configuration: Option<Arc<Configuration>>,
-    /// `Name <email> 1700000000 +0100`, as `git var` prints it.
-    author: Option<Vec<u8>>,
-    committer: Option<Vec<u8>>,
-}
-
-impl Answers {
-    fn of(&mut self, who: Who) -> &mut Option<Vec<u8>> {
-        match who {
-            Who::Author => &mut self.author,
-            Who::Committer => &mut self.committer,
-        }
-    }
-}
-
-impl Told {
-    fn answers(&self) -> MutexGuard<'_, Answers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Told")
-    }
-}
-
-/// All values are equal: the cache does not identify a repository.
-impl PartialEq for Told {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Told {}
 
 /// Writes a blob of these bytes.
 ///
@@ -151,33 +83,9 @@ pub(super) fn writes_in_process(git: &Git) -> bool {
     git.in_process(|_| Ok(())).is_some() && git.configuration().is_ok_and(is_plain)
 }
 
-/// The current identity, as `git var` prints it.
-pub(super) fn ask_who(git: &Git, who: Who) -> Result<Vec<u8>> {
-    let now = git.configuration()?;
-    {
-        let mut told = git.told.answers();
-        if !told.configuration.as_ref().is_some_and(|known| Arc::ptr_eq(known, &now)) {
-            *told = Answers { configuration: Some(now), ..Answers::default() };
-        }
-        if let Some(line) = told.of(who) {
-            return Ok(line.clone());
-        }
-    }
-    let output = git.read(["var", who.variable()]).output()?;
-    let line = output.stdout.trim_ascii_end().to_vec();
-    if !output.success() || !line.contains(&b'>') {
-        return Err(Error::repository("git does not know who you are, so it cannot commit")
-            .hint("git config --global user.name \"Your Name\"")
-            .hint("git config --global user.email you@example.com")
-            .into());
-    }
-    *git.told.answers().of(who) = Some(line.clone());
-    Ok(line)
-}
-
 /// The identity for a commit that is made now.
 pub(super) fn ident(git: &Git, who: Who) -> Result<Vec<u8>> {
-    let line = ask_who(git, who)?;
+    let line = variables::identity(git, who)?;
     let is_fixed = git.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
     if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var printed no date") }
 }

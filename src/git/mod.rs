@@ -31,6 +31,7 @@ pub mod diff;
 mod environment;
 pub mod fallback;
 pub mod files;
+pub mod folders;
 pub mod gained;
 pub mod hidden;
 pub mod hooks;
@@ -76,6 +77,7 @@ mod take_back;
 mod test_repo;
 mod tree_diff;
 mod unfinished;
+mod variables;
 pub mod worktree;
 pub mod would_run;
 
@@ -130,11 +132,12 @@ pub struct Git {
     opened: fallback::Opened,
     packed: packed_refs::KeptPacked,
     index: index::Known,
-    plain: plain::SystemFile,
+    plain: shared::Shared<plain::Known>,
     looks: status::Looks,
     trees: shared::Shared<snapshot::Trees>,
+    folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,
-    told: made::Told,
+    told: variables::Told,
     /// Set once git is known to be new enough to write.
     new_enough: shared::Shared<OnceLock<()>>,
 }
@@ -187,11 +190,12 @@ impl Git {
             opened: fallback::Opened::default(),
             packed: packed_refs::KeptPacked::default(),
             index: index::Known::default(),
-            plain: plain::SystemFile::default(),
+            plain: shared::Shared::default(),
             looks: status::Looks::default(),
             trees: shared::Shared::default(),
+            folders: shared::Shared::default(),
             configuration: configuration::Kept::default(),
-            told: made::Told::default(),
+            told: variables::Told::default(),
             new_enough: shared::Shared::default(),
         }
     }
@@ -226,11 +230,12 @@ impl Git {
             opened: self.opened.clone(),
             packed: self.packed.clone(),
             index: index::Known::default(),
-            plain: plain::SystemFile::default(),
+            plain: shared::Shared::default(),
             looks: status::Looks::default(),
             trees: shared::Shared::default(),
+            folders: shared::Shared::default(),
             configuration: configuration::Kept::default(),
-            told: made::Told::default(),
+            told: variables::Told::default(),
             new_enough: self.new_enough.clone(),
         })
     }
@@ -241,7 +246,7 @@ impl Git {
         self.env.extend(env);
         // They may contain configuration.
         self.configuration = configuration::Kept::default();
-        self.told = made::Told::default();
+        self.told = variables::Told::default();
         self.looks = status::Looks::default();
         self.trees = shared::Shared::default();
         self
@@ -281,6 +286,9 @@ impl Git {
     /// Fails if git is too old for commands that write.
     fn require_new_enough(&self) -> Result<()> {
         if self.new_enough.get().is_none() {
+            if variables::is_of_2_42(self) {
+                return Ok(());
+            }
             locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
             self.new_enough.get_or_init(|| ());
         }

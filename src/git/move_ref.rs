@@ -7,7 +7,7 @@ use git2::{Signature, Time};
 
 use super::configuration::as_bool;
 use super::libgit2::{Libgit2, raw};
-use super::made::Who;
+use super::variables::Who;
 use super::{Git, Oid, RefName};
 use crate::git::{child, hooks, made};
 use crate::moment;

@@ -6,33 +6,30 @@
 //! git is asked as soon as an attributes file that it would read names such an attribute, for any
 //! path.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Git;
 use super::configuration::as_bool;
 use super::index::Facts;
 use super::output::lossy;
-use crate::git::index;
+use crate::git::{index, variables};
+use crate::moment::Untouched;
 
 /// Attributes that may change any content (gitattributes(5)).
 const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 /// Attributes that change line endings.
 const LINE_ENDS: [&str; 3] = ["text", "crlf", "eol"];
-/// The system's attributes file as reported by git; it does not change during a run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SystemFile(Arc<OnceLock<Option<Vec<PathBuf>>>>);
 
-/// All values are equal: the cache does not identify a repository.
-impl PartialEq for SystemFile {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
+/// What is known of attributes files.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The system's, as reported by git; they do not change during a run.
+    system: OnceLock<Option<Vec<PathBuf>>>,
+    /// What the files name that were read since something last changed.
+    read: Mutex<Option<(Untouched, HashMap<PathBuf, Option<Names>>)>>,
 }
-
-impl Eq for SystemFile {}
 
 /// The kinds of attributes that a file names.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +48,6 @@ pub(super) struct Sources<'a> {
     /// Git refuses line endings that it could not restore.
     refuses: bool,
     index: Arc<Facts>,
-    read: RefCell<HashMap<PathBuf, Option<Names>>>,
 }
 
 /// Collects the attributes for working tree files; `None` if git must be asked about each file.
@@ -62,7 +58,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
         return None;
     }
     let index = index::facts(git).ok().filter(|facts| facts.more.is_some())?;
-    let mut files = git.plain.0.get_or_init(|| system_attributes(git)).clone()?;
+    let mut files = git.plain.system.get_or_init(|| system_attributes(git)).clone()?;
     files.push(git.common_dir.join("info/attributes"));
     match configuration.value("core.attributesfile") {
         Some(Some(file)) => files.push(git.top.join(expanded(git, file)?)),
@@ -81,7 +77,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
         !is_no(value) && value.is_none_or(|value| !value.eq_ignore_ascii_case("warn"))
     });
-    Some(Sources { git, files, line_ends, refuses, index, read: RefCell::default() })
+    Some(Sources { git, files, line_ends, refuses, index })
 }
 
 /// True if modes and links are those of the file system.
@@ -104,14 +100,7 @@ fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
 
 /// The system's attributes files; `None` if git does not report them.
 fn system_attributes(git: &Git) -> Option<Vec<PathBuf>> {
-    let output = git.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
-    match output.code {
-        Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
-        // There is none (`GIT_ATTR_NOSYSTEM`).
-        Some(1) => Some(Vec::new()),
-        // Git before 2.42.
-        _ => beside_system_configuration(git),
-    }
+    variables::system_attributes(git).or_else(|| beside_system_configuration(git))
 }
 
 /// The default path of the attributes file: beside the system's configuration file, whose path git
@@ -151,21 +140,26 @@ impl Sources<'_> {
 
     /// The kinds of attributes that a file names; `None` if it is not a file that git reads.
     fn names_in(&self, file: &Path) -> Option<Names> {
-        if let Some(known) = self.read.borrow().get(file) {
-            return *known;
-        }
-        let is_file = file.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-        let names = is_file.then(|| match std::fs::read(file) {
-            Ok(bytes) => {
-                let text = lossy(&bytes);
-                let has = |words: [&str; 3]| words.iter().any(|word| text.contains(word));
-                Names { filters: has(FILTERS), line_ends: has(LINE_ENDS) }
-            }
-            Err(_) => Names { filters: true, line_ends: true },
-        });
-        self.read.borrow_mut().insert(file.to_owned(), names);
-        names
+        let now = Untouched::now();
+        let mut kept = self.git.plain.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, read) = match kept.take() {
+            Some(known) if known.0 == now => kept.insert(known),
+            _ => kept.insert((now, HashMap::new())),
+        };
+        *read.entry(file.to_owned()).or_insert_with(|| read_names(file))
     }
+}
+
+fn read_names(file: &Path) -> Option<Names> {
+    let is_file = file.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+    is_file.then(|| match std::fs::read(file) {
+        Ok(bytes) => {
+            let text = lossy(&bytes);
+            let has = |words: [&str; 3]| words.iter().any(|word| text.contains(word));
+            Names { filters: has(FILTERS), line_ends: has(LINE_ENDS) }
+        }
+        Err(_) => Names { filters: true, line_ends: true },
+    })
 }
 
 impl Names {

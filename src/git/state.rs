@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::made::Who;
 use super::output::lossy;
+use super::variables::Who;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
-use crate::git::made;
+use crate::git::variables;
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,7 +198,7 @@ pub(super) fn config_bool(git: &Git, key: &str) -> Result<bool> {
 }
 
 fn identity(git: &Git, who: Who) -> Result<String> {
-    let line = lossy(&made::ask_who(git, who)?);
+    let line = lossy(&variables::identity(git, who)?);
     // `Name <email> 1700000000 +0100`
     Ok(line.rfind('>').map_or_else(|| line.clone(), |end| line[..=end].to_owned()))
 }

@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::Context as _;
-
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
@@ -38,7 +36,9 @@ pub fn collect(
     name: &SessionName,
     scope: Scope,
 ) -> anyhow::Result<Vec<String>> {
-    let dirs = [name.artifact_dir(), name.record_dir()];
+    let mut dirs = vec![name.artifact_dir(), name.record_dir()];
+    dirs.dedup();
+    let found = git::folders::look(git, &dirs, CHANGES)?;
     let written: BTreeSet<String> = workspace.written().paths().into_iter().collect();
     let ours = |path: &String| {
         if path.starts_with(".cowork/") {
@@ -51,10 +51,9 @@ pub fn collect(
         }
     };
     let has_code = written.iter().any(|path| !path.starts_with(".cowork/") && scope.reaches(path));
-    let gone = if has_code { None } else { gone_documents(git, &dirs)? };
-    let mut paths: BTreeSet<String> = match gone {
-        Some(gone) => gone,
-        None => {
+    let mut paths: BTreeSet<String> = match &found.gone {
+        Some(gone) if !has_code => gone.clone(),
+        _ => {
             // The status of all paths, which also finds the changes of commands. A file marked
             // skip-worktree is not in any commit, whoever wrote it.
             let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
@@ -62,9 +61,7 @@ pub fn collect(
         }
     };
     // Users may ignore `.cowork`; a session's own files are recorded all the same.
-    for dir in &dirs {
-        session_files(git.top(), dir, &mut paths)?;
-    }
+    paths.extend(found.there.iter().cloned());
     Ok(paths.into_iter().collect())
 }
 
@@ -73,49 +70,6 @@ pub fn collect(
 fn uncommitted(git: &Git) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
     let own = |entry: &StatusEntry| !entry.submodule && !entry.path.ends_with('/');
     Ok(git.status()?.into_iter().filter(own))
-}
-
-/// The committed files in these directories of a session that no longer exist. All others are found
-/// by their names ([`session_files`]), so `git status` is not needed. `None` if it is: for a
-/// directory with other things in it than session files, and for marked files, some of which a
-/// sparse checkout may have removed.
-fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<String>>> {
-    let mut gone = BTreeSet::new();
-    let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
-    for dir in dirs {
-        if !is_plain_folder(git.top(), dir) || git::hidden::marks_below(git, dir)? {
-            return Ok(None);
-        }
-        for name in
-            git::paths::names_in(git, &head, dir)?.into_iter().filter(|name| name != CHANGES)
-        {
-            let path = format!("{dir}/{name}");
-            if git.top().join(&path).symlink_metadata().is_err() {
-                gone.insert(path);
-            }
-        }
-    }
-    // A folder in the commit is not a file of the session.
-    let paths: Vec<&String> = gone.iter().collect();
-    let blobs = git::snapshot::blob_ids(git, &head, &paths)?;
-    Ok(blobs.iter().all(Option::is_some).then_some(gone))
-}
-
-/// True if a directory contains regular files with a session's names, its change requests, and
-/// nothing else, or does not exist.
-fn is_plain_folder(top: &Path, dir: &str) -> bool {
-    let mut above = dir.match_indices('/').map(|(at, _)| &dir[..at]).chain([dir]);
-    let real =
-        above.all(|folder| top.join(folder).symlink_metadata().map_or(true, |meta| meta.is_dir()));
-    let Ok(entries) = std::fs::read_dir(top.join(dir)) else { return real };
-    let plain = |entry: std::io::Result<std::fs::DirEntry>| {
-        entry.is_ok_and(|entry| {
-            let (kind, name) = (entry.file_type(), entry.file_name());
-            let name = name.to_str().filter(|name| !name.starts_with('.'));
-            name.is_some_and(|name| kind.is_ok_and(|kind| kind.is_file() || name == CHANGES))
-        })
-    };
-    real && entries.into_iter().all(plain)
 }
 
 /// A repository, as needed by the workspace.
@@ -167,26 +121,6 @@ pub fn in_session(path: &str, dirs: &[String]) -> bool {
         path.strip_prefix(dir.as_str())
             .is_some_and(|rest| rest.starts_with('/') && !rest[1..].starts_with("changes/"))
     })
-}
-
-fn session_files(top: &Path, dir: &str, paths: &mut BTreeSet<String>) -> anyhow::Result<()> {
-    let full = top.join(dir);
-    let entries = match std::fs::read_dir(&full) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("reading {}", full.display())),
-    };
-    for entry in entries {
-        let entry = entry.with_context(|| format!("reading {}", full.display()))?;
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        // A name that begins with a dot is the half-written file of a killed run.
-        if let (true, Ok(name)) = (is_file, entry.file_name().into_string())
-            && !name.starts_with('.')
-        {
-            paths.insert(format!("{dir}/{name}"));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
