@@ -72,14 +72,6 @@ pub(crate) fn at_top() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().chain(files).chain(ALSO_IGNORED)
 }
 
-/// Returns the pathspecs with which git lists the tracked ones.
-pub(crate) fn pathspecs() -> impl Iterator<Item = String> {
-    let named = NAMES.into_iter().map(|name| format!(":(top,glob,icase)**/{name}"));
-    let folders = FOLDERS.into_iter().map(|folder| format!(":(top,glob,icase)**/{folder}/**"));
-    let at_top = AT_TOP.into_iter().map(|path| format!(":(top,icase){path}"));
-    named.chain(folders).chain(at_top)
-}
-
 #[cfg(test)]
 mod tests {
     use super::instructs_agents;

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::Git;
 use super::output::nul_texts;
-use crate::git::{hooks, settings};
+use crate::git::{hooks, index, settings};
 use crate::instructions;
 
 /// All hooks of githooks(5): the files to list if the hooks folder is the top of the working tree.
@@ -59,11 +59,11 @@ pub struct AlsoRead {
 /// # Errors
 /// Git fails.
 pub fn list(git: &Git) -> Result<AlsoRead> {
-    let list = git.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
-    let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
-    // `.lfsconfig` sets where Git LFS sends files, and the programs it runs to do so.
-    let list = list.arg(":(top,icase).lfsconfig").args(instructions::pathspecs());
-    let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
+    let tracked = match index::paths(git) {
+        Some(paths) => paths,
+        None => nul_texts(&git.read(["ls-files", "-z"]).checked()?.stdout).collect(),
+    };
+    let mut files: BTreeSet<String> = tracked.into_iter().filter(|path| is_read(path)).collect();
     let mut folders = BTreeSet::new();
     let hooks = hooks::folder(git)?;
     match in_tree(git, &hooks) {
@@ -85,6 +85,17 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
         files.extend(named_in_tree(git, &path));
     }
     Ok(AlsoRead { files, folders })
+}
+
+/// True if git, Git LFS or an agent reads a tracked file at this path. Names are compared without
+/// case, because the file system may ignore it.
+fn is_read(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // `.lfsconfig` sets where Git LFS sends files, and the programs it runs to do so.
+    let at_top = [".gitmodules", ".lfsconfig"];
+    name.eq_ignore_ascii_case(".gitattributes")
+        || at_top.iter().any(|known| path.eq_ignore_ascii_case(known))
+        || instructions::instructs_agents(path)
 }
 
 /// The path from the top, if it is really (links resolved) in the working tree and not in `.git`.
