@@ -89,12 +89,14 @@ fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Ma
         [] => snapshot::tree_of(git, tip.as_str()).ok()??,
         _ => snapshot::tree_in_process(git, tip, &of(true), &of(false))?,
     };
-    let entry = |(path, meta): (&str, Option<Metadata>)| {
+    let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+    let made = git.in_process(|fast| fast.files_at(&tree, &names))?;
+    let entry = |((path, meta), made): ((&str, Option<Metadata>), Option<(u32, git2::Oid)>)| {
         let Some(meta) = meta else { return Some((path.to_owned(), None)) };
-        let (mode, blob) = git.in_process(|fast| fast.file_at(&tree, path))??;
+        let (mode, blob) = made?;
         Some((path.to_owned(), Some((meta, mode, blob))))
     };
-    let entries = files.into_iter().map(entry).collect::<Option<_>>()?;
+    let entries = files.into_iter().zip(made).map(entry).collect::<Option<_>>()?;
     let message = git2::message_prettify(message, None).ok()?;
     let reason = format!("commit: {}", message.lines().next()?);
     let commit = made::commit_in_process(git, &tree, std::slice::from_ref(tip), &message)?;

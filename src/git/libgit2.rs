@@ -11,7 +11,7 @@ use git2::{ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
 
 use super::bounded::bound_memory;
 use super::kept_objects::KeptObjects;
-use super::lookup::commit;
+use super::lookup::{commit, kind_of};
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
 use super::reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry};
@@ -261,12 +261,10 @@ impl Reader for Libgit2 {
     }
 
     fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
-        let tree = self.tree_id(commit)?;
-        let entry = |path: &&str| -> Result<Option<TreeEntry>> {
-            let found = self.entry_at(tree, path)?;
-            found.map(|(kind, id)| Ok(TreeEntry { kind, oid: oid(id)? })).transpose()
+        let entry = |found: Option<(u32, git2::Oid)>| -> Result<Option<TreeEntry>> {
+            found.map(|(mode, id)| Ok(TreeEntry { kind: kind_of(mode), oid: oid(id)? })).transpose()
         };
-        paths.iter().map(entry).collect()
+        self.entries_at(self.tree_id(commit)?, paths)?.into_iter().map(entry).collect()
     }
 
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {

@@ -1,5 +1,7 @@
 //! Lookups in the raw bytes of objects, without parsing them with libgit2.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use git2::ObjectType;
 
@@ -83,6 +85,41 @@ impl Libgit2 {
         Ok(None)
     }
 
+    /// The modes and ids at these paths of a tree, in their order. Each folder is read once. A
+    /// missing tree is an error, not an absent path.
+    pub(super) fn entries_at(
+        &self,
+        tree: git2::Oid,
+        paths: &[&str],
+    ) -> Result<Vec<Option<(u32, git2::Oid)>>> {
+        let mut folders: BTreeMap<&str, BTreeMap<&[u8], Vec<usize>>> = BTreeMap::new();
+        for (at, path) in paths.iter().enumerate() {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            folders.entry(folder).or_default().entry(name.as_bytes()).or_default().push(at);
+        }
+        let mut found = vec![None; paths.len()];
+        for (folder, names) in folders {
+            let folder = match folder {
+                "" => Some(tree),
+                _ => match self.entry_at(tree, folder)? {
+                    Some((EntryKind::Tree, id)) => Some(id),
+                    _ => None,
+                },
+            };
+            let Some(folder) = folder else { continue };
+            self.read(folder, ObjectType::Tree, |text| {
+                for entry in entries(text) {
+                    let (mode, name, id) = entry?;
+                    for at in names.get(name).into_iter().flatten() {
+                        found[*at] = Some((mode, git2::Oid::from_bytes(id)?));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
     /// The results of `see` for the entries of a folder; empty if there is no such folder.
     pub(super) fn in_folder<T>(
         &self,
@@ -140,7 +177,7 @@ pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
 }
 
 /// The kind of an entry with this mode.
-fn kind_of(mode: u32) -> EntryKind {
+pub(super) fn kind_of(mode: u32) -> EntryKind {
     match mode & 0o170_000 {
         0o040_000 => EntryKind::Tree,
         0o120_000 => EntryKind::Link,

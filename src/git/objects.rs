@@ -2,7 +2,6 @@
 //! not do the same as git, the result is an error, so that the caller uses the binary.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Result, bail};
 use git2::{ObjectType, Tree};
@@ -83,14 +82,13 @@ impl Libgit2 {
         Ok((builder.write()?, builder.len()))
     }
 
-    /// The mode and the id of a file in a commit; `None` if it has no file of that name.
-    pub(super) fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<(u32, git2::Oid)>> {
-        let tree = self.repository.find_object(raw(commit)?, None)?.peel_to_tree()?;
-        match tree.get_path(Path::new(path)) {
-            Ok(entry) => Ok(Some((u32::try_from(entry.filemode())?, entry.id()))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+    /// The modes and ids of these files in a commit or tree; `None` if it has no file of that name.
+    pub(super) fn files_at(
+        &self,
+        commit: &Oid,
+        paths: &[&str],
+    ) -> Result<Vec<Option<(u32, git2::Oid)>>> {
+        self.entries_at(self.tree_id(commit)?, paths)
     }
 }
 
