@@ -42,6 +42,8 @@ pub(crate) struct WorkingTree {
     pub(crate) private: PrivateFiles,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
+    /// The same in lower case, for comparison.
+    pub(crate) acted_on_lowercase: OnceCell<GitControlFiles>,
     /// Set while commands run as a group; true once the first has started.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
@@ -84,6 +86,7 @@ impl WorkingTree {
             private: options.private.clone(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
+            acted_on_lowercase: OnceCell::new(),
             together: Cell::new(None),
             bulk: RefCell::default(),
             odd_names: RefCell::default(),

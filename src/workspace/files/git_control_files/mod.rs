@@ -124,12 +124,16 @@ impl<'a> Proposals<'a> {
 pub(crate) fn is_acted_on(tree: &WorkingTree, path: &str) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let known = acted_on(tree);
+    let known = tree.acted_on_lowercase.get_or_init(|| {
+        let lower = |paths: &BTreeSet<String>| paths.iter().map(|one| one.to_lowercase()).collect();
+        let known = acted_on(tree);
+        GitControlFiles { files: lower(&known.files), folders: lower(&known.folders) }
+    });
     instructs_agents(&path)
         || NAMED.iter().any(|(dotted, short)| means(name, dotted, short))
-        || known.files.iter().any(|file| file.to_lowercase() == path)
+        || known.files.contains(&path)
         || known.folders.iter().any(|folder| {
-            let rest = path.strip_prefix(&folder.to_lowercase());
+            let rest = path.strip_prefix(folder);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
 }

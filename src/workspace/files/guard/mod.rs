@@ -34,6 +34,13 @@ pub fn is_dot_git(name: &str) -> bool {
 
 /// True if some file system treats a name as `dotted`, whose 8.3 short names begin with `short`.
 pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
+    let first = |of: &str| of.as_bytes()[0];
+    // Most names are plain, and begin otherwise.
+    if name.bytes().next().is_some_and(|begin| {
+        begin.is_ascii() && ![first(dotted), first(short)].contains(&begin.to_ascii_lowercase())
+    }) {
+        return false;
+    }
     let ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name: String = name.chars().filter(|c| !ignored(*c)).collect();
     let name = name.split([':', '\\']).next().unwrap_or_default();
