@@ -18,7 +18,10 @@ use crate::pipeline::other_models::{OtherModels, Player};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::similar_rejections::made_before;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
-use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir, TypedNotes};
+use crate::session::{
+    self, CommittedCode, Entry, Kind, KnownRecords, RefNames, RunGates, Session, StateDir,
+    TypedNotes,
+};
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
 use crate::tool::{Person, ProjectCommands};
@@ -122,6 +125,10 @@ pub(crate) struct Run<'a> {
     pub(crate) taken: RefCell<Option<(Stage, Player)>>,
     /// Warnings of this run that are shown only once.
     warned: RefCell<BTreeSet<String>>,
+    /// The records in the history of this tip.
+    known_records: RefCell<Option<(Oid, Rc<KnownRecords>)>>,
+    /// What the commits up to this tip changed.
+    committed_code: RefCell<Option<(Oid, Rc<CommittedCode>)>>,
 }
 
 impl<'a> Run<'a> {
@@ -138,6 +145,8 @@ impl<'a> Run<'a> {
             has_agent_worktree: Cell::default(),
             taken: RefCell::default(),
             warned: RefCell::default(),
+            known_records: RefCell::default(),
+            committed_code: RefCell::default(),
         }
     }
 
@@ -211,6 +220,34 @@ impl<'a> Run<'a> {
             id: &self.session.file.id,
             scope,
         }
+    }
+
+    /// The records in the session's history, read once for each tip.
+    pub(crate) fn known_records(&self) -> anyhow::Result<Rc<KnownRecords>> {
+        let before = self.known_records.borrow().clone();
+        self.once_a_tip(&self.known_records, |git, session| {
+            let after = before.and_then(|(at, known)| known.after_task(git, session, &at));
+            after.map_or_else(|| KnownRecords::of(git, session), Ok)
+        })
+    }
+
+    /// What the session's commits changed outside `.cowork`, read once for each tip.
+    pub(crate) fn committed_code(&self) -> anyhow::Result<Rc<CommittedCode>> {
+        self.once_a_tip(&self.committed_code, session::committed_code)
+    }
+
+    fn once_a_tip<T>(
+        &self,
+        kept: &RefCell<Option<(Oid, Rc<T>)>>,
+        read: impl FnOnce(&Git, &Session) -> anyhow::Result<T>,
+    ) -> anyhow::Result<Rc<T>> {
+        let tip = &self.session.tip;
+        if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
+            return Ok(Rc::clone(known));
+        }
+        let known = Rc::new(read(self.env.git, &self.session)?);
+        kept.replace(Some((tip.clone(), Rc::clone(&known))));
+        Ok(known)
     }
 
     pub(crate) fn files(&self) -> SessionFiles<'_> {

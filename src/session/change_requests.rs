@@ -169,6 +169,9 @@ pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec
 
 /// The commits of sessions that were merged into this session since it started, newest first.
 fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+    if is_straight(session) {
+        return Ok(Vec::new());
+    }
     let start: Vec<Oid> = session.history.first().map(|e| e.commit.clone()).into_iter().collect();
     let commits = related_commits(git, &session.name, &session.tip, &start)?;
     let others = commits.into_iter().filter(|(name, _)| *name != session.name);
@@ -181,6 +184,13 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
     let reaches = |from: &Oid, to: &Oid| git::refs::is_ancestor(git, to, from).unwrap_or(false);
     renumbered::follow(&mut entries, &given, git.reader().as_ref(), reaches);
     Ok(names.into_iter().zip(entries).collect())
+}
+
+/// True if only commits of the session lie between its start and its tip, one upon the other.
+fn is_straight(session: &Session) -> bool {
+    let upon = |pair: &[Entry]| pair[1].parents == [pair[0].commit.clone()];
+    session.history.windows(2).all(upon)
+        && session.history.last().is_some_and(|newest| newest.commit == session.tip)
 }
 
 /// The commits of a session and its change requests that are reachable from `tip` and not from

@@ -18,10 +18,9 @@ impl Session {
 
     /// The entry of a commit of this session, in its history or beside its tip.
     pub(crate) fn entry_at(&self, git: &Git, commit: &Oid) -> anyhow::Result<Option<Entry>> {
-        let is_it = |entry: &Entry| entry.commit == *commit;
-        match self.history.iter().find(|entry| is_it(entry)) {
+        match self.history.iter().find(|entry| entry.commit == *commit) {
             Some(entry) => Ok(Some(entry.clone())),
-            None => Ok(self.beside_tip(git, commit)?.into_iter().find(is_it)),
+            None => Ok(Entry::of(&git.reader().commit(commit)?, &self.file.id)),
         }
     }
 }

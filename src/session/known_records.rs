@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    CommittedFiles, Entry, KeptDraft, Kind, Session, Trailers, artifact_path, change_requests,
-    kept_draft, key,
+    CommittedFiles, Entry, KeptDraft, Kind, Session, SessionName, Trailers, artifact_path,
+    change_requests, kept_draft, key,
 };
 use crate::artifact::{Artifact, Files, History, IdFloors, Store, is_settled, named_records};
-use crate::git::{Git, Oid, Reader};
+use crate::git::{self, Git, Oid, Reader};
 
 /// The ids of all versions of a session's records in its history, in that of its parent and of the
 /// change requests merged into it.
@@ -53,8 +53,7 @@ impl KnownRecords {
             let is_task = trailers.get(key::TASK).is_some();
             commits.push((commit.id, if is_task { Says::Code } else { Says::Records }));
         }
-        let documents = [Artifact::Prd, Artifact::Design, Artifact::Plan]
-            .map(|document| artifact_path(&session.name, document));
+        let documents = documents(&session.name);
         let documents = documents.each_ref().map(String::as_str);
         let (mut seen, mut read) = (BTreeSet::new(), BTreeSet::new());
         for (commit, says) in commits.iter().filter(|(commit, _)| seen.insert(commit.clone())) {
@@ -77,6 +76,36 @@ impl KnownRecords {
         }
         Ok(known)
     }
+}
+
+impl KnownRecords {
+    /// The same after one more commit on the tip `before`, that of a task which leaves the documents
+    /// as they are; `None` after any other.
+    pub(crate) fn after_task(&self, git: &Git, session: &Session, before: &Oid) -> Option<Self> {
+        let newest = session.history.last()?;
+        let is_it = matches!(newest.kind, Kind::Task(_))
+            && newest.commit == session.tip
+            && newest.parents == std::slice::from_ref(before)
+            && newest.trailers.get(key::IDS).is_none()
+            && session.older.is_none();
+        let documents = documents(&session.name);
+        let blobs = |commit: &Oid| git::snapshot::blob_ids(git, commit, &documents).ok();
+        if !is_it || blobs(before)? != blobs(&session.tip)? {
+            return None;
+        }
+        Some(Self {
+            floors: self.floors.clone(),
+            titles: self.titles.clone(),
+            reader: git.reader(),
+            committed: CommittedFiles::new(git, &session.name, newest_of_ours(session)),
+            base: self.base.clone(),
+        })
+    }
+}
+
+/// The documents that have records.
+fn documents(name: &SessionName) -> [String; 3] {
+    [Artifact::Prd, Artifact::Design, Artifact::Plan].map(|document| artifact_path(name, document))
 }
 
 /// How much of a commit's records to read.
@@ -124,11 +153,11 @@ impl History for KnownRecords {
 /// Git fails.
 pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<CommittedFiles> {
     if session.older.is_some()
-        && let Some(first) = drafts(git, session)?.last()
+        && let Some(first) = drafts(git, session)?.last().transpose()?
     {
         // The format is updated before a stage begins, so the first draft is always an older
         // release's.
-        return Ok(CommittedFiles::new(git, &session.name, first));
+        return Ok(CommittedFiles::new(git, &session.name, &first));
     }
     let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
     let newest = session.history.iter().rev().find(completed);
@@ -145,7 +174,7 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
 pub fn recorded_files(git: &Git, session: &Session) -> anyhow::Result<CommittedFiles> {
     let completed = completed_files(git, session)?;
     for commit in drafts(git, session)? {
-        let files = CommittedFiles::new(git, &session.name, &commit);
+        let files = CommittedFiles::new(git, &session.name, &commit?);
         if is_settled(&files, &completed)? {
             return Ok(files);
         }
@@ -155,21 +184,24 @@ pub fn recorded_files(git: &Git, session: &Session) -> anyhow::Result<CommittedF
 
 /// The commits of the stage in progress, newest first: saved drafts, and the commits since the last
 /// stage.
-fn drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
-    let mut drafts: Vec<Oid> = Vec::new();
+fn drafts<'a>(
+    git: &'a Git,
+    session: &'a Session,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Oid>> + 'a> {
     let stage = session.next_stage();
     let mut next = match stage.map(|stage| kept_draft(git, session, stage)).transpose()?.flatten() {
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     };
-    // The second parent of a draft is the draft before it.
-    while let Some(entry) = next.filter(|entry| !drafts.contains(&entry.commit)) {
-        next = match entry.parents.get(1) {
-            Some(before) => session.entry_at(git, before)?,
-            None => None,
-        };
-        drafts.push(entry.commit);
-    }
-    drafts.extend(session.since_last_stage().iter().rev().map(|entry| entry.commit.clone()));
-    Ok(drafts)
+    let saved = std::iter::from_fn(move || {
+        let entry = next.take()?;
+        // The second parent of a draft is the draft before it.
+        let before = entry.parents.get(1).map(|before| session.entry_at(git, before)).transpose();
+        Some(before.map(|before| {
+            next = before.flatten();
+            entry.commit
+        }))
+    });
+    let since = session.since_last_stage().iter().rev();
+    Ok(saved.chain(since.map(|entry| Ok(entry.commit.clone()))))
 }

@@ -73,8 +73,11 @@ pub use open_gate::{
     Asks, ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer,
     gates,
 };
+pub(crate) use project_files::{
+    CommittedCode, code, code_changes_with, code_digest, code_since_start, committed_code,
+    start_of_code,
+};
 pub use project_files::{ProjectFiles, code_changes};
-pub(crate) use project_files::{code, code_digest, code_since_start, start_of_code};
 pub use ref_names::RefNames;
 pub use renumbered::{Renumbering, renumberings};
 pub use reviewer::{Reviewer, approval_of, as_of, reviewer_of};

@@ -140,6 +140,40 @@ pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::R
 /// # Errors
 /// Git fails.
 pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
+    code_changes_with(git, session, tree, &committed_code(git, session)?)
+}
+
+/// What the commits of a session changed outside `.cowork`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CommittedCode {
+    /// The tasks whose own commit changed code.
+    tasks: BTreeSet<String>,
+    /// The paths.
+    touched: BTreeSet<String>,
+}
+
+/// Reads it from all commits of the session.
+pub(crate) fn committed_code(git: &Git, session: &Session) -> anyhow::Result<CommittedCode> {
+    let (reader, mut code_of) = (git.reader(), CommittedCode::default());
+    for entry in &session.history {
+        let [parent] = &entry.parents[..] else { continue };
+        let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
+        let files = code(changed.map(|change| change.path).collect());
+        if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
+            code_of.tasks.insert(id.clone());
+        }
+        code_of.touched.extend(files);
+    }
+    Ok(code_of)
+}
+
+/// [`code_changes`] of a session whose commits have been read.
+pub(crate) fn code_changes_with(
+    git: &Git,
+    session: &Session,
+    tree: &Oid,
+    committed: &CommittedCode,
+) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
     // A merge may have brought a change request's files, which a task records under another id.
     let since = reader
@@ -155,15 +189,8 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
     let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
     // An adopted commit is only assigned to a task if it changed something.
     changes.tasks.extend(session.file.adopted().map(|(task, _)| task.to_owned()));
-    for entry in &session.history {
-        let [parent] = &entry.parents[..] else { continue };
-        let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
-        let files = code(changed.map(|change| change.path).collect());
-        if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
-            changes.tasks.insert(id.clone());
-        }
-        changes.touched.extend(files);
-    }
+    changes.tasks.extend(committed.tasks.iter().cloned());
+    changes.touched.extend(committed.touched.iter().cloned());
     Ok(changes)
 }
 

@@ -24,7 +24,7 @@ use crate::pipeline::prompts::{
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{KnownRecords, artifact_path, completed_files, recorded_files};
+use crate::session::{artifact_path, completed_files, recorded_files};
 use crate::stage::Role;
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{CommandTool, Context};
@@ -150,10 +150,10 @@ async fn converse_once(
         },
         refusals,
     };
-    let known = KnownRecords::of(run.env.git, &run.session)?;
+    let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
     let completed = completed_files(run.env.git, &run.session)?;
-    let mut ids = known.floors;
+    let mut ids = known.floors.clone();
     let earlier = run.session.earlier(stage);
     let at = now();
     let commands = (run.env.commands)();
@@ -167,7 +167,7 @@ async fn converse_once(
             files: &files,
             recorded: &recorded,
             completed: &completed,
-            history: &known,
+            history: known.as_ref(),
         },
         workspace: run.env.workspace,
         limits: &limits,
@@ -425,7 +425,7 @@ fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
         return Ok(String::new());
     }
     let files = run.files();
-    let mut floors = KnownRecords::of(run.env.git, &run.session)?.floors;
+    let mut floors = run.known_records()?.floors.clone();
     Store::new(&files).see_ids(&mut floors)?;
     let mut next = Vec::new();
     for document in documents {

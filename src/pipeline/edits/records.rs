@@ -9,7 +9,7 @@ use crate::gate::comments;
 use crate::git::Oid;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, KnownRecords, completed_files, recorded_files};
+use crate::session::{CommittedFiles, completed_files, recorded_files};
 
 /// Runs `look` on the [`Ledger`] of the session's working tree.
 fn with_ledger<T: Default>(
@@ -22,9 +22,9 @@ fn with_ledger<T: Default>(
         // The whole history is read only if something was changed.
         return Ok(T::default());
     }
-    let known = KnownRecords::of(run.env.git, &run.session)?;
+    let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
-    look(&Ledger { files, recorded: &recorded, completed: &completed, history: &known })
+    look(&Ledger { files, recorded: &recorded, completed: &completed, history: known.as_ref() })
 }
 
 /// Reads the documents as a person left them, and writes the JSON derived from them. Reports the

@@ -33,7 +33,8 @@ pub(crate) fn project_files(run: &Run<'_>) -> anyhow::Result<ProjectFiles> {
 /// The session's changes, including the code that is about to be committed for a task.
 pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
     let tree = run.recorder().tree(&run.session.tip)?;
-    let mut changes = session::code_changes(run.env.git, &run.session, &tree)?;
+    let committed = run.committed_code()?;
+    let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &committed)?;
     if let Some(task) = task
         && task_files::uncommitted_code(run)?.len() > task_files::left_to_others(run, task)?.len()
     {
