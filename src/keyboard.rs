@@ -47,7 +47,8 @@ mod imp {
     }
 
     /// Turns echo off; if `reads`, keys arrive one by one, including Ctrl-Z. Also applies if
-    /// another process has changed the modes since: a shell does when this job is stopped.
+    /// another process has changed the modes in the meantime, as a shell does when this job is
+    /// stopped.
     pub(crate) fn take(reads: bool) {
         let mut keyboard = lock();
         if keyboard.is_over || !is_ours() {

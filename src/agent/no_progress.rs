@@ -165,7 +165,8 @@ fn count_turn(counts: &mut BTreeMap<String, (u32, u32)>, key: String, turn: u32)
     *count
 }
 
-/// Returns arguments without differences that mean nothing in JSON.
+/// Returns arguments in a form in which differences that mean nothing in JSON, such as white space,
+/// are gone.
 fn canonical(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(value) => value.to_string(),
@@ -181,7 +182,7 @@ mod tests {
         ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() }
     }
 
-    /// Records calls, one a turn, and returns the turn that ended the run.
+    /// Records calls, one per turn, and returns the turn that ended the run.
     fn ends(watch: &mut Watch, calls: &[(&str, &str, How)]) -> Option<u32> {
         (1..).zip(calls).find_map(|(turn, (name, arguments, how))| {
             watch.note(turn, &call(name, arguments), *how, "because");

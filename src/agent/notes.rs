@@ -19,7 +19,8 @@ pub trait Notes {
     /// The text for the model cannot be composed.
     fn waiting(&self) -> anyhow::Result<Vec<Note>>;
 
-    /// Records that these notes are in the conversation and in its transcript; they wait no longer.
+    /// Records that these notes are now in the conversation and in its transcript, so that they are
+    /// no longer waiting.
     ///
     /// # Errors
     /// They cannot be recorded.

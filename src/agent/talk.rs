@@ -51,8 +51,8 @@ pub(super) struct Talk {
     pub(super) nudges: u32,
     /// The closing act was made.
     acted: bool,
-    /// The model's words with the closing act, if the user typed something since: they still end
-    /// the conversation.
+    /// The model's words with the closing act, if the user has typed something after it: these
+    /// words still end the conversation.
     closing_words: Option<String>,
     /// Notes that the user typed in the interrupted run.
     noted: Vec<String>,

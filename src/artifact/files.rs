@@ -137,7 +137,7 @@ pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Most bytes of a record file; the longest sessions have some hundred kilobytes.
+/// Maximum size of a record file in bytes; in the longest sessions it has some hundred kilobytes.
 pub(super) const LARGEST: usize = 16 * 1024 * 1024;
 
 /// Parses an artifact's JSON; the error names the file and the position.

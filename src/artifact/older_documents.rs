@@ -11,8 +11,8 @@ use super::ledger::records_of;
 use super::sections::{self, Document, Documents};
 use super::{Artifact, Files, RECORDS};
 
-/// Most cached results: enough for three documents in the current, the completed and the recorded
-/// version, and for some drafts.
+/// Maximum number of cached results: enough for three documents in the current, the completed and
+/// the recorded version, and for some drafts.
 const KEPT: usize = 32;
 
 /// Hashes texts with a random key of this process.

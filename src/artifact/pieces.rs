@@ -9,9 +9,10 @@ use super::{
     Artifact, DesignSpec, FeatureList, Files, Plan, Renumbered, Requirements, renumber_text,
 };
 
-/// Returns the records and lines of a version of a file, with these ids of side 0 renumbered;
-/// `None` for a file that contains no records or cannot be read. `files` determines which documents
-/// exist.
+/// Returns the records of a version of a file, and its lines that belong to no record. Ids are
+/// first replaced as the entries of `done` with side 0 say: all those read from `Cowork-Renumbered`
+/// trailers. `None` for a file that contains no records or cannot be read. `files` determines which
+/// documents exist.
 ///
 /// # Errors
 ///

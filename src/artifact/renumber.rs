@@ -171,8 +171,8 @@ fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Auth
 }
 
 /// Returns the sides that wrote each of the records with one id. A record that a person has edited
-/// since is identified by its name; otherwise, if the other records are attributed, it belongs to
-/// the remaining side.
+/// in the meantime is identified by its name; otherwise, if the other records are attributed, it
+/// belongs to the remaining side.
 fn writers(
     id: &str,
     list: &List,

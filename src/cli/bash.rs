@@ -107,7 +107,8 @@ impl EnvCompleter for Bash {
     }
 }
 
-/// One line for each value. If they are `listed`, the description follows, cut to `columns`.
+/// Returns one line for each value. If `listed`, the value is followed by its description,
+/// shortened so that the line fits into `columns`.
 fn lines(offered: &[CompletionCandidate], listed: bool, columns: usize) -> Vec<String> {
     let value = |one: &CompletionCandidate| one.get_value().to_string_lossy().into_owned();
     let width = offered.iter().map(|one| value(one).chars().count()).max().unwrap_or_default();

@@ -293,7 +293,7 @@ impl Context {
         }
     }
 
-    /// Columns of the terminal, if standard output is one.
+    /// The width of the terminal in columns; `None` if standard output is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
         std::io::stdout().is_terminal().then(stdout_columns)
     }

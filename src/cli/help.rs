@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Set up", &["doctor", "models", "config", "init", "trust", "completions", "man"]),
 ];
 
-/// Examples of each command, one a line.
+/// Examples of each command, one per line.
 const EXAMPLES: [(&str, &[&str]); 31] = [
     (
         "new",
@@ -94,7 +94,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (130, "interrupted"),
 ];
 
-/// The examples of a command, one a line.
+/// The examples of a command, one per line.
 pub(crate) fn examples(name: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(command, _)| *command == name).map_or(&[], |(_, lines)| lines)
 }

@@ -70,11 +70,13 @@ enum Command {
     Resume(resume::ResumeArgs),
     /// Rewind to before a stage; the abandoned work is kept as an attempt
     Revert(revert::RevertArgs),
-    /// Restore an attempt or an archived session  An attempt is a tip that a session left when
-    /// revert, --goto-stage, restore, abort or delete moved or removed its branch. git cowork log
-    /// lists the attempts of a session with their numbers.
+    /// Restore an attempt or an archived session
+    ///
+    /// An attempt is a tip that a session left when revert, --goto-stage, restore, abort or delete
+    /// moved or removed its branch. git cowork log lists the attempts of a session with their
+    /// numbers.
     Restore(restore::RestoreArgs),
-    /// Undo the last revert, goto, restore, abort or delete
+    /// Undo the last revert, --goto-stage, restore, abort or delete
     Undo(undo::UndoArgs),
     /// Review a waiting draft
     Review(review::ReviewArgs),
@@ -110,8 +112,9 @@ enum Command {
     ///
     /// Prints the last steps, then each new step and the progress of the run, until the run ends.
     /// On a terminal you can also answer here: pass the draft at a gate or give feedback, choose
-    /// from the menu of a stage that cannot continue, answer questions about your files and
-    /// proposed facts. The first answer counts, whether given here or at the run's own terminal.
+    /// from the menu of a stage that cannot continue, answer questions about your files, and accept
+    /// or reject proposed facts. The first answer counts, whether given here or at the run's own
+    /// terminal.
     Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
@@ -128,9 +131,9 @@ enum Command {
     Why(why::WhyArgs),
     /// Trace requirements to the features, tasks, commits and lines that implement them
     ///
-    /// Shows the lines that still exist in the checked-out commit if it contains the session,
-    /// otherwise at the session's tip. A requirement without lines is listed with the reason. With
-    /// ID, traces one requirement, feature, component or task.
+    /// Shows the lines that still exist: in the checked-out commit if that commit contains the
+    /// session, otherwise at the session's tip. A requirement that no line implements is listed
+    /// with the reason why. With ID, traces one requirement, feature, component or task.
     Trace(trace::TraceArgs),
     /// List the models that the configured servers offer, and those that run on this machine
     Models,

@@ -57,7 +57,8 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
     ends
 }
 
-/// True if one of these suffixes names a file, or the folder it stands for.
+/// True if one of these path suffixes names the file `path`. A file that stands for its folder,
+/// such as `mod.rs`, is also named by a suffix of the folder's path.
 pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
     if ends.is_empty() {
         return false;

@@ -41,9 +41,10 @@ pub struct Map<'a> {
 /// The symbols found in a code base.
 #[derive(Default)]
 pub struct Symbols {
-    /// The most used definitions: files, the most used first, each with lines of `LINE: head`.
-    /// Tests, examples and similar code are left out unless the current work names them. Empty if
-    /// no file in a known language defines anything.
+    /// The most used definitions, grouped by file: for each file, a line `LINE: head` for each
+    /// definition. The file with the most used definition comes first. Tests, examples and similar
+    /// code are left out unless the current work names them. Empty if no file in a known language
+    /// defines anything.
     pub most_used: String,
     /// The complete text of the definitions that the current work names.
     pub named: String,
@@ -186,9 +187,10 @@ struct Shown<'a> {
 type Chosen = Vec<(u32, Vec<u32>)>;
 
 impl Shown<'_> {
-    /// Chooses what fits: first a few definitions of each named file; then the most used ones, a
-    /// few of each file before the rest of any. Files are in the order of their best definition,
-    /// definitions in the order of the file.
+    /// Chooses definitions that fit into `room`. First come a few definitions of each file that the
+    /// current work names, then the most used definitions: at first a few of each file, then the
+    /// rest of all files. Files are returned in the order of their best definition, the definitions
+    /// of a file in the order in which they occur in it.
     fn choose(&mut self, places: &[Place], room: usize) -> Chosen {
         let mut chosen: Chosen = Vec::new();
         let mut at: HashMap<u32, usize> = HashMap::new();

@@ -32,11 +32,11 @@ const METHOD: f64 = 0.1;
 struct Name(u64);
 
 impl Name {
-    /// The current work mentions it.
+    /// Flag of any name: the current work mentions it.
     const MENTIONED: u64 = 1;
     /// Flag of a definition: other files that use the name mean something else.
     const PRIVATE: u64 = 2;
-    /// Flag of a used name: it says little.
+    /// Flag of a used name: the name is short or a single plain word, so it says little.
     const MINOR: u64 = 2;
     /// Flag of a used name: a method whose type is unknown; it may belong to the language itself.
     const METHOD: u64 = 4;

@@ -59,7 +59,7 @@ impl Limits {
     }
 }
 
-/// Most records of a kind that a session may start with.
+/// Maximum number of records of one kind that a session may start with.
 const MOST_BROUGHT: u32 = 200;
 
 impl Config {

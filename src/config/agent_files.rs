@@ -15,7 +15,7 @@ use crate::error::Error;
 pub const AGENT_CONFIGURATION: [&str; 7] =
     [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
 
-/// Most bytes of all files together; nobody would review more.
+/// Maximum size of all files together, in bytes; nobody would review more.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// True if a path, relative to the top of a tree, configures agent programs.

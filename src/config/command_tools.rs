@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::stage::Stage;
 use crate::stages;
 
-/// Most bytes of tool names, descriptions and schemas in one stage: every request of the stage
-/// contains them.
+/// Maximum size of the names, descriptions and schemas of tools in one stage, in bytes: every
+/// request of the stage contains them.
 const MOST: usize = 5_000;
-/// Most characters of a tool name that every server accepts.
+/// Maximum number of characters of a tool name: every server accepts that many.
 const LONGEST_NAME: usize = 64;
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];

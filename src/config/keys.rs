@@ -131,8 +131,8 @@ keys! {
         context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
         /// How often a request that failed with a temporary error is sent again.
         max_retries: u32 = 3 => Trust, Shape::Count(0, 100);
-        /// Most tokens of one answer, reasoning included. 0 means the server's own limit; the
-        /// Messages API needs a number, so there 0 means 32000.
+        /// Maximum number of tokens of one answer, reasoning included. 0 means the server's own
+        /// limit; the Messages API needs a number, so there 0 means 32000.
         max_tokens: u64 = 0 => Trust, Shape::Count(0, u32::MAX as u64);
         /// How much a reasoning model thinks, in its server's terms, such as "none", "low" or
         /// "high".
@@ -193,8 +193,9 @@ keys! {
     pub struct Review {
         /// Who reads a draft first: "draft-first" (a person) or "critic-first".
         order: ReviewOrder = ReviewOrder::DraftFirst => Trust;
-        /// Stages where a person decides: exactly these, at every depth. If not set, the session's
-        /// depth decides; standard has triage, prd, plan and coding.
+        /// The stages in which a person decides on drafts; exactly these have a gate, at every
+        /// depth. If not set, the session's depth determines them: at depth "standard" they are
+        /// triage, prd, plan and coding.
         gates: Switches = Switches::default() => Stricter;
         /// Editor command; if empty, git's editor.
         editor: String = String::new() => Trust;
@@ -217,19 +218,19 @@ keys! {
     /// Limits on sizes and counts.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Limits {
-        /// Fewest and most requirements.
+        /// Minimum and maximum number of requirements.
         requirements: [u32; 2] = [3, 6] => Stricter;
-        /// Fewest and most features.
+        /// Minimum and maximum number of features.
         features: [u32; 2] = [2, 4] => Stricter;
-        /// Fewest and most components.
+        /// Minimum and maximum number of components.
         components: [u32; 2] = [2, 4] => Stricter;
-        /// Fewest and most top-level tasks.
+        /// Minimum and maximum number of top-level tasks.
         tasks: [u32; 2] = [5, 12] => Stricter;
         /// Model turns in one agent run.
         tool_turns: u32 = 60 => Stricter, POSITIVE;
         /// Seconds a command may take unless the model asks for more.
         command_timeout_s: u64 = 30 => Stricter, SECONDS;
-        /// Most seconds a model may ask for.
+        /// Maximum number of seconds that a model may ask for.
         command_timeout_max_s: u64 = 600 => Stricter, SECONDS;
         /// How often a session may go back to an earlier stage by itself.
         max_replans: u32 = 2 => Stricter;
@@ -244,7 +245,7 @@ keys! {
         actor_temperature as "temperature.actor": Option<f64> = None => Trust, TEMPERATURE;
         /// The temperature of the critic and other judging roles.
         critic_temperature as "temperature.critic": Option<f64> = None => Trust, TEMPERATURE;
-        /// Most drafts; also iterations = { STAGE = 3 } under [limits].
+        /// Maximum number of drafts; also iterations = { STAGE = 3 } under [limits].
         iterations: Option<u32> = None => Stricter, DRAFTS;
         /// Name of the actor's model: a [models.NAME], or "default".
         model: Option<String> = None => Free;

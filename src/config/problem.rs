@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::error::hints_of;
 
-/// An invalid setting in a file or in git's configuration that was left out.
+/// An invalid setting that was ignored; it is in a file or in git's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong, and where.

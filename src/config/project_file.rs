@@ -12,7 +12,7 @@ use crate::error::Error;
 /// Path of the file, from the top of the working tree.
 pub const PROJECT_FILE: &str = ".cowork/config.toml";
 
-/// Most bytes of the file: the template with all its comments is a tenth of that.
+/// Maximum size of the file in bytes: ten times the size of the template with all its comments.
 const LARGEST: u64 = 128 * 1024;
 
 /// Returns the text of the project's file, if there is one.

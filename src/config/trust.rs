@@ -18,7 +18,7 @@ use super::schema;
 use crate::clock;
 use crate::replace_file::replace_file;
 
-/// Most ignored keys that a warning names.
+/// Maximum number of ignored keys that a warning names.
 const NAMED: usize = 20;
 
 /// A setting of the project's file that counts only if the file is trusted.

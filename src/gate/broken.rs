@@ -24,7 +24,7 @@ pub struct Broken {
 pub enum AfterEdit {
     /// The editor opens again.
     EditAgain,
-    /// The edit is undone, after it was saved.
+    /// The edit is saved as an attempt, and then undone.
     TakeBack,
     /// The actor gets the edited draft as it is.
     HandOver,

@@ -13,8 +13,8 @@ use crate::gate::{Actor, AfterEdit, Decision, Draft, Gate, comments, screen};
 /// The files' contents when the person was told that they differ from those shown.
 pub(super) type Announced = Option<Vec<Vec<u8>>>;
 
-/// Approves the draft as shown. If files have changed on disk since, names them first; a second `p`
-/// then approves them as the person's edit.
+/// Approves the draft as shown. If files on disk have changed after it was shown, names them first;
+/// a second `p` then approves them as the person's edit.
 pub(super) fn pass(
     gate: &Gate<'_>,
     draft: &Draft<'_>,
@@ -30,7 +30,8 @@ pub(super) fn pass(
     }
     *announced = Some(now);
     gate.terminal.discard_typed();
-    say(gate.terminal, &format!("not passed yet: {differing} changed on disk since it was shown"))?;
+    let changed = format!("not passed yet: {differing} changed on disk after the draft was shown");
+    say(gate.terminal, &changed)?;
     say(gate.terminal, "press e to open it, or p again to pass it as it is")?;
     Ok(None)
 }

@@ -165,7 +165,7 @@ fn again(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     gate.terminal.write(&menu_lines::menu(gate, draft))
 }
 
-/// Asks the actor a question, which decides nothing.
+/// Lets the person ask the actor a question. That is no decision on the draft.
 fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decision>> {
     if let Actor::Agent(name) = &draft.actor {
         let name = clean_line(name);

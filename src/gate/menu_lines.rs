@@ -31,7 +31,7 @@ pub(super) fn menu(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     out + PROMPT
 }
 
-/// Every key, one a line.
+/// Every key, one per line.
 pub(super) fn help(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     screen::keys(gate.terminal, &rows(gate, draft))
 }

@@ -84,7 +84,7 @@ pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
     }
 }
 
-/// The keys of [`allow`], here or at another terminal.
+/// The keys that answer the question of [`allow`], here or at another terminal.
 pub fn yes_or_no() -> Vec<Choice> {
     vec![Choice::new('y', "yes"), Choice::new('n', "no")]
 }

@@ -195,8 +195,8 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             first @ 0x80.. => character(raw, first),
             _ => Key::Other,
         },
-        // A signal interrupts the read only if its handler does not restart reads: it is for this
-        // process.
+        // Only a signal whose handler does not restart reads gets here: it asks this process to
+        // stop.
         Err(Errno::INTR) => Key::Interrupt,
         Err(_) => closed(),
     };

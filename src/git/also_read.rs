@@ -73,7 +73,8 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
         }
         None => {}
     }
-    // The configured name may be a link, and a link is a file.
+    // The configured path may be a symbolic link in the tree: then the link is listed too, as a
+    // file.
     if let Some(name) = settings::get(git, "core.hooksPath")? {
         let named = named_in_tree(git, &git.top().join(name));
         files.extend(named.filter(|path| !folders.contains(path)));

@@ -220,8 +220,9 @@ impl Git {
     }
 }
 
-/// Does the work of a writing child in this process: if this process is killed meanwhile, the next
-/// run removes its locks like those of a child.
+/// Calls `run`, which writes to the repository in this process, and records it like a git child
+/// that writes: if this process is killed in the meantime, the next run removes the lock files that
+/// `run` left behind.
 pub(super) fn as_child<T>(git: &Git, what: &str, run: impl FnOnce() -> T) -> T {
     let children = git.children.as_deref();
     if let Some(children) = children {

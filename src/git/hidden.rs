@@ -82,7 +82,8 @@ pub fn unmark(git: &Git, paths: &[String]) -> Result<()> {
     })
 }
 
-/// The marked files on disk, among these files and folders; among all if none is given.
+/// The files on disk that are marked skip-worktree or assume-unchanged, among these files and
+/// folders; among all files if none is given.
 fn marked_there<'a, S: AsRef<str>>(
     git: &Git,
     marked: &'a Marked,

@@ -129,7 +129,8 @@ impl Libgit2 {
         Ok(found)
     }
 
-    /// Collects notes from folders of any depth, which may be mixed, as git reads them.
+    /// Collects the objects that have a note below `tree`. As in git, notes may be in folders of
+    /// any depth, even of different depths in one tree.
     fn notes_below(&self, tree: &Tree<'_>, above: &str, found: &mut Vec<Oid>) -> Result<()> {
         for entry in tree {
             // Other files and folders are skipped.

@@ -144,8 +144,8 @@ pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     Ok(entries)
 }
 
-/// Records that git-cowork itself has written a file of a session: the last result stays valid,
-/// with the new state of this path.
+/// Records that git-cowork itself has written a file of a session: the last result of `git status`
+/// stays valid, and only the entry of this path is updated.
 pub fn note_written(git: &Git, path: &str) {
     let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
@@ -163,7 +163,7 @@ pub fn note_written(git: &Git, path: &str) {
 }
 
 /// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
-/// else was working: the last result stays valid without them.
+/// else was working: the last result of `git status` stays valid, without these paths.
 pub(super) fn note_committed(git: &Git, paths: &[String]) {
     let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(look) = last.as_mut() {

@@ -117,7 +117,7 @@ pub(super) fn has_arrived(git: &Git, step: &Move) -> Result<bool> {
 }
 
 /// Puts index and working tree back to where an interrupted move began, unless somebody has moved
-/// HEAD since. Returns true if anything had to be done.
+/// HEAD in the meantime. Returns true if anything had to be done.
 pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     if has_arrived(git, step)? || head_now(git)? != step.head {
         return Ok(false);
@@ -188,7 +188,7 @@ pub(super) fn restoring<S: AsRef<str>>(
 }
 
 /// Restores the paths that a killed run did not get to, unless somebody has moved HEAD or changed
-/// them since.
+/// these paths in the meantime.
 pub(super) fn finish_restore(git: &Git, step: &Restore) -> Result<bool> {
     if git.head()?.oid() != step.head.as_ref() {
         return Ok(false);

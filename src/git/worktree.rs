@@ -273,7 +273,7 @@ fn fill(git: &Git) -> Result<()> {
 }
 
 /// If git was killed while it removed a working tree, removes the remaining files, unless somebody
-/// has added files since.
+/// has added files in the meantime.
 pub(super) fn end_removing(git: &Git, step: &Removed) -> Result<bool> {
     if !step.git_dir.exists() {
         return Ok(false);

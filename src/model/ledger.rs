@@ -244,8 +244,8 @@ impl Ledger {
         self.write(Line::Refused { at: now(), model: model.to_owned(), next })
     }
 
-    /// The request that the budget forbade, unless one was sent since: its model, and the minimum
-    /// it would have used.
+    /// The request that the budget forbade, unless another one has been sent after it: its model,
+    /// and the minimum it would have used.
     pub fn refused(&self) -> Option<&(String, Spent)> {
         self.refused.as_ref()
     }

@@ -116,7 +116,7 @@ const QUOTA_CODES: [&str; 7] = [
     "insufficient_balance",
 ];
 
-/// Phrases for the same: z.ai and MiniMax, xAI, Anthropic.
+/// Phrases with the same meaning, from z.ai and MiniMax, from xAI (two) and from Anthropic.
 const QUOTA_WORDS: [&str; 4] = [
     "insufficient balance",
     "used all available credits",

@@ -179,7 +179,8 @@ pub struct Told {
     pub evidence: Vec<String>,
 }
 
-/// Answers why the lines of a file exist, split where the answer differs.
+/// Returns why the lines of a file exist: one answer for each range of lines that have the same
+/// origin.
 ///
 /// # Errors
 /// Git cannot be read.

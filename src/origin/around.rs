@@ -75,7 +75,8 @@ fn said(below: &Commit) -> Option<Around> {
 
 fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
     let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
-    // In the same second, ancestry of the first session's base decides.
+    // Both in the same second: the commit is before the first session if that session's base
+    // contains it.
     let is_before = match commit.committer_time.cmp(&first.began) {
         Ordering::Less => true,
         Ordering::Greater => false,

@@ -49,7 +49,7 @@ pub struct Leaf {
     pub status: TaskStatus,
     /// `COMP-001`; empty if the task names none.
     pub component: String,
-    /// Its commits, and the commits of its lines.
+    /// The task's own commits, and the commits that its surviving lines come from.
     pub commits: Vec<String>,
     /// `commit`, or `plan` if some lines were attributed only by the plan's list of files.
     pub known_by: &'static str,
@@ -222,6 +222,6 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
     match (open.len() == tasks.len(), &open[..]) {
         (true, [one]) => format!("{one} has no commit yet"),
         (true, all) => format!("{} have no commit yet", all.join(", ")),
-        _ => "the lines of its tasks were replaced or removed since".to_owned(),
+        _ => "the lines of its tasks have since been replaced or removed".to_owned(),
     }
 }

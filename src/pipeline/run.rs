@@ -311,8 +311,8 @@ impl<'a> Run<'a> {
     /// All feedback on drafts of this session.
     pub(crate) fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
         let mut said = self.all_feedback()?;
-        // A request to go back is about a dropped draft; the reason for a change of a record
-        // requests nothing.
+        // Left out: requests to go back, because the draft that they are about was dropped, and the
+        // reasons for changes of records, because they request nothing.
         said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
         Ok(said)
     }

@@ -13,7 +13,7 @@ use crate::stage::Stage;
 pub enum RestoredDraft {
     /// The working tree already contains work of the session.
     FilesInPlace,
-    /// The draft's files are restored, except these, which somebody changed since.
+    /// The draft's files are restored, except those that somebody has changed in the meantime.
     Restored {
         /// Paths left as they are.
         skipped: Vec<String>,
@@ -214,8 +214,8 @@ pub fn end(recorder: &Recorder<'_>, tip: &Oid, stage: Stage) -> anyhow::Result<(
     Ok(())
 }
 
-/// Resets the paths that a commit would contain to the tip: a stop leaves a clean tree. They must
-/// already be saved.
+/// Resets the paths that a commit would contain to their content at the tip, so that a stopped run
+/// leaves a clean tree. The changes must already be saved.
 pub fn reset_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     git::put_back::restore_paths(recorder.git, tip, &recorder.changes()?)?;
     point("put-back.after-files");
@@ -242,8 +242,8 @@ pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
 }
 
 /// Restores the files of a saved draft in the working tree, except those that somebody has changed
-/// since, in a commit or on disk. Returns the paths that were left alone. After a crash the files
-/// are where they were, and nothing is restored.
+/// in the meantime, in a commit or on disk. Returns the paths that were left alone. After a crash
+/// the files are where they were, and nothing is restored.
 pub fn restore(
     recorder: &Recorder<'_>,
     draft: &Oid,

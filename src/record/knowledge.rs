@@ -137,8 +137,8 @@ fn write_all(recorder: &Recorder<'_>, note: &Unfinished) -> anyhow::Result<()> {
     for (path, text) in &note.files {
         let full = recorder.git.top().join(path);
         let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // The whole file or nothing, because a run may be killed. A name that begins with a dot is
-        // not a document.
+        // A killed run must not leave half a file, so the new text is written to another file that
+        // then replaces the old one. Its name begins with a dot, so it is not taken for a document.
         let new = full.with_file_name(format!(".{name}.new"));
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &full));
         written.with_context(|| format!("writing {}", full.display()))?;

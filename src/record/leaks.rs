@@ -74,7 +74,7 @@ pub(super) fn find_in(
     Ok(leaks)
 }
 
-/// A secret in the name of a file that the tip does not have.
+/// Finds a secret in the name of a file that is on disk and that the tip does not contain.
 fn in_name(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<Option<Leak>> {
     let secrets = recorder.workspace.secrets();
     let Some(found) = secrets.find(path.as_bytes(), 1)?.pop() else { return Ok(None) };

@@ -31,8 +31,8 @@ pub enum Published {
     Refused(String),
 }
 
-/// Gives each log its note before the commit that names it: a log can be read as long as a commit
-/// that names it exists.
+/// Attaches a note to each log before the commit that names the log is made, so that the log can be
+/// read as long as such a commit exists.
 pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Result<()> {
     if evidence.is_empty() {
         return Ok(());

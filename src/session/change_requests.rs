@@ -150,7 +150,7 @@ pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>>
 }
 
 /// The session's own top-level tasks in a plan: all of them, except in a change request, in which
-/// the tasks that existed at its start or were merged since belong to other sessions.
+/// the tasks that existed at its start, or were merged into it later, belong to other sessions.
 ///
 /// # Errors
 /// Git cannot be read, or the plan at the change request's start is broken.

@@ -16,7 +16,8 @@ impl Session {
         Ok(commits.iter().filter_map(|commit| Entry::of(commit, &self.file.id)).collect())
     }
 
-    /// The entry of a commit of this session, in its history or beside its tip.
+    /// The entry of a commit of this session: one in the session's history, or one that the tip
+    /// does not contain, such as a saved draft.
     pub(crate) fn entry_at(&self, git: &Git, commit: &Oid) -> anyhow::Result<Option<Entry>> {
         match self.history.iter().find(|entry| entry.commit == *commit) {
             Some(entry) => Ok(Some(entry.clone())),
@@ -34,7 +35,8 @@ pub(crate) enum KeptDraft {
     Elsewhere(Entry),
     /// The reviewer aborted it, and the tip has not changed since.
     Aborted,
-    /// It became this stage commit, which plain git has removed from the branch since.
+    /// It became this stage commit, which somebody has since removed from the branch with plain
+    /// git.
     LeftBehind(Oid),
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn kept_draft(
     Ok(match place {
         _ if on == Some(&session.tip) => Some(KeptDraft::Live(entry)),
         Some(place) if place >= present => Some(KeptDraft::Live(entry)),
-        // A stage was completed since: the draft is outdated.
+        // A stage has been completed in the meantime: the draft is outdated.
         Some(_) => None,
         None => Some(KeptDraft::Elsewhere(entry)),
     })

@@ -26,7 +26,7 @@ pub mod key {
     pub const SESSION_ID: &str = "Cowork-Session-Id";
     /// The event, on commits that do not complete a stage or task.
     pub const EVENT: &str = "Cowork-Event";
-    /// Stage of a stage, draft or review commit.
+    /// The stage that a stage, draft or review commit belongs to.
     pub const STAGE: &str = "Cowork-Stage";
     /// The session's depth from this commit on.
     pub const DEPTH: &str = "Cowork-Depth";
@@ -220,7 +220,8 @@ impl Trailers {
 fn end_of_text(lines: &[&str]) -> usize {
     let scissors = |line: &&str| line.strip_prefix(COMMENT).is_some_and(is_scissors);
     let cutoff = lines.iter().position(scissors).unwrap_or(lines.len());
-    // Guesses `core.commentChar` from the characters before that word.
+    // The characters before this word in git's list of conflicted paths are taken for
+    // `core.commentChar`.
     let conflicts = |line: &&str| line.strip_suffix(" Conflicts:").map(str::to_owned);
     let comment = lines[..cutoff].iter().rev().find_map(conflicts);
     let comment = comment.filter(|it| !it.is_empty() && !it.contains(char::is_alphanumeric));

@@ -38,7 +38,7 @@ pub struct OpenGate {
     pub paths: Vec<String>,
     /// True if the gate shows a diff, false if it shows documents.
     pub is_code: bool,
-    /// Failed checks and other remarks, one a line.
+    /// Failed checks and other remarks, one per line.
     pub remarks: Vec<String>,
     /// The decision to make.
     #[serde(default)]

@@ -62,7 +62,8 @@ impl RefNames {
 
     /// Prefixes of all refs that only git-cowork moves.
     pub fn own_roots(&self) -> [String; 3] {
-        // The prefix is that of branches: tags have the same names with every prefix.
+        // The configured prefix is only for branches: tags have the same names whatever the prefix
+        // is.
         [Self::OWN.to_owned(), self.branch_root(), Self::OWN_TAGS.to_owned()]
     }
 

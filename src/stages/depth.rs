@@ -163,8 +163,9 @@ impl DepthSpec {
         self.judged(self.critics, stage, order)
     }
 
-    /// A stage that is judged together with the last stage of its conversation is judged alone if
-    /// that stage is missing.
+    /// True if the drafts of a stage are judged: if `at` contains the stage or, in a session that
+    /// lacks the last stage of its conversation, that last stage, since both are otherwise judged
+    /// together.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
         let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))

@@ -110,7 +110,7 @@ pub fn row_of(
     with_earlier.map_or(usual, |(_, row)| row)
 }
 
-/// True if the actor of a stage has a tool in any session.
+/// True if there are sessions in which the actor of this stage has this tool.
 pub fn offers(stage: Stage, tool: &str) -> bool {
     let usual = row(stage);
     let others = [usual.with_earlier.map(|(_, row)| row), usual.alone];

@@ -58,7 +58,8 @@ fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())
 }
 
-/// Converts the ids a model gave to the spelling of the records, without blanks and duplicates.
+/// Converts ids that a model gave to the spelling that the records themselves have; leaves out
+/// blank ids and duplicates.
 ///
 /// # Errors
 ///
@@ -91,7 +92,7 @@ pub(super) fn references(
     anyhow::bail!("{} does not exist; {known}", unknown.join(", "))
 }
 
-/// Converts one id a model gave to the spelling of the record.
+/// Converts an id that a model gave to the spelling that the record itself has.
 ///
 /// # Errors
 ///

@@ -38,7 +38,7 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "create_design_component",
-        description: "Add a component; answers its id.",
+        description: "Add a component; returns its id.",
         effect: Effect::WritesRecords,
         run: create_component,
     },

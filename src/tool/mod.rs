@@ -50,7 +50,8 @@ pub enum Access {
 pub enum Effect {
     /// Reads the session's documents and records.
     ReadsArtifacts,
-    /// Reads something else, or reports something.
+    /// Reads files of the project, or reports something to git-cowork, such as a verdict on a draft
+    /// or a request to go back.
     Looks,
     /// Writes a document: Markdown for people.
     WritesDocument,
@@ -216,11 +217,12 @@ pub trait Tool: Sync {
     fn parameters(&self) -> Value;
     /// The tool's effect, besides its answer.
     fn effect(&self) -> Effect;
-    /// Whether it only reads.
+    /// Whether the tool only reads.
     fn access(&self) -> Access {
         self.effect().access()
     }
-    /// Runs it. `arguments` is an object; wrong or missing fields are an [`Answer::refused`].
+    /// Runs the tool. `arguments` is an object; if fields are wrong or missing, the answer is an
+    /// [`Answer::refused`].
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer>;
 
     /// The tool's definition for a model.

@@ -57,7 +57,7 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 4] = [
     &Plain {
         name: "create_task",
-        description: "Add a task; answers its id.",
+        description: "Add a task; returns its id.",
         effect: Effect::WritesRecords,
         run: create_task,
     },

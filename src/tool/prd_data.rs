@@ -54,7 +54,7 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 7] = [
     &Plain {
         name: "create_requirement",
-        description: "Add a requirement; answers its id.",
+        description: "Add a requirement; returns its id.",
         effect: Effect::WritesRecords,
         run: create_requirement,
     },
@@ -72,7 +72,7 @@ pub(super) static TOOLS: [&dyn Tool; 7] = [
     },
     &Plain {
         name: "add_feature",
-        description: "Add a feature; answers its id.",
+        description: "Add a feature; returns its id.",
         effect: Effect::WritesRecords,
         run: add_feature,
     },

@@ -110,7 +110,7 @@ impl TermLike for Screen {
     }
 }
 
-/// Redraws a second; nobody sees more.
+/// Maximum number of redraws per second; more would not be visible.
 const REDRAWS: u8 = 60;
 
 /// The number of live lines on the screen.

@@ -14,7 +14,7 @@ use crate::wrap::shortened;
 const PROMPT: &str = "▸ ";
 /// Placeholder for a line break, since the note is shown on one line.
 const LINE_END: char = '⏎';
-/// Most characters of a note.
+/// Maximum number of characters of a note.
 const MOST: usize = 16_000;
 /// After this many polls without another byte, an Escape is the Escape key: a slow connection can
 /// split an escape sequence.

@@ -26,8 +26,8 @@ pub struct StageApproval {
     pub missing: Option<String>,
 }
 
-/// The approvals of the completed gated stages of a session: those that were approved, and those
-/// for which this user has configured a gate.
+/// The approvals of the completed stages of a session: of the stages that were approved, and of
+/// those that have a gate in this user's configuration or, by default, at the session's depth.
 ///
 /// # Errors
 /// Git cannot be read.

@@ -270,12 +270,14 @@ pub(super) fn is_held(
     Passed { git, session, artifact, approval, passed_in: &passed_in }.is_held(&blob)
 }
 
-/// A change request's tip, and its blob of the file.
+/// The tip of a change request, and the blob of the file there; `None` if it does not have the
+/// file.
 type Left = (Oid, Option<Oid>);
 
-/// The version of a file left by the only change request that approved it since the session did: it
-/// replaces the session's. `None` if several did, or if the session also did during the change
-/// request.
+/// The version of a file left by the only change request that approved the file after the session
+/// did: this version replaces the session's. The outer `None` means that it is not clear which
+/// version counts: several change requests approved the file, or the session did so too while the
+/// change request was in progress.
 fn passed_by_change(
     git: &Git,
     path: &str,

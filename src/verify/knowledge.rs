@@ -28,9 +28,13 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
     let mut problems = Vec::new();
     for fact in duplicates(&facts).into_iter().take(MOST) {
         let details = format!("'{fact}' is listed more than once");
-        problems.push(note("knowledge-duplicate", details, "delete all but one, and commit that"));
+        problems.push(note(
+            "knowledge-duplicate",
+            details,
+            "delete all but one, then commit the change",
+        ));
     }
-    let which = "find out which one is true, delete the other one, and commit that";
+    let which = "find out which one is true, delete the other one, then commit the change";
     for (one, other) in contradictions(&facts).into_iter().take(MOST) {
         let details = format!("'{one}' and '{other}' cannot both be true");
         problems.push(note("knowledge-contradiction", details, which));

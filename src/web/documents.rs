@@ -61,7 +61,7 @@ fn document(
     newest: &Version,
 ) -> anyhow::Result<()> {
     let Some(text) = read(source, &newest.blob)? else { return Ok(()) };
-    // Clean before cutting: half a key would not be recognized.
+    // Secrets are removed before the text is cut: half of an API key would not be recognized.
     let text = html.clean(&text);
     let command = format!("git cat-file blob {}", newest.blob.short());
     let mut cut = html.part();

@@ -7,8 +7,9 @@ use pulldown_cmark::{
 
 use super::html::Html;
 
-/// The levels of a document's headings: below those of the page's sections, down to the lowest.
+/// The highest level of a document's headings: one below that of the page's sections.
 const BELOW: usize = 3;
+/// The lowest level of headings in HTML.
 const LOWEST: usize = 6;
 
 /// Writes a document.

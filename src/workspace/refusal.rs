@@ -3,7 +3,8 @@
 /// Why a [`Refusal`] was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// A request outside a model's permitted paths and commands. Counts towards asking a person.
+    /// A request for a path or command that the model may not use. After a number of these, a
+    /// person is asked.
     Guard,
     /// A person's uncommitted work, or a file only a person changes.
     Protected,

@@ -17,7 +17,8 @@ pub const LONGEST_TITLE: usize = 100;
 pub const IDEA_SECTIONS: [&str; 6] =
     ["Problem", "Users", "Goals", "Thoughts", "Technical considerations", "Next steps"];
 
-/// Fewest sections that `idea.md` of any session needs; older ones have fewer than six.
+/// Minimum number of sections of an `idea.md` that is no longer being drafted: documents recorded
+/// before all six were required have fewer.
 const LEAST_SECTIONS: usize = 3;
 
 /// Checks `idea.md`: it needs a title and, while it is drafted, text in every section.

@@ -88,8 +88,8 @@ impl Finding {
         self
     }
 
-    /// True if only a count is outside its limits: the limits may have been configured differently
-    /// since.
+    /// True if only a count is outside its limits: the limits may have been changed in the
+    /// meantime.
     pub fn is_limit(&self) -> bool {
         LIMITS.contains(&self.code)
     }
@@ -113,7 +113,7 @@ impl Finding {
 /// The codes of the findings of [`Report::count`].
 const LIMITS: [&str; 4] = ["requirement-count", "feature-count", "component-count", "task-count"];
 
-/// Allowed numbers of records, fewest and most.
+/// Allowed numbers of records, minimum and maximum.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Requirements.

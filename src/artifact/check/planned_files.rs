@@ -92,9 +92,9 @@ fn to_change_exist(
     }
 }
 
-/// Finds files to create that git ignores, so that they could not be committed: the user's own list
-/// (`core.excludesFile`) may ignore what the project's does not. `known` returns whether a path is
-/// in the repository.
+/// Reports files that the plan creates but git ignores, so that they could not be committed. The
+/// user's own list of ignored files (`core.excludesFile`) may ignore files that the project's
+/// `.gitignore` does not. `known` returns whether a path is in the repository.
 pub(super) fn ignored_files(
     report: &mut Report,
     plan: &Plan,

@@ -14,7 +14,7 @@ pub use proposal::{PROPOSALS_MAX, Proposal, ProposalKind, take_proposals};
 
 /// Path of the file, from the top of the working tree.
 pub const KNOWLEDGE: &str = ".cowork/knowledge.md";
-/// Most bytes of the file.
+/// Maximum size of the file in bytes.
 pub const KNOWLEDGE_MAX: usize = 64 * 1024;
 /// The headings of a new file.
 pub const HEADINGS: [&str; 4] = ["Conventions", "Commands", "Decisions", "Traps"];

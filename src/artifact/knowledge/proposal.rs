@@ -3,11 +3,11 @@
 
 use super::{Fact, HEADINGS, one_line};
 
-/// Most proposals of one session that a person decides on.
+/// Maximum number of proposals of one session that a person is asked about.
 pub const PROPOSALS_MAX: usize = 8;
-/// Most characters of a proposed fact.
+/// Maximum number of characters of a proposed fact.
 const TEXT_MAX: usize = 240;
-/// Most characters of a heading.
+/// Maximum number of characters of a heading.
 const HEADING_MAX: usize = 40;
 
 /// What a proposal does with a fact.

@@ -14,12 +14,12 @@ pub struct Taken {
     pub text: String,
     /// The contents of the text.
     pub reading: Reading,
-    /// The lines that got a number, and the new ids.
+    /// The numbers of the lines in which a record got an id, each with the new id.
     pub numbered: Vec<(usize, String)>,
 }
 
-/// Reads a document and numbers its new records, unless anything else in it is refused. `floors` is
-/// raised to the new numbers.
+/// Reads a document and gives ids to its new records, unless something else in the document is
+/// refused. Raises `floors`, the highest numbers used so far, to the new numbers.
 pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
     let mut reading = read(text, context);
     let only_numbers = reading.refusals.iter().all(is_unnumbered);

@@ -6,7 +6,7 @@ pub(super) fn marked(marker: &str, item: &str) -> String {
     format!("{marker} {lines}").trim_end().to_owned()
 }
 
-/// Indents the lines of an item below the first by this width.
+/// Indents all lines of an item except the first by `width` more columns.
 pub(super) fn hanging(item: &str, width: usize) -> String {
     let mut out = String::new();
     for (number, line) in item.split('\n').enumerate() {

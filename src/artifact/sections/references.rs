@@ -4,8 +4,9 @@ use super::super::IdKind;
 use super::fields::Meaning;
 use super::{Document, Documents, Reading, Record, Records, Remark};
 
-/// Returns the references to missing records, each with its document and line. `records` are the
-/// records of these readings and of documents of older sessions, which are not read.
+/// Returns the references to records that do not exist, each with its document and line. `records`
+/// are all existing records: those in these readings, and those in documents that are not among
+/// them.
 pub fn references(
     documents: Documents,
     readings: &[(Document, &str, &Reading)],

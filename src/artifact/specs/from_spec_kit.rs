@@ -11,7 +11,7 @@ use super::{SpecFile, Specified, text_of, words_of};
 use crate::artifact::sections::Record;
 use crate::artifact::{Criterion, Feature, IdKind, Requirement};
 
-/// Most characters of a title.
+/// Maximum number of characters of a title.
 const TITLE: usize = 80;
 
 /// See [`super::specified`].

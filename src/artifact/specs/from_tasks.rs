@@ -6,7 +6,7 @@ use super::paths;
 use super::tasks::{Group, Line};
 use crate::artifact::{IdKind, Task};
 
-/// Most characters of a title.
+/// Maximum number of characters of a title.
 const TITLE: usize = 100;
 
 /// The feature and requirements that the tasks of a group serve.

@@ -66,7 +66,7 @@ pub struct SpecFile {
     pub text: String,
 }
 
-/// The records and findings from the files of a tool.
+/// The records and findings from the files of a specification tool, such as Spec Kit.
 #[derive(Debug, Default)]
 pub struct Specified {
     /// What should be built, in one line; empty if the files do not say.

@@ -28,13 +28,14 @@ pub(crate) struct MergeArgs {
     /// Merge into this branch instead of the session's base
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Merge even if nobody approved the current content of a stage (only on a terminal)
+    /// Merge even if nobody approved the current content of a stage; this option works only on a
+    /// terminal
     #[arg(long)]
     force: bool,
     /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
-    /// Only print whether the session would merge, and the merge message
+    /// Only print whether the session can be merged, and the merge message it would get
     #[arg(long)]
     dry_run: bool,
 }
@@ -118,7 +119,7 @@ fn say_what_would_be(
     let short = context.refs()?.short_branch(&session.name);
     let documents = format!("{SESSIONS}/");
     let mut files = match git::merge::merged_tree(git, onto, &session.tip)? {
-        // Compare with the base branch, so that changes made there since are not counted.
+        // Compare with the base branch, so that changes made there in the meantime are not counted.
         MergedTree::Clean(tree) => git::paths::changed(git, onto, &tree)?,
         MergedTree::Conflicts(mut paths) => {
             paths.retain(|path| !path.starts_with(&documents));

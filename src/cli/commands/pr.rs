@@ -32,13 +32,14 @@ pub(crate) struct PrArgs {
     /// Push to this remote [default: the one git would choose, or the only one, or origin]
     #[arg(long, value_name = "R")]
     remote: Option<String>,
-    /// Open it as a draft
+    /// Open the pull request as a draft pull request
     #[arg(long)]
     draft: bool,
     /// Also push the session's stage tags
     #[arg(long)]
     tags: bool,
-    /// Push even if nobody approved the current content of a stage (only on a terminal)
+    /// Push even if nobody approved the current content of a stage; this option works only on a
+    /// terminal
     #[arg(long)]
     force: bool,
     /// Print what would be done, and do nothing
@@ -293,7 +294,8 @@ fn open(
     Ok(0)
 }
 
-/// Prints the page on which to open the pull request, and its text, if no program can open it.
+/// If no program can open the pull request: prints the web page on which to open it by hand, and
+/// its text.
 fn by_hand(
     context: &Context,
     args: &PrArgs,

@@ -27,14 +27,14 @@ const DAY: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
-    /// Attempts and drafts to drop, such as refs/cowork/attempts/todo/1, even new ones and those
-    /// that contain uncommitted edits
+    /// Refs of attempts and drafts to drop (for example refs/cowork/attempts/todo/1). Refs named
+    /// here are dropped even if they are new or contain uncommitted edits
     #[arg(value_name = "REF", conflicts_with_all = ["older_than", "keep"])]
     refs: Vec<String>,
     /// Drop only those older than this: 12h, 30d, 2w, 1y, or a date that git understands
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
-    /// Keep the N newest attempts and the N newest drafts of each session, at least 5
+    /// Keep the N newest attempts and the N newest drafts of each session; N must be at least 5
     #[arg(long, value_name = "N", default_value_t = NEWEST, value_parser = at_least_five)]
     keep: usize,
     /// Only list what would be dropped

@@ -103,8 +103,8 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
     }
 }
 
-/// Replaces an artifact that the session's depth does not have: with its part of the plan, or with
-/// the checks that git-cowork ran on the code.
+/// Returns what to show instead of an artifact that sessions of this depth do not have: the part of
+/// the plan that replaces it, or the checks that git-cowork ran on the code.
 fn instead(
     context: &Context,
     session: &Session,

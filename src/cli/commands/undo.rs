@@ -1,4 +1,4 @@
-//! `git cowork undo`: undoes the last revert, goto, restore, abort or delete.
+//! `git cowork undo`: undoes the last revert, `--goto-stage`, restore, abort or delete.
 
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
         return restore::attempt(context, &refs, newest);
     }
     Err(Error::repository(nothing_to_undo(name.as_ref()))
-        .hint("undo reverses the last revert, goto, restore, abort or delete")
+        .hint("undo reverses the last revert, --goto-stage, restore, abort or delete")
         .into())
 }
 

@@ -28,7 +28,8 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     let place = |path: &String| match (path.strip_prefix("~/"), &home) {
         (Some(path), Some(home)) => home.join(path),
         (None, Some(home)) if path == "~" => home.clone(),
-        // Relative to the tree, in which commands can read and write anyway.
+        // Absolute paths stay as they are. Other paths begin at the top of the tree, in which
+        // commands can read and write anyway.
         _ => git.top().join(path),
     };
     let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));

@@ -107,7 +107,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
         rows.add("Idea", &one_line(&told.idea, 2 * TEXT));
     }
     match told.passed.is_empty() {
-        true => rows.add("Passed", "no approval is in this history"),
+        true => rows.add("Passed", "this history contains no approval"),
         false => {
             let (held, not): (Vec<&Passed>, _) =
                 told.passed.iter().partition(|one| one.missing.is_none());

@@ -58,7 +58,8 @@ const VARIABLES: [&str; 14] = [
     "https_proxy",
     "no_proxy",
 ];
-/// Prefix of git-cowork's own settings, keys included: variables with it are never passed on.
+/// Prefix of the environment variables with git-cowork's own settings, API keys included. Variables
+/// with this prefix are never passed on to a program.
 const OURS: &str = "COWORK_";
 
 /// An agent program.

@@ -20,11 +20,9 @@ pub(super) struct Preset {
     pub command: &'static [&'static str],
     /// The command if git-cowork confines the program: its own sandbox is off, since it does not
     /// work inside git-cowork's. Empty if the program has no sandbox.
-    /// inside git-cowork's. Empty if the program has no sandbox.
     pub confined: &'static [&'static str],
     /// The command if the program works on files: it changes files and runs commands without
     /// asking, and its own sandbox is off, since it does not work inside git-cowork's.
-    /// sandbox is off, since it does not work inside git-cowork's.
     pub writes: &'static [&'static str],
     /// Files and folders with its login, settings and conversations.
     pub stores: &'static [Store],
@@ -66,11 +64,11 @@ pub(super) struct Preset {
 /// A file or folder of a program, in the user's home.
 #[derive(Debug)]
 pub(super) struct Store {
-    /// The variable with its path; empty if there is none.
+    /// The environment variable that contains its path; empty if there is none.
     pub variable: &'static str,
-    /// Path below the home if the variable is not set.
+    /// The path below the home directory, which is used if the variable is not set.
     pub in_home: &'static str,
-    /// Path appended to either; empty for the folder itself.
+    /// The rest of the path, appended to either of them; empty for the folder itself.
     pub then: &'static str,
     /// Which of its changes are kept.
     pub keeps: Keeps,

@@ -161,8 +161,9 @@ impl Drop for Group {
     }
 }
 
-/// Starts a new session without a terminal; the program ends when git-cowork ends. It inherits one
-/// descriptor.
+/// Prepares a new process before it becomes the program: moves it to a process session of its own,
+/// without a terminal, and lets it inherit one descriptor. On Linux, the kernel kills the program
+/// when git-cowork ends.
 #[cfg(unix)]
 fn detach(inherited: Option<i32>) -> std::io::Result<()> {
     rustix::process::setsid()?;

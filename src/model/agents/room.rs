@@ -94,7 +94,7 @@ impl Room {
         let opened = way_out.open(&place.before, told);
         opened.map(Some).map_err(|error| ModelError::Agent {
             message: format!("cannot connect {title} to its server: {error}"),
-            hint: "too many files may be open; try again: git cowork resume".to_owned(),
+            hint: "perhaps too many files are open; try again: git cowork resume".to_owned(),
         })
     }
 }

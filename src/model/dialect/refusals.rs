@@ -39,7 +39,8 @@ pub struct Refusals {
     pub completion_tokens: bool,
     /// No adaptive thinking (Messages).
     pub adaptive: bool,
-    /// No thinking: earlier answers lack the thoughts that belong to them (Messages).
+    /// No thinking, because earlier answers lack the thoughts that the server expects in them
+    /// (Messages).
     pub thinking: bool,
 }
 

@@ -73,7 +73,10 @@ pub(crate) async fn converse_with(
                  window, even after {MAX_RESTARTS} restarts"
             ))
             .hint("use a model with a larger window, or set [llm] context_window if it has one")
-            .hint("or make the pieces smaller (shorter documents, smaller tasks); then: git cowork resume")
+            .hint(
+                "or split the work into smaller parts (shorter documents, smaller tasks); then: \
+                 git cowork resume",
+            )
             .into());
         }
         run.env.sink.emit(Event::Note {

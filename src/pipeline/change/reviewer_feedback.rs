@@ -76,7 +76,7 @@ fn commented_paths(run: &Run<'_>) -> Vec<String> {
 }
 
 /// Restores the files of a run that died, or was refused, before its comments were recorded. Files
-/// that a person has changed since are left alone.
+/// that a person has changed in the meantime are left alone.
 pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
     if tip == run.session.tip.as_str() {

@@ -64,7 +64,7 @@ pub(crate) async fn ask_challenger(
     if verdict == Marker::Pass {
         progress.challenged = Some((bytes, said));
         keep::keep(run, spec, progress)?;
-        // It approved a version that has changed since.
+        // The challenger approved a version that has changed in the meantime.
         return Ok(if edited { StepOutcome::Again } else { StepOutcome::Next });
     }
     let words = match said.is_empty() {

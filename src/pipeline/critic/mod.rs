@@ -70,7 +70,7 @@ pub(crate) async fn ask_critic(
     }
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     Ok(match take_verdict(run, spec, progress, conversation, bytes)? {
-        // It approved a version that has changed since.
+        // The critic approved a version that has changed in the meantime.
         StepOutcome::Next if edited => StepOutcome::Again,
         turned => turned,
     })

@@ -1,7 +1,7 @@
-//! The actor reads its own draft once, before anybody else does, and fixes what it finds
-//! (`[project] self_review`, rows O1 to O3). Its fixes are read from the files; problems it says it
-//! could not fix become feedback that refuses nothing and is shown to the critic, the person and in
-//! the history.
+//! The self-review (`[project] self_review`, rows O1 to O3): the actor reads its own draft once,
+//! before anybody else does, and fixes the problems it finds. The fixes are read from the files.
+//! Problems that the actor reports but could not fix become feedback. This feedback rejects
+//! nothing; the critic and the person see it, and it appears in the history.
 
 use std::fmt::Write as _;
 

@@ -161,8 +161,8 @@ async fn finish_task(
                 tests,
                 millis: record.credit.spent.millis,
             });
-            // Dependencies that this task added and that may not be fetched are missing for all
-            // later tasks.
+            // Stop if this task added dependencies and nobody can be asked whether to fetch them:
+            // all later tasks would lack them.
             gather::require_dependencies(run).await?;
             Ok(TaskEnd::Committed)
         }
@@ -180,8 +180,8 @@ fn features_of(run: &Run<'_>, task: &Task) -> anyhow::Result<Vec<String>> {
     Ok(plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
 }
 
-/// The value of the checks trailer if uncommitted files belong to other tasks: a run in the working
-/// tree proves nothing about the commit's own tree.
+/// The value of the checks trailer of a commit that leaves out files of other tasks: checks that
+/// run in the working tree, which contains these files, prove nothing about the commit.
 fn not_run_on_a_part(run: &Run<'_>, left: &Left) -> String {
     for (path, task) in left {
         run.note(format!("{path} is left for the commit of {task}, which lists it"));

@@ -137,7 +137,8 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
     Ok(false)
 }
 
-/// Tells the next draft which edits a person made in this one and that they stay.
+/// Records feedback that tells the actor of the next draft which edits a person made in this draft,
+/// and that these edits must stay.
 pub(crate) fn tell_edit(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -53,8 +53,8 @@ pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<V
     with_ledger(run, &files, look)
 }
 
-/// Runs `look` on the session's files as they will be once the records follow the person's edits;
-/// writes nothing.
+/// Calls `look` with the session's files as they will be after the records have been adapted to the
+/// person's edits. Writes nothing to disk.
 pub(crate) fn as_settled<T>(
     run: &Run<'_>,
     look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,

@@ -80,7 +80,7 @@ fn keep_edits(
 }
 
 /// Restores files and removes the working tree of a run that was killed while it checked the base.
-/// Files edited since are left alone.
+/// Files that somebody has edited in the meantime are left alone.
 ///
 /// # Errors
 /// Git fails, or the note cannot be read.

@@ -13,11 +13,11 @@ use crate::workspace::{CommandResult, Dependencies, Level};
 /// Maximum bytes of a failure's output that are shown.
 pub(crate) const EXCERPT: usize = 3_000;
 
-/// The reason if dependencies that the check needs are missing.
+/// Why a check was not run: dependencies that it needs are missing.
 pub(crate) const DEPENDENCIES: &str = "dependencies missing";
-/// The reason if the check's program is missing.
+/// Why a check was not run: its program is missing.
 pub(crate) const NOT_INSTALLED: &str = "not installed";
-/// The reason if the user did not allow the command.
+/// Why a check was not run: the user did not allow its command.
 pub(crate) const NOT_ALLOWED: &str = "not allowed";
 
 /// Which of the project's commands.

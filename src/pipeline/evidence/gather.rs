@@ -33,7 +33,7 @@ pub(crate) async fn gather_evidence(
     if let Some(known) = known
         && same_code(run, &known.tree, &tree)?
     {
-        // The code before the session may have been checked again since.
+        // The code before the session may have been checked again in the meantime.
         return Ok(Some(Evidence { before, ..known }));
     }
     let runs = run_all(run, &commands, &tree, seen).await?;

@@ -193,8 +193,8 @@ pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
 }
 
 /// The failures from before the session's first change that may remain; empty if there are none.
-/// Left out are commands that the project no longer uses, and failures that passed on a commit of
-/// the session since.
+/// Left out are commands that the project no longer uses, and failures that have since passed on a
+/// commit of the session.
 pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
     let Some(before) = base_note::before_note(run) else { return Ok(String::new()) };
     let commands = gather::commands_to_run(run);

@@ -123,8 +123,8 @@ impl Evidence {
         }
     }
 
-    /// The values of `Cowork-Evidence`, one a command: its exit status, the blob with its log, the
-    /// tree it ran on.
+    /// The values of `Cowork-Evidence`, one per command: its exit status, the blob with its log,
+    /// and the tree it ran on.
     pub fn digests(&self) -> Vec<String> {
         let digest = |tree: &Oid, run: &CheckRun| {
             let tree = tree.abbreviated();
@@ -137,8 +137,8 @@ impl Evidence {
         runs.chain(alone.map(|(tree, run)| digest(tree, run))).collect()
     }
 
-    /// The values of `Cowork-Tests`, one a test:
-    /// `tests/add.rs::appends: passed, failed on the base`.
+    /// The values of `Cowork-Tests`, one per test: `tests/add.rs::appends: passed, failed on the
+    /// base`.
     pub fn test_trailers(&self) -> Vec<String> {
         self.tests.iter().map(|test| format!("{}: {}", test.test, test.words())).collect()
     }

@@ -16,7 +16,7 @@ pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow
     let Ok(target) = before(&run.session, stage) else { return Ok(()) };
     let mut since = run.session.history.iter().skip_while(|entry| entry.commit != target);
     if since.any(|entry| entry.kind == Kind::Stage(stage)) {
-        // The stage has passed since; newer requests bring their own feedback.
+        // The stage has been completed in the meantime; newer requests bring their own feedback.
         return Ok(());
     }
     let all = attempts(run.env.git, Some(&run.session.name))?;

@@ -113,7 +113,7 @@ fn session_file(session: &Session, depth: Depth) -> anyhow::Result<(String, Stri
     Ok((artifact_path(&session.name, Artifact::Session), render_json(&file)?))
 }
 
-/// If the stages stay the same: a draft in progress or waiting is not touched.
+/// Raises the depth if the stages stay the same: a draft in progress or waiting is not touched.
 fn go_on(run: &mut Run<'_>, depths: (Depth, Depth)) -> anyhow::Result<()> {
     let tip = run.session.tip.clone();
     let files = [session_file(&run.session, depths.1)?];
@@ -123,8 +123,8 @@ fn go_on(run: &mut Run<'_>, depths: (Depth, Depth)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// If the stages change: starts them from the requirements and features in the plan; the rest is
-/// saved as an attempt.
+/// Raises the depth if the stages change: saves the session so far as an attempt, then starts the
+/// new stages from the requirements and features in the plan.
 fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyhow::Result<()> {
     let name = run.session.name.clone();
     let recorder = run.recorder();

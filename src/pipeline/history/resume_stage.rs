@@ -336,7 +336,7 @@ fn resume_waiting(
             };
             progress.judged = settled(key::CRITIC);
             progress.challenged = settled(key::CHALLENGER);
-            // If a person passes the draft after their edit, it still counts as edited.
+            // If a person approves the draft after their edit, it still counts as edited.
             let number = waiting.draft.iterations();
             let edited = run.session.since_last_stage().iter().any(|entry| {
                 entry.kind == Kind::Review(spec.stage, Verdict::Edited)

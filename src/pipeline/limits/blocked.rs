@@ -91,7 +91,7 @@ pub fn why_blocked(
     }
     let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
     if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
-        // The limit may have been raised since.
+        // The limit may have been raised in the meantime.
         let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
         let stays = used.is_none_or(|used| used >= config.iterations(stage));
         return Ok(stays.then(|| Stop {

@@ -42,7 +42,8 @@ pub(crate) struct Progress {
     pub challenged: Option<(ApprovedContent, String)>,
     /// The draft the challenger last saw in this run.
     pub challenger_read: Option<Oid>,
-    /// Whether the critic asked for a person: a pass then replaces its verdict.
+    /// Whether the critic asked for a person. If so, the person's approval replaces the critic's
+    /// verdict.
     pub critic_asks: bool,
     /// The reason to ask a person, until they have answered.
     pub asks: Option<String>,
@@ -147,7 +148,7 @@ pub(crate) fn has_refused(
     }))
 }
 
-/// The feedback recorded when the stage was last completed: it is answered.
+/// The feedback contained in the commit that last completed the stage. It counts as answered.
 pub(crate) fn said_before(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
     let Some(entry) = run.session.stage_entry(stage) else { return Ok(Vec::new()) };
     let files = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);

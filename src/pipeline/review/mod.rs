@@ -290,8 +290,8 @@ fn save_edited(
     Ok(StepOutcome::Again)
 }
 
-/// Records a pass in the draft ref as well: the person is not asked again if the run stops before
-/// the stage is committed.
+/// Records an approval in the draft ref as well: the person is not asked again if the run stops
+/// before the stage is committed.
 fn note_pass(
     run: &Run<'_>,
     spec: &StageSpec,

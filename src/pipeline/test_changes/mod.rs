@@ -28,7 +28,7 @@ pub(crate) use test_finder::{Test, is_test_path, tests_in};
 const TOLD: usize = 20;
 
 /// How tests differ at a commit or tree: tests that existed when the session began, and tests that
-/// its tasks and corrections have added since.
+/// the session's tasks and corrections have added.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
     let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());
@@ -36,7 +36,8 @@ pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestCh
     let start = start_of_code(run.env.git, &run.session);
     let start = start.unwrap_or_else(|| first.commit.clone());
     let own: Vec<&Entry> = since.iter().filter(|entry| entry.brings_code()).collect();
-    // A session's own file that was deleted again does not differ from the start.
+    // Each commit is compared too: a file that the session added and later deleted does not differ
+    // from the start.
     let reader = run.env.git.reader();
     let mut ours: BTreeSet<String> =
         project_files::code_since_start(run, to)?.into_iter().collect();

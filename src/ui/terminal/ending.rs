@@ -112,7 +112,7 @@ fn facts(told: &Delivered, spent: &Spent, waited: Duration) -> Vec<(String, Stri
     facts
 }
 
-/// Most names that are listed.
+/// Maximum number of names that are listed.
 const NAMED: usize = 12;
 
 fn listed(names: &[String]) -> String {

@@ -324,7 +324,7 @@ fn command_failed(tool: &str, answer: &str) -> bool {
     (tool == "run_command" && !answer.starts_with("exit 0 ")) || answer.starts_with("failed: ")
 }
 
-/// Most files named in a line.
+/// Maximum number of files named in a line.
 const NAMED: usize = 5;
 
 /// Formats the result of a self-review: `revised plan.md`, `passed, nothing changed`.

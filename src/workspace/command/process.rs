@@ -71,8 +71,8 @@ impl CommandResult {
         }
     }
 
-    /// Returns the result with the output shortened for a model: the failures if it failed,
-    /// otherwise both ends.
+    /// Returns the result with the output shortened for a model: to the failures if the command
+    /// failed, otherwise to its beginning and its end.
     #[must_use]
     pub fn shortened(&self) -> Self {
         let shorten = if self.succeeded() { excerpt::ends } else { excerpt::failures };

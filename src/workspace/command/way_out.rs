@@ -74,8 +74,8 @@ impl WayOut {
         Self { title: title.to_owned(), listed: hosts.listed.clone(), proxy }
     }
 
-    /// Opens the access for one run; `before` are the words before the program. `told` receives a
-    /// sentence for each refused connection.
+    /// Opens the access for one run. `before` are the words of the command line before the program,
+    /// which start the sandbox. `told` is called with a sentence for each refused connection.
     ///
     /// # Errors
     /// If no descriptor is available.

@@ -254,9 +254,9 @@ impl Fetcher<'_> {
         Ok(there)
     }
 
-    /// For a manager that keeps all packages in one directory, selects the directory in which all
-    /// projects find theirs, otherwise that of the outermost project; the other projects then lack
-    /// theirs.
+    /// For a manager that keeps all packages in one directory: selects the directory that contains
+    /// the packages of all projects or, if there is none, the directory with those of the outermost
+    /// project. Projects whose packages are elsewhere then lack them.
     async fn choose(
         &self,
         manager: &'static Manager,
@@ -270,7 +270,7 @@ impl Fetcher<'_> {
         };
         let mut chosen = first;
         if !all_in(found, first) {
-            // Their packages may also be in the other directory.
+            // Packages found in one of the two directories may be in the other one, too.
             for place in [Found::Fetched, Found::Installed] {
                 let mut there = Vec::new();
                 for ((hash, need), before) in own.iter().zip(found.iter()) {

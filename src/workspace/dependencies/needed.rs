@@ -43,8 +43,9 @@ const BEFORE: [&str; 5] = ["env", "time", "nice", "exec", "command"];
 /// Options that name a program's working directory, or a manifest in it.
 const DIRECTORY: [&str; 5] = ["-C", "--prefix", "--directory", "--manifest-path", "--project"];
 
-/// Returns whether `command`, run at the `root` of the tree, needs the dependencies of the project
-/// of `manager` at `place`; `projects` are all projects.
+/// Returns whether `command`, run at the `root` of the tree, needs the dependencies of one project:
+/// the one in the folder `place` that uses the package manager `manager`. `projects` lists all
+/// projects of the tree, each with its manager and folder.
 pub(super) fn needed(
     command: &str,
     root: &Path,

@@ -59,13 +59,14 @@ pub(crate) fn lines(
     text.render(&path, first)
 }
 
-/// Returns the beginning of a text file, slightly more than `bytes` at most, with invalid UTF-8
-/// replaced; empty if the path is not a readable regular file in the tree.
+/// Returns the first `bytes` bytes of a text file and up to 4 more, with invalid UTF-8 replaced;
+/// empty if the path is not a readable regular file in the tree.
 pub(crate) fn head(tree: &WorkingTree, path: &str, bytes: usize) -> String {
     let file = guard::resolve(tree, path, Purpose::Look).and_then(|path| tree.open_regular(&path));
     let Ok(file) = file else { return String::new() };
     let mut head = Vec::new();
-    // Slightly more, so that a caller that truncates it can tell that text is missing.
+    // A few bytes more, so that a caller that truncates the text notices that some of it is
+    // missing.
     let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
     match file.take(limit).read_to_end(&mut head) {
         Ok(_) => String::from_utf8_lossy(&head).into_owned(),

@@ -131,7 +131,7 @@ pub(super) fn without_bulk(
     (kept, sizes.iter().map(|(folder, (files, _))| (folder.clone(), *files)).collect())
 }
 
-/// Returns the topmost folder of a new file that the session's tree does not have.
+/// For a new file, returns the topmost of its folders that does not exist in the session's tree.
 fn new_folder<'c>(tree: &WorkingTree, change: &'c LinkedChange) -> Option<&'c str> {
     let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
     folders.filter(|_| change.is_new).find(|folder| tree.look(folder).is_err())

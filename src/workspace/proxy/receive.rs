@@ -22,7 +22,7 @@ impl Connections {
     /// Receives connections from one end of a socket pair.
     pub(super) fn new(from: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&from, true)?;
-        // SAFETY: the owned descriptor stays the same while it lives.
+        // SAFETY: an `OwnedFd` refers to the same open descriptor until it is dropped.
         Ok(Self(unsafe { AsyncFd::register(from) }?))
     }
 

@@ -9,7 +9,7 @@ use crate::host::Host;
 pub(crate) enum Refused {
     /// Not in the list of permitted servers.
     NotListed(Host),
-    /// Listed, but its name resolves to this machine or its local link.
+    /// Listed, but its name resolves to an address of this machine or to a link-local address.
     Inside(Host, IpAddr),
 }
 
@@ -39,7 +39,10 @@ impl Failure {
             ),
             Self::Refused(Refused::Inside(host, address)) => (
                 "403 Forbidden",
-                format!("git-cowork: {host} resolves to {address}; list it by its address"),
+                format!(
+                    "git-cowork: {host} resolves to {address}; to allow it, add the address \
+                     itself to the list of allowed hosts"
+                ),
             ),
             Self::Unreachable(host, why) => {
                 ("502 Bad Gateway", format!("git-cowork: {host} cannot be reached: {why}"))

@@ -154,12 +154,12 @@ impl Sandbox {
         self.private.is_set()
     }
 
-    /// True if commands see the requested folders of other trees.
+    /// True if the requested folders of other working trees are mounted for commands.
     pub(crate) fn has_overlays(&self) -> anyhow::Result<bool> {
         Ok(self.ready()?.is_some_and(|ready| !ready.spec.borrow().overlays.is_empty()))
     }
 
-    /// The best level that works here.
+    /// The strongest level of confinement that works on this system.
     pub(crate) fn level(&self) -> anyhow::Result<Level> {
         Ok(self.ready()?.map_or(Level::None, |ready| ready.spec.borrow().level))
     }
@@ -174,26 +174,27 @@ impl Sandbox {
         Some(Fetched(self.place()?.fetched()))
     }
 
-    /// Shows commands the dependencies fetched for a package manager from now on, or hides them.
+    /// From now on, lets commands see the dependencies fetched for a package manager, or hides
+    /// them.
     pub(crate) fn use_fetched(&self, manager: &'static str, used: bool) {
         if let Some(place) = self.place() {
             place.set_used(manager, used);
         }
     }
 
-    /// Shows commands these Python packages from now on.
+    /// From now on, lets commands see these Python packages.
     pub(crate) fn use_python(&self, packages: PathBuf) {
         if let Some(place) = self.place() {
             place.set_python(packages);
         }
     }
 
-    /// The directories of commands, once created.
+    /// The private directories of commands; `None` before they are created.
     fn place(&self) -> Option<&Place> {
         Some(&self.ready.get()?.as_ref()?.place)
     }
 
-    /// The prompt before something is fetched.
+    /// Asks a person before dependencies are fetched; `None` if nobody is ever asked.
     pub(crate) fn person(&self) -> Option<&dyn Fetching> {
         self.wanted.fetching.as_deref()
     }

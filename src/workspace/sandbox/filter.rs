@@ -153,8 +153,8 @@ fn mounting() -> Vec<Row> {
     newer.chain(older).chain(users).collect()
 }
 
-/// Calls for administrators and for inspecting other programs. Debuggers still work: a command sees
-/// only its own processes.
+/// System calls that only administrators need, or that inspect other programs. The calls of
+/// debuggers are not among them: a command sees only its own processes.
 fn of_the_kernel() -> Vec<Row> {
     let calls = [
         libc::SYS_bpf,

@@ -170,7 +170,8 @@ impl Place {
         kept
     }
 
-    /// The user list for commands, if they need their own.
+    /// Path of the user list (`/etc/passwd`) for commands, if they need another one than the
+    /// system's.
     #[cfg(target_os = "linux")]
     pub(super) fn users(&self) -> std::io::Result<Option<PathBuf>> {
         super::users::list_with_own(self.temp.path())
@@ -188,7 +189,8 @@ impl Place {
         Ok(file)
     }
 
-    /// Shows commands the dependencies fetched for a package manager from now on, or hides them.
+    /// From now on, lets commands see the dependencies fetched for a package manager, or hides
+    /// them.
     pub(super) fn set_used(&self, manager: &'static str, used: bool) {
         if used {
             self.used.borrow_mut().insert(manager);

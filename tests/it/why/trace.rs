@@ -129,10 +129,15 @@ fn a_requirement_without_a_line_is_named() {
     sandbox.git(&["rm", "-q", "tick.sh"]);
     sandbox.commit_all("still less");
     let all = trace(&sandbox, &["todo"]);
-    assert_eq!(of(&all, "REQ-003")["why"], "the lines of its tasks were replaced or removed since");
+    assert_eq!(
+        of(&all, "REQ-003")["why"],
+        "the lines of its tasks have since been replaced or removed"
+    );
     let told = sandbox.cowork(&["trace", "todo", "REQ-003"]).exits(0).stdout;
     assert!(
-        told.contains("  no line is left: the lines of its tasks were replaced or removed since\n"),
+        told.contains(
+            "  no line is left: the lines of its tasks have since been replaced or removed\n"
+        ),
         "{told}"
     );
 }

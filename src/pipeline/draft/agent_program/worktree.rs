@@ -22,8 +22,9 @@ use crate::record::point;
 use crate::session::{StateDir, artifact_path};
 use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
-/// Maximum number of files that a warning names, and maximum characters of a name.
+/// Maximum number of files that a warning names.
 const NAMED: usize = 5;
+/// Maximum number of characters of a name in a warning.
 const NAME_MAX: usize = 80;
 /// Longer than a tick of the kernel's clock, so that later writes get another timestamp.
 const TICK: Duration = Duration::from_millis(12);
@@ -200,7 +201,7 @@ fn lent(needs: &AgentNeeds) -> Lent {
     }
 }
 
-/// The first [`NAMED`] of these files.
+/// The paths of the first [`NAMED`] files, with `…` at the end if there are more.
 fn named(files: &AgentFiles) -> String {
     let mut names: Vec<String> =
         files.paths().take(NAMED).map(|path| clean::one_line(path, NAME_MAX)).collect();

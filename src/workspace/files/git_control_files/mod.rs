@@ -266,7 +266,7 @@ fn stands(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> {
 
 /// Restores the git control files that a command changed, if `is_effect` agrees, and saves the
 /// changes for a person. Returns their paths. `uncommitted` are the paths that differ from the last
-/// commit only since the command.
+/// commit now, but did not before the command.
 pub(crate) fn put_back_acted_on<'a>(
     tree: &WorkingTree,
     before: &BTreeMap<String, Was>,

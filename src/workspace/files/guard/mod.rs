@@ -32,10 +32,11 @@ pub fn is_dot_git(name: &str) -> bool {
     means(name, ".git", "git~")
 }
 
-/// True if some file system treats a name as `dotted`, whose 8.3 short names begin with `short`.
+/// True if some file system treats `name` as the same name as `dotted`. The 8.3 short names of
+/// `dotted` begin with `short`.
 pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
     let first = |of: &str| of.as_bytes()[0];
-    // Most names are plain, and begin otherwise.
+    // Most names begin with another ASCII character and need no closer look.
     if name.bytes().next().is_some_and(|begin| {
         begin.is_ascii() && ![first(dotted), first(short)].contains(&begin.to_ascii_lowercase())
     }) {
@@ -176,7 +177,7 @@ fn is_protected(tree: &WorkingTree, path: &str) -> bool {
         || (tree.protection.names_folder_of(path) && tree.look(path).is_ok())
 }
 
-/// Checks a path by its names alone and returns its normal form.
+/// Checks a path by the names in it, without following links, and returns its normal form.
 fn judge(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
     if path.chars().any(char::is_control) {
         return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
