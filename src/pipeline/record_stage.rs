@@ -10,7 +10,7 @@ use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::evidence::{self, Evidence};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::{knowledge, report, usage};
 use crate::record::{
@@ -34,8 +34,8 @@ pub(crate) fn record_stage(
         summary: commit_message::summary_line(run, spec, progress)?,
         body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),
-        approval: progress.approval.clone(),
-        code: match &progress.approval {
+        approval: progress.verdicts.person.clone(),
+        code: match &progress.verdicts.person {
             Some(approval) => approved_content::code_digest(run, &approval.bytes)?,
             None => None,
         },
@@ -49,7 +49,7 @@ pub(crate) fn record_stage(
     match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, progress.iteration, &why)?;
-            progress.needs_draft = true;
+            progress.next = Next::Draft;
             Ok(StepOutcome::Again)
         }
         Recorded::Done(commit) => stage_completed(run, spec, progress, &tip, &commit),
@@ -79,18 +79,18 @@ fn stage_completed(
     tip: &Oid,
     commit: &Oid,
 ) -> anyhow::Result<StepOutcome> {
-    let approved = progress.approval.as_ref().map(|approval| &approval.bytes);
+    let approved = progress.verdicts.person.as_ref().map(|approval| &approval.bytes);
     let changed = approved.map(|approved| hook_changed(run, spec, approved, commit)).transpose()?;
     if changed == Some(true) {
         progress.hook_changes += 1;
-        progress.seen = progress.draft.take();
-        progress.approval = None;
+        progress.readings.person = progress.draft.take();
+        progress.verdicts.person = None;
         let (number, notes) = (progress.iteration, progress.notes());
         let draft =
             record::stage::take_back(&run.recorder(), commit, tip, spec.stage, number, &notes)?;
         record::stage::mark_compared(&run.recorder())?;
         progress.draft = Some(draft);
-        progress.judged = None;
+        progress.verdicts.critic = None;
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
         if progress.hook_changes >= MAX_HOOK_CHANGES {
             return Err(Error::repository(

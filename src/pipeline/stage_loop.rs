@@ -23,7 +23,7 @@ use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::{criteria, critic, edits, limits, protected_files, record_stage};
@@ -100,7 +100,7 @@ async fn step(
         // and the checks would send it back without an answer.
         return limits::read_draft(run, spec, progress, words).await;
     }
-    if progress.needs_draft {
+    if progress.next != Next::Review {
         match limits::may_draft(run, spec, progress)? {
             StepOutcome::Next => {}
             other => return Ok(other),
@@ -235,7 +235,7 @@ async fn checks_hold(
     {
         // The person is shown the findings about their edit before the actor gets it.
         edit.told = true;
-        progress.approval = None;
+        progress.verdicts.person = None;
         return review::refused_edit(run, spec, progress, &report).await;
     }
     let at = now();
@@ -246,6 +246,6 @@ async fn checks_hold(
         .collect();
     let wider = scope::needs_wider_scope(run, spec.stage, &report, progress.iteration)?;
     run.give_feedback(entries)?;
-    progress.needs_draft = true;
+    progress.next = Next::Draft;
     Ok(wider.map_or(StepOutcome::Again, StepOutcome::Asks))
 }

@@ -15,7 +15,7 @@ use crate::pipeline::critic::{edited_while_read, reader_part};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
 use crate::stage::Role;
@@ -36,7 +36,7 @@ pub(crate) async fn ask_challenger(
         return Ok(StepOutcome::Next);
     }
     let bytes = approved_content::content_now(run, spec)?;
-    if let Some((approved, _)) = &progress.challenged
+    if let Some((approved, _)) = &progress.verdicts.challenger
         && approved.same(run.env.git.reader().as_ref(), &bytes)?
     {
         return Ok(StepOutcome::Next);
@@ -59,10 +59,10 @@ pub(crate) async fn ask_challenger(
             None => Err(no_verdict(run, spec, &said)),
         };
     };
-    progress.challenger_read.clone_from(&progress.draft);
+    progress.readings.challenger.clone_from(&progress.draft);
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     if verdict == Marker::Pass {
-        progress.challenged = Some((bytes, said));
+        progress.verdicts.challenger = Some((bytes, said));
         keep::keep(run, spec, progress)?;
         // The challenger approved a version that has changed in the meantime.
         return Ok(if edited { StepOutcome::Again } else { StepOutcome::Next });
@@ -78,7 +78,7 @@ pub(crate) async fn ask_challenger(
         entry = entry.as_rejection();
     }
     run.give_feedback(vec![entry])?;
-    progress.needs_draft = true;
+    progress.next = Next::Draft;
     Ok(StepOutcome::Again)
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn ask_challenger(
 fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow::Result<Part<'a>> {
     let mut variables = conversation::brief_variables(run, spec, progress)?;
     let by = Origin::Challenger;
-    let reading = Reading { by, role: &CHALLENGER, read: progress.challenger_read.as_ref() };
+    let reading = Reading { by, role: &CHALLENGER, read: progress.readings.challenger.as_ref() };
     let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
     let (opening, extra) = match again {
         Some(again) => {

@@ -18,7 +18,7 @@ use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::prompts::Variables;
 use crate::pipeline::review::feedback;
 use crate::pipeline::run::Run;
@@ -37,14 +37,15 @@ pub(crate) async fn ask_critic(
     let Some(critic) = run.critic(spec) else { return Ok(StepOutcome::Next) };
     let bytes = approved_content::content_now(run, spec)?;
     let reader = run.env.git.reader();
-    if let Some((approved, _)) = &progress.judged
+    if let Some((approved, _)) = &progress.verdicts.critic
         && approved.same(reader.as_ref(), &bytes)?
     {
         return Ok(StepOutcome::Next);
     }
     let mut variables = conversation::brief_variables(run, spec, progress)?;
     variables.words = word_list(run, spec)?;
-    let reading = Reading { by: Origin::Critic, role: critic, read: progress.read.as_ref() };
+    let reading =
+        Reading { by: Origin::Critic, role: critic, read: progress.readings.critic.as_ref() };
     let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
     let unfixed = self_review::unfixed_section(run, spec, progress)?;
     let (opening, extra) = match again {
@@ -66,7 +67,7 @@ pub(crate) async fn ask_critic(
         || verdict_marker(&conversation.text).is_some()
     {
         // Without a verdict it has not judged the whole draft.
-        progress.read.clone_from(&progress.draft);
+        progress.readings.critic.clone_from(&progress.draft);
     }
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     Ok(match take_verdict(run, spec, progress, conversation, bytes)? {
@@ -121,7 +122,7 @@ fn edited_while_read(
     }
     let why = format!("the {} draft was edited while the critic read it", spec.stage);
     run.env.sink.emit(Event::Note { text: why.clone() });
-    progress.approval = if run.env.mode != Mode::Auto && run.gated(spec.stage) {
+    progress.verdicts.person = if run.env.mode != Mode::Auto && run.gated(spec.stage) {
         progress.note = Some(why);
         None
     } else {
@@ -160,18 +161,18 @@ fn take_verdict(
     if outcome.feedback.is_empty() {
         if let Some(summary) = outcome.approved {
             let words = without_markers(&summary).trim().to_owned();
-            progress.judged = Some((bytes, words));
+            progress.verdicts.critic = Some((bytes, words));
             keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
             return Ok(StepOutcome::Next);
         }
         if marker == Some(Marker::Pass) {
-            progress.judged = Some((bytes, String::new()));
+            progress.verdicts.critic = Some((bytes, String::new()));
             keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
             return Ok(StepOutcome::Next);
         }
     }
     run.give_feedback(critique(run, spec, progress, outcome.feedback, &conversation.text))?;
-    progress.needs_draft = true;
+    progress.next = Next::Draft;
     Ok(StepOutcome::Again)
 }
 

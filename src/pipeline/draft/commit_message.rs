@@ -20,7 +20,8 @@ pub(crate) fn summary_line(
 }
 
 pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
-    let judges = [("critic", &progress.judged), ("challenger", &progress.challenged)];
+    let judges =
+        [("critic", &progress.verdicts.critic), ("challenger", &progress.verdicts.challenger)];
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
     facts(run, spec, progress, |facts| {

@@ -21,7 +21,7 @@ use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::evidence::base;
 use crate::pipeline::files::{open_tasks, project_files};
 use crate::pipeline::outcome::{self, StepOutcome};
-use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::progress::{self, Next, Progress};
 use crate::pipeline::prompts::DRAFT_AGAIN;
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, test_changes, usage};
@@ -41,11 +41,11 @@ pub(crate) async fn make_draft(
     progress.edit = None;
     progress.by_hand = false;
     progress.iteration += 1;
-    progress.unfinished = false;
-    progress.approval = None;
+    progress.next = Next::Draft;
+    progress.verdicts.person = None;
     progress.words.clear();
     progress.note = None;
-    progress.judged = None;
+    progress.verdicts.critic = None;
     progress.critic_asks = false;
     progress.asks = None;
     keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
@@ -84,7 +84,7 @@ pub(crate) async fn make_draft(
         test_changes::warn_of_tests(run, draft)?;
     }
     run.continues_transcript.set(false);
-    progress.needs_draft = turned == StepOutcome::Again;
+    progress.next = if turned == StepOutcome::Again { Next::Draft } else { Next::Review };
     Ok(turned)
 }
 

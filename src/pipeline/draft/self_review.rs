@@ -48,7 +48,7 @@ fn is_for_self_review(
 ) -> anyhow::Result<bool> {
     let open = run.env.config.self_reviewed(run.session.depth(), spec.stage)
         && !matches!(progress.self_review, SelfReview::Done(_))
-        && progress.approval.is_none()
+        && progress.verdicts.person.is_none()
         && progress.edit.is_none();
     let has_spoken = |entry: &Feedback| {
         entry.stage == spec.stage

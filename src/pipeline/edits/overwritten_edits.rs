@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::gate::{Mode, comments};
 use crate::git::{self, Object, Oid, Store};
-use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
 use crate::session::{CommittedFiles, RefNames, artifact_path};
@@ -58,7 +58,7 @@ pub(crate) fn note_version(
         is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == theirs;
     }
     if !is_kept {
-        let (number, ending) = match progress.unfinished {
+        let (number, ending) = match progress.next == Next::RestOfDraft {
             true => (progress.iteration + 1, DraftEnding::Partial),
             false => (progress.iteration, DraftEnding::Whole),
         };
@@ -154,7 +154,7 @@ fn overwritten(
         let bytes = reader.blob(Object::Id(&id)).ok().flatten();
         Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
     };
-    let looked = match &progress.seen {
+    let looked = match &progress.readings.person {
         Some(seen) => run.session.entry_at(git, seen)?,
         None => None,
     };

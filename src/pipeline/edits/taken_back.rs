@@ -25,7 +25,7 @@ pub(crate) fn take_back(
     let edit = progress.edit.take();
     let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
     let said = put_back(run, spec, &since, AT_GATE)?;
-    progress.approval = None;
+    progress.verdicts.person = None;
     progress.by_hand = false;
     Ok(said)
 }

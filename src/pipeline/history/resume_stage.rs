@@ -7,9 +7,9 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT};
-use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
+use crate::pipeline::progress::{Next, Progress, Readings};
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, usage};
 use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft, in_session};
@@ -23,9 +23,11 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
     let mut progress = Progress {
         offset,
         iteration: offset,
-        needs_draft: true,
-        seen: last_look(run, spec.stage),
-        read: last_reading(run, spec.stage)?,
+        readings: Readings {
+            person: last_look(run, spec.stage),
+            critic: last_reading(run, spec.stage)?,
+            challenger: None,
+        },
         ..Progress::default()
     };
     let mut aborted = false;
@@ -140,8 +142,8 @@ fn resume_draft(
         let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
         commit.filter(|commit| is_there(run, commit))
     };
-    progress.seen = noted(key::SEEN).or(progress.seen.take());
-    progress.read = noted(key::READ).or(progress.read.take());
+    progress.readings.person = noted(key::SEEN).or(progress.readings.person.take());
+    progress.readings.critic = noted(key::READ).or(progress.readings.critic.take());
     progress.edit = edit_noted(run, entry);
     let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.self_review = SelfReview::parse(own);
@@ -185,20 +187,21 @@ fn resume_draft(
     }
     if partial || task_awaits_commit(run, spec, number, progress)? {
         progress.iteration = number - 1;
-        progress.unfinished = true;
+        progress.next = Next::RestOfDraft;
         return Ok(());
     }
     progress.iteration = number;
     if let Some(passed) = passed_before(run, entry)? {
-        progress.seen = Some(passed);
+        progress.readings.person = Some(passed);
         progress.note = Some(HOOK_CHANGED.to_owned());
     }
-    progress.needs_draft = refused_by_somebody(run, spec.stage, number)?;
-    if progress.needs_draft && is_judged_by_critic(run, spec.stage, number)? {
+    let is_refused = refused_by_somebody(run, spec.stage, number)?;
+    progress.next = if is_refused { Next::Draft } else { Next::Review };
+    if is_refused && is_judged_by_critic(run, spec.stage, number)? {
         // The critic read this draft; the run ended before that was recorded.
-        progress.read = Some(entry.commit.clone());
+        progress.readings.critic = Some(entry.commit.clone());
     }
-    if !progress.needs_draft {
+    if !is_refused {
         resume_verdicts(run, spec, entry, progress)?;
     }
     // However this run ends, the next one must know the same.
@@ -219,7 +222,7 @@ fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
 /// Makes a person's edits of a rejected or stuck draft the next draft: it is reviewed before
 /// another one is requested.
 fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
-    progress.needs_draft = false;
+    progress.next = Next::Review;
     progress.refusals = 0;
     progress.by_hand = true;
     let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
@@ -242,16 +245,16 @@ fn resume_verdicts(
     if let Some(verdict) = entry.verdict().filter(|_| approved) {
         let by = entry.trailers.get(key::REVIEWED_BY);
         let by = by.or_else(|| entry.trailers.get(key::DECIDED_BY)).map(str::to_owned);
-        progress.approval = Some(Approval { bytes: bytes.clone(), verdict, by });
+        progress.verdicts.person = Some(Approval { bytes: bytes.clone(), verdict, by });
     }
     let said = |key| entry.trailers.get(key).unwrap_or_default();
     if said(key::CHALLENGER).split_once(' ') == Some(("approved", bytes.render().as_str())) {
-        progress.challenged = Some((bytes.clone(), said(key::CHALLENGER_SAID).to_owned()));
+        progress.verdicts.challenger = Some((bytes.clone(), said(key::CHALLENGER_SAID).to_owned()));
     }
     let critic = said(key::CRITIC);
     match critic.split_once(' ') {
         Some(("approved", judged)) if judged == bytes.render() => {
-            progress.judged = Some((bytes, said(key::CRITIC_SAID).to_owned()));
+            progress.verdicts.critic = Some((bytes, said(key::CRITIC_SAID).to_owned()));
         }
         Some((who @ ("asks" | "actor"), words)) => {
             progress.critic_asks = who == "asks";
@@ -307,7 +310,7 @@ fn resume_waiting(
 ) -> anyhow::Result<bool> {
     progress.iteration = waiting.draft.iterations();
     progress.draft = Some(waiting.draft.commit.clone());
-    progress.needs_draft = false;
+    progress.next = Next::Review;
     progress.credit = Credit::of(&waiting.draft);
     progress.words = waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
@@ -334,8 +337,8 @@ fn resume_waiting(
                 let judged = passed && waiting.draft.trailers.get(judge).is_some();
                 judged.then(|| (bytes.clone(), String::new()))
             };
-            progress.judged = settled(key::CRITIC);
-            progress.challenged = settled(key::CHALLENGER);
+            progress.verdicts.critic = settled(key::CRITIC);
+            progress.verdicts.challenger = settled(key::CHALLENGER);
             // If a person approves the draft after their edit, it still counts as edited.
             let number = waiting.draft.iterations();
             let edited = run.session.since_last_stage().iter().any(|entry| {
@@ -352,17 +355,17 @@ fn resume_waiting(
             };
             if answer.trailers.get(key::APPROVED) == Some(bytes.render().as_str()) {
                 let by = Some(answer.author.clone());
-                progress.approval = Some(Approval { bytes, verdict, by });
+                progress.verdicts.person = Some(Approval { bytes, verdict, by });
             } else {
                 progress.note = Some("the committed draft is not the one you passed".to_owned());
             }
         }
-        Some(Verdict::Feedback) => progress.needs_draft = true,
+        Some(Verdict::Feedback) => progress.next = Next::Draft,
         Some(Verdict::Aborted) | None => {
             progress.iteration = progress.offset;
-            progress.needs_draft = true;
+            progress.next = Next::Draft;
             progress.draft = None;
-            progress.seen = None;
+            progress.readings.person = None;
             progress.edit = None;
             progress.self_review = SelfReview::default();
             if spec.approves == Approves::Tree {

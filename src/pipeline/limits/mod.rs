@@ -15,7 +15,7 @@ use crate::pipeline::files::open_gate;
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
-use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::progress::{self, Next, Progress};
 use crate::pipeline::review::{self, waiting};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
@@ -29,7 +29,7 @@ pub(crate) fn may_draft(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<StepOutcome> {
-    if progress.unfinished {
+    if progress.next == Next::RestOfDraft {
         // It was allowed when it was started.
         return Ok(StepOutcome::Next);
     }
@@ -92,7 +92,7 @@ async fn ask_about(
     if run.env.mode == Mode::Ask {
         return read_draft(run, spec, progress, why).await;
     }
-    progress.needs_draft = false;
+    progress.next = Next::Review;
     waiting::leave_waiting(run, spec, progress, Some(why))
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn stuck(
     if has_draft {
         keep::keep(run, spec, progress)?;
     }
-    progress.needs_draft = true;
+    progress.next = Next::Draft;
     Ok(StepOutcome::Again)
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn read_draft(
     progress: &mut Progress,
     note: String,
 ) -> anyhow::Result<StepOutcome> {
-    progress.needs_draft = false;
+    progress.next = Next::Review;
     // However the run ends before the person has answered, the next one must ask again.
     progress.asks = Some(note.clone());
     progress.note = Some(note);
@@ -189,7 +189,7 @@ fn nobody_there(
 ) -> anyhow::Result<StepOutcome> {
     let asks = matches!(why, BlockReason::Asked(_) | BlockReason::Astray(_));
     if asks && run.env.mode == Mode::Wait {
-        progress.needs_draft = false;
+        progress.next = Next::Review;
         return waiting::leave_waiting(run, spec, progress, Some(words.to_owned()));
     }
     let (stage, name) = (spec.stage, &run.session.name);

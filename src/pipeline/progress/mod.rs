@@ -17,6 +17,41 @@ use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::Checked;
 
+/// What is done next in a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another draft: there is none yet, or the newest one was refused.
+    #[default]
+    Draft,
+    /// The rest of a draft that was begun before the run was stopped.
+    RestOfDraft,
+    /// Checks, gate and critics of the newest draft.
+    Review,
+}
+
+/// Who has approved which content of the stage. An approval of other content than the present one
+/// does not count.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts {
+    /// A person, or the command that decides in their place.
+    pub person: Option<Approval>,
+    /// The critic, and its comment.
+    pub critic: Option<(ApprovedContent, String)>,
+    /// The challenger, and its comment.
+    pub challenger: Option<(ApprovedContent, String)>,
+}
+
+/// The draft that each of them read last: the next time, only the changes since then are shown.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    /// A person.
+    pub person: Option<Oid>,
+    /// The critic.
+    pub critic: Option<Oid>,
+    /// The challenger, in this run.
+    pub challenger: Option<Oid>,
+}
+
 /// The state of a stage while it is worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -24,24 +59,14 @@ pub(crate) struct Progress {
     pub offset: u32,
     /// The number of the newest draft.
     pub iteration: u32,
-    /// Whether the newest draft was refused, or there is none.
-    pub needs_draft: bool,
-    /// Whether the next draft continues one that was started before.
-    pub unfinished: bool,
+    /// What is done next.
+    pub next: Next,
     /// The newest draft's commit.
     pub draft: Option<Oid>,
-    /// A person's approval, with the content.
-    pub approval: Option<Approval>,
-    /// The content the critic approved, and the critic's comment.
-    pub judged: Option<(ApprovedContent, String)>,
-    /// The draft the person last saw.
-    pub seen: Option<Oid>,
-    /// The draft the critic last saw.
-    pub read: Option<Oid>,
-    /// The content the challenger approved, and the challenger's comment.
-    pub challenged: Option<(ApprovedContent, String)>,
-    /// The draft the challenger last saw in this run.
-    pub challenger_read: Option<Oid>,
+    /// Who has approved which content.
+    pub verdicts: Verdicts,
+    /// The drafts that were read last.
+    pub readings: Readings,
     /// Whether the critic asked for a person. If so, the person's approval replaces the critic's
     /// verdict.
     pub critic_asks: bool,
@@ -102,12 +127,12 @@ impl Progress {
     pub fn notes(&self) -> DraftNotes {
         DraftNotes {
             credit: self.credit.clone(),
-            approval: self.approval.clone(),
+            approval: self.verdicts.person.clone(),
             edited: self.edit.as_ref().map(Edit::render).unwrap_or_default(),
-            seen: self.seen.clone(),
-            read: self.read.clone(),
-            judged: self.judged.clone(),
-            challenged: self.challenged.clone(),
+            seen: self.readings.person.clone(),
+            read: self.readings.critic.clone(),
+            judged: self.verdicts.critic.clone(),
+            challenged: self.verdicts.challenger.clone(),
             asks: self.asks.as_ref().map(|words| {
                 let who = if self.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")

@@ -9,7 +9,7 @@ use crate::moment;
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::StepOutcome;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::review::waiting;
 use crate::pipeline::run::Run;
 use crate::record::{Approval, ApprovedContent};
@@ -47,7 +47,7 @@ pub(crate) fn by_command(
         Decided::Pass => {
             let verdict = if progress.edit.is_some() { Verdict::Edited } else { Verdict::Auto };
             let by = (verdict == Verdict::Auto).then(|| name.clone());
-            progress.approval = Some(Approval { bytes: now, verdict, by });
+            progress.verdicts.person = Some(Approval { bytes: now, verdict, by });
             run.note(format!("{}: {name} passed the draft", spec.stage));
             keep::keep(run, spec, progress)?;
             return Ok(Some(StepOutcome::Next));
@@ -60,7 +60,7 @@ pub(crate) fn by_command(
             let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Validator, &words);
             entry.severity = Severity::Major;
             run.give_feedback(vec![entry])?;
-            progress.needs_draft = true;
+            progress.next = Next::Draft;
             return Ok(Some(StepOutcome::Again));
         }
         Decided::Person(why) => why,

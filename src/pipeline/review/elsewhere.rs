@@ -32,7 +32,7 @@ fn holds(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<bool> {
 /// Records that a person has edited the code since it was shown, if the stage is about code.
 pub(crate) fn note_code_edit(spec: &StageSpec, progress: &mut Progress) {
     if spec.approves == Approves::Tree
-        && let Some(since) = progress.seen.clone()
+        && let Some(since) = progress.readings.person.clone()
     {
         progress.edit = Some(Edit { since, files: Vec::new(), told: false });
     }

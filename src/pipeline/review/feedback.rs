@@ -7,7 +7,7 @@ use crate::gate::comments;
 use crate::git::Oid;
 use crate::pipeline::draft::keep;
 use crate::pipeline::outcome::StepOutcome;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, protected_files};
 use crate::session::CommittedFiles;
@@ -21,7 +21,7 @@ pub(crate) fn take_answer(
     words: &[String],
 ) -> anyhow::Result<StepOutcome> {
     run.give_feedback(persons_words(run, spec, progress.iteration, words))?;
-    progress.needs_draft = true;
+    progress.next = Next::Draft;
     Ok(StepOutcome::Again)
 }
 
@@ -68,9 +68,9 @@ pub(crate) fn take_up_comments(
         rest.files.retain(|file| edit.files.contains(file));
         (!rest.files.is_empty()).then_some(rest)
     });
-    if !progress.needs_draft {
+    if progress.next == Next::Review {
         keep::keep(run, spec, progress)?;
-        progress.seen.clone_from(&progress.draft);
+        progress.readings.person.clone_from(&progress.draft);
     }
     take_answer(run, spec, progress, &comments)?;
     Ok(())

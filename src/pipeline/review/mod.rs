@@ -40,12 +40,12 @@ pub(crate) async fn pass_gate(
         overwritten_edits::tell_of_overwritten(run, spec, progress)?;
         if progress.edit.is_some() {
             let bytes = approved_content::content_now(run, spec)?;
-            progress.approval = Some(Approval { bytes, verdict: Verdict::Edited, by: None });
+            progress.verdicts.person = Some(Approval { bytes, verdict: Verdict::Edited, by: None });
         }
         return Ok(StepOutcome::Next);
     }
     let bytes = approved_content::content_now(run, spec)?;
-    if let Some(approval) = &progress.approval
+    if let Some(approval) = &progress.verdicts.person
         && approval.bytes.same(run.env.git.reader().as_ref(), &bytes)?
     {
         return Ok(StepOutcome::Next);
@@ -56,10 +56,10 @@ pub(crate) async fn pass_gate(
     }
     match run.env.mode {
         Mode::Auto => {
-            let before = progress.approval.as_ref().map(|approval| approval.verdict);
+            let before = progress.verdicts.person.as_ref().map(|approval| approval.verdict);
             let edited = progress.edit.is_some() || before == Some(Verdict::Edited);
             let verdict = if edited { Verdict::Edited } else { Verdict::Auto };
-            progress.approval = Some(Approval { bytes, verdict, by: None });
+            progress.verdicts.person = Some(Approval { bytes, verdict, by: None });
             Ok(StepOutcome::Next)
         }
         Mode::Wait => {
@@ -92,7 +92,7 @@ pub(crate) async fn open_gate(
                 // The text that could not be parsed is gone.
                 progress.asks.take_if(|asks| *asks == unread);
                 keep::keep(run, spec, progress)?;
-                progress.seen = Some(shown);
+                progress.readings.person = Some(shown);
                 // Remarks about the edit no longer apply.
                 progress.note.clone_from(&progress.asks);
                 if spec.approves == Approves::Tree {
@@ -122,7 +122,7 @@ pub(crate) async fn open_gate(
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.note.take();
     let asks = progress.asks.take().or_else(|| why.clone());
-    progress.seen = shown;
+    progress.readings.person = shown;
     if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
         elsewhere::note_code_edit(spec, progress);
         return save_edited(run, spec, progress, false);
@@ -138,9 +138,9 @@ pub(crate) async fn open_gate(
                 // The critic asked for a person's decision, and this is the decision.
                 let bytes = approved_content::content_now(run, spec)?;
                 if progress::has_refused(run, spec, progress, Origin::Challenger)? {
-                    progress.challenged = Some((bytes.clone(), String::new()));
+                    progress.verdicts.challenger = Some((bytes.clone(), String::new()));
                 }
-                progress.judged = Some((bytes, String::new()));
+                progress.verdicts.critic = Some((bytes, String::new()));
             }
             Ok(StepOutcome::Next)
         }
@@ -154,7 +154,7 @@ pub(crate) async fn open_gate(
         }
         Decision::Look => {
             // Passing this version passes a person's edit.
-            if let Some(since) = progress.seen.clone().filter(|_| edited) {
+            if let Some(since) = progress.readings.person.clone().filter(|_| edited) {
                 progress.edit = Some(Edit { since, files: Vec::new(), told: false });
                 keep::keep(run, spec, progress)?;
             }
@@ -163,7 +163,7 @@ pub(crate) async fn open_gate(
         }
         Decision::Feedback(text) => {
             // Other edits of the person are recorded as theirs.
-            if let Some(shown) = progress.seen.clone() {
+            if let Some(shown) = progress.readings.person.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
             let words = std::slice::from_ref(&text);
@@ -187,7 +187,7 @@ pub(crate) async fn open_gate(
         Decision::Stop | Decision::TakeBack | Decision::Question(_) | Decision::OtherModel => {
             let unread = edits::records::unreadable(run, progress.draft.as_ref())?;
             // The person's edits are recorded as theirs, even if they cannot be parsed.
-            if let Some(shown) = progress.seen.clone() {
+            if let Some(shown) = progress.readings.person.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
             let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
@@ -268,7 +268,7 @@ fn save_edited(
     progress: &mut Progress,
     passes: bool,
 ) -> anyhow::Result<StepOutcome> {
-    let shown = progress.seen.clone();
+    let shown = progress.readings.person.clone();
     let comments = match &shown {
         Some(shown) => feedback::take_comments(run, spec, shown)?,
         None => Vec::new(),
@@ -279,7 +279,7 @@ fn save_edited(
         edits::note_edit(run, spec, progress, shown)?;
     }
     keep::keep(run, spec, progress)?;
-    progress.seen.clone_from(&progress.draft);
+    progress.readings.person.clone_from(&progress.draft);
     if !comments.is_empty() {
         return feedback::take_answer(run, spec, progress, &comments);
     }
@@ -302,6 +302,6 @@ fn note_pass(
     let by = Some(git::state::author(run.env.git)?);
     let edited = progress.edit.is_some() && verdict == Verdict::Passed;
     let verdict = if edited { Verdict::Edited } else { verdict };
-    progress.approval = Some(Approval { bytes, verdict, by });
+    progress.verdicts.person = Some(Approval { bytes, verdict, by });
     keep::keep(run, spec, progress)
 }

@@ -69,10 +69,10 @@ pub(crate) fn ask_person(
         said: look.said,
         unfixed: self_review::unfixed_about(run, spec, progress)?,
         actor_said: look.actor_said,
-        critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),
-        challenger_said: progress.challenged.as_ref().map(|(_, words)| words.clone()),
+        critic_said: progress.verdicts.critic.as_ref().map(|(_, words)| words.clone()),
+        challenger_said: progress.verdicts.challenger.as_ref().map(|(_, words)| words.clone()),
         critic_next: run.critic(spec).is_some()
-            && progress.judged.is_none()
+            && progress.verdicts.critic.is_none()
             && !progress.critic_asks,
         diffstat,
         full_diff: &full,

@@ -36,7 +36,7 @@ pub(crate) fn since_last_review(
     progress: &Progress,
     tree: &Oid,
 ) -> anyhow::Result<SecondLook> {
-    let Some(seen) = &progress.seen else {
+    let Some(seen) = &progress.readings.person else {
         let said = notes_since(run, spec, progress, progress.offset)?;
         return Ok(SecondLook { said, ..first_look(run, spec, tree)? });
     };

@@ -37,7 +37,7 @@ async fn refused(
     progress: &mut Progress,
     refusals: &[String],
 ) -> anyhow::Result<StepOutcome> {
-    progress.approval = None;
+    progress.verdicts.person = None;
     let why = refusals.join("\n");
     if run.env.mode != Mode::Ask {
         return waiting::leave_waiting(run, spec, progress, Some(why));

@@ -10,7 +10,7 @@ use crate::pipeline::history::dropped;
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{StageEnd, StepOutcome};
 use crate::pipeline::progress::edit::Edit;
-use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::progress::{self, Next, Progress};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, key};
@@ -63,12 +63,12 @@ pub(crate) fn leave_waiting(
     let body = why.clone().unwrap_or_default();
     let number = progress.iteration;
     let credit = progress.credit.clone();
-    let critic = match (progress.critic_asks, &progress.judged) {
+    let critic = match (progress.critic_asks, &progress.verdicts.critic) {
         (true, _) => "asks",
         (false, Some(_)) => "approved",
         (false, None) => "",
     };
-    let challenger = match &progress.challenged {
+    let challenger = match &progress.verdicts.challenger {
         Some(_) => "approved",
         None if progress.critic_asks
             && progress::has_refused(run, spec, progress, Origin::Challenger)? =>
@@ -112,7 +112,7 @@ pub(crate) fn leave_waiting(
         .into()),
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, number, &why)?;
-            progress.needs_draft = true;
+            progress.next = Next::Draft;
             Ok(StepOutcome::Again)
         }
     }
