@@ -1,5 +1,5 @@
-//! Packs the grammars: a generated `parser.c` is mostly two tables of numbers, nearly all of them
-//! zero, 8 MB for all languages, which deflate to a tenth.
+//! Packs the grammars: a generated `parser.c` is mostly tables of numbers, nearly all of them zero,
+//! 9 MB for all languages, which deflate to a tenth.
 //!
 //! The crates that bring the grammars are linked into this script alone. It reads the tables out
 //! of them, and compiles each `parser.c` once more with empty room in their place.
@@ -39,6 +39,32 @@ struct Head {
     large: *const u16,
     small: *const u16,
     small_at: *const u32,
+    actions: *const [u8; ACTION],
+    _names_and_aliases: [*const (); 8],
+    modes: *const u16,
+    _functions: [*const (); 2],
+    _keyword: u16,
+    _scanner: [*const (); 7],
+    primary: *const u16,
+}
+
+/// The size of a `TSParseActionEntry` in bytes.
+const ACTION: usize = 8;
+
+/// The tables of a grammar.
+struct Tables {
+    /// Where the list of each state with few symbols begins.
+    small_at: &'static [u32],
+    /// A row for each state with many symbols.
+    large: &'static [u16],
+    /// A list for each other state.
+    small: &'static [u16],
+    /// The actions, in groups: a head with their number, then each of them.
+    actions: Vec<[u8; ACTION]>,
+    /// How to lex in each state.
+    modes: &'static [u16],
+    /// The state that each state was split from.
+    primary: &'static [u16],
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -50,10 +76,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for &(name, package, inner, language) in all {
         let sources = sources(&package.replace('_', "-"), &lock)?.join(inner);
         let fail = |error| format!("cannot pack the grammar {name}: {error}");
-        let (head, large, small) = tables(language).map_err(fail)?;
-
         let parser = fs::read_to_string(sources.join("parser.c"))?;
-        let parser = with_room(parser, name, head, small.len()).map_err(fail)?;
+        let big = env::var("CARGO_CFG_TARGET_ENDIAN")? == "big";
+        let (head, tables) = tables(language, &parser, big).map_err(fail)?;
+        let parser = with_room(parser, name, head, &tables).map_err(fail)?;
         let file = out.join(format!("{name}.c"));
         fs::write(&file, parser)?;
         let mut compiler = cc::Build::new();
@@ -68,10 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         compiler.compile(&format!("cowork-grammar-{name}"));
 
-        let big = env::var("CARGO_CFG_TARGET_ENDIAN")? == "big";
-        let bytes = |n: &u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
-        let tables: Vec<u8> = large.iter().chain(small).flat_map(bytes).collect();
-        let packed = miniz_oxide::deflate::compress_to_vec(&tables, 9);
+        let packed = miniz_oxide::deflate::compress_to_vec(&tables.bytes(big), 9);
         fs::write(out.join(format!("{name}.tables")), packed)?;
     }
     Ok(())
@@ -94,21 +117,28 @@ fn sources(package: &str, lock: &str) -> Result<PathBuf, Box<dyn Error>> {
     })
 }
 
-/// The two tables of a grammar: a row for each state with many symbols, a list for each other one.
-fn tables(language: LanguageFn) -> Result<(&'static Head, &'static [u16], &'static [u16]), String> {
+/// The tables of a grammar, whose `parser.c` this is.
+fn tables(
+    language: LanguageFn,
+    parser: &str,
+    big: bool,
+) -> Result<(&'static Head, Tables), String> {
     // SAFETY: such a function answers with a pointer to a `TSLanguage` that lives forever, and
     // the layout of its beginning is the same in the versions that are accepted below.
     let head = unsafe { &*language.into_raw()().cast::<Head>() };
-    if !(13..=15).contains(&head.version) {
+    if !(14..=15).contains(&head.version) {
         return Err(format!("version {} of the layout is not known", head.version));
     }
+    let (states, large_states) = (head.states as usize, head.large_states as usize);
+    let last = last_group(parser).ok_or("its parser.c has no actions")?;
+    let mode = if head.version < 15 { 2 } else { 3 };
     // SAFETY: `large` has a row of `symbols` numbers for each of these states, `small_at` an entry
-    // for each other one, and each list in `small` says how long it is.
-    unsafe {
-        let large = slice::from_raw_parts(head.large, (head.large_states * head.symbols) as usize);
-        let small_states = (head.states - head.large_states) as usize;
+    // for each other one, and each list in `small` says how long it is; `modes` and `primary` have
+    // an entry for each state, and `actions` a group at `last`.
+    let tables = unsafe {
+        let small_at = slice::from_raw_parts(head.small_at, states - large_states);
         let mut end = 0;
-        for begin in slice::from_raw_parts(head.small_at, small_states) {
+        for begin in small_at {
             let mut at = *begin as usize;
             let groups = *head.small.add(at);
             at += 1;
@@ -117,12 +147,68 @@ fn tables(language: LanguageFn) -> Result<(&'static Head, &'static [u16], &'stat
             }
             end = end.max(at);
         }
-        Ok((head, large, slice::from_raw_parts(head.small, end)))
+        Tables {
+            small_at,
+            large: slice::from_raw_parts(head.large, large_states * head.symbols as usize),
+            small: slice::from_raw_parts(head.small, end),
+            actions: actions(head.actions, last, big != cfg!(target_endian = "big")),
+            modes: slice::from_raw_parts(head.modes, states * mode),
+            primary: slice::from_raw_parts(head.primary, states),
+        }
+    };
+    Ok((head, tables))
+}
+
+/// The index of the last group of actions in a `parser.c`.
+fn last_group(parser: &str) -> Option<usize> {
+    let begin = parser.find("static const TSParseActionEntry ts_parse_actions[")?;
+    let table = &parser[begin..begin + parser[begin..].find("\n};\n")?];
+    let (index, _) = table.rsplit_once("\n  [")?.1.split_once(']')?;
+    index.parse().ok()
+}
+
+/// All actions up to the group at `last`, with the bytes of their numbers swapped or not.
+///
+/// # Safety
+/// There are groups from the beginning to `last`.
+unsafe fn actions(from: *const [u8; ACTION], last: usize, swap: bool) -> Vec<[u8; ACTION]> {
+    const REDUCE: u8 = 1;
+    let mut found = Vec::new();
+    while found.len() <= last {
+        // SAFETY: the caller's.
+        let head = unsafe { *from.add(found.len()) };
+        found.push(head);
+        for _ in 0..head[0] {
+            // SAFETY: the head counts the actions after it.
+            let mut action = unsafe { *from.add(found.len()) };
+            // All have a number at 2; a reduction has two more.
+            let numbers = if action[0] == REDUCE { 3 } else { 1 };
+            for at in (0..numbers).map(|n| 2 + 2 * n).filter(|_| swap) {
+                action.swap(at, at + 1);
+            }
+            found.push(action);
+        }
+    }
+    found
+}
+
+impl Tables {
+    /// Their bytes, as they lie in the room.
+    fn bytes(&self, big: bool) -> Vec<u8> {
+        let short = |n: &u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let long = |n: &u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let mut bytes: Vec<u8> = self.small_at.iter().flat_map(long).collect();
+        bytes.extend(self.large.iter().chain(self.small).flat_map(short));
+        bytes.extend(self.actions.iter().flatten());
+        bytes.extend(self.modes.iter().chain(self.primary).flat_map(short));
+        // The room ends at a multiple of its alignment.
+        bytes.resize(bytes.len().next_multiple_of(size_of::<u32>()), 0);
+        bytes
     }
 }
 
 /// The parser with room for its tables, and a function that says where this is.
-fn with_room(text: String, name: &str, head: &Head, small: usize) -> Result<String, String> {
+fn with_room(text: String, name: &str, head: &Head, tables: &Tables) -> Result<String, String> {
     // Another version of the crate would have other states.
     for (define, value) in [
         ("LANGUAGE_VERSION", head.version),
@@ -136,21 +222,34 @@ fn with_room(text: String, name: &str, head: &Head, small: usize) -> Result<Stri
             return Err(format!("its parser.c does not define {define} as {value}"));
         }
     }
+    let mode = if head.version < 15 { "TSLexMode" } else { "TSLexerMode" };
+    let (few, small) = (tables.small_at.len(), tables.small.len());
+    let actions = tables.actions.len();
     let room = format!(
-        "static struct {{ uint16_t large[LARGE_STATE_COUNT][SYMBOL_COUNT]; uint16_t small[{small}]; }} room;\n\
-         #define ts_parse_table room.large\n\
-         #define ts_small_parse_table room.small"
+        "static struct {{ uint32_t small_at[{few}]; uint16_t large[LARGE_STATE_COUNT][SYMBOL_COUNT]; \
+         uint16_t small[{small}]; TSParseActionEntry actions[{actions}]; {mode} modes[STATE_COUNT]; \
+         TSStateId primary[STATE_COUNT]; }} room;\n"
     );
-    let text = replace_table(text, "ts_parse_table", &room)?;
-    let text = replace_table(text, "ts_small_parse_table", "")?;
+    let mut text = text;
+    for (kind, table, field, instead) in [
+        ("TSStateId", "ts_primary_state_ids", "primary", ""),
+        (mode, "ts_lex_modes", "modes", ""),
+        ("uint16_t", "ts_parse_table", "large", room.as_str()),
+        ("uint16_t", "ts_small_parse_table", "small", ""),
+        ("uint32_t", "ts_small_parse_table_map", "small_at", ""),
+        ("TSParseActionEntry", "ts_parse_actions", "actions", ""),
+    ] {
+        let define = format!("#define {table} room.{field}");
+        text = replace_table(text, kind, table, &format!("{instead}{define}"))?;
+    }
     let where_it_is =
         format!("void *cowork_room_{name}(size_t *size) {{ *size = sizeof room; return &room; }}");
     Ok(text + &where_it_is + "\n")
 }
 
-fn replace_table(mut text: String, table: &str, with: &str) -> Result<String, String> {
+fn replace_table(mut text: String, kind: &str, table: &str, with: &str) -> Result<String, String> {
     let missing = || format!("its parser.c has no {table}");
-    let begin = text.find(&format!("static const uint16_t {table}[")).ok_or_else(missing)?;
+    let begin = text.find(&format!("static const {kind} {table}[")).ok_or_else(missing)?;
     let end = text[begin..].find("\n};\n").ok_or_else(missing)?;
     text.replace_range(begin..begin + end + "\n};".len(), with);
     Ok(text)
