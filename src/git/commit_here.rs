@@ -90,13 +90,18 @@ fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Ma
         _ => snapshot::tree_in_process(git, tip, &of(true), &of(false))?,
     };
     let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    let made = git.in_process(|fast| fast.files_at(&tree, &names))?;
-    let entry = |((path, meta), made): ((&str, Option<Metadata>), Option<(u32, git2::Oid)>)| {
-        let Some(meta) = meta else { return Some((path.to_owned(), None)) };
-        let (mode, blob) = made?;
-        Some((path.to_owned(), Some((meta, mode, blob))))
-    };
-    let entries = files.into_iter().zip(made).map(entry).collect::<Option<_>>()?;
+    let made = git.in_process(|fast| fast.entries_at(fast.tree_id(&tree)?, &names))?;
+    let mut entries = Vec::new();
+    for ((path, meta), made) in files.into_iter().zip(made) {
+        let entry = match meta {
+            None => None,
+            Some(meta) => {
+                let (mode, blob) = made?;
+                Some((meta, mode, blob))
+            }
+        };
+        entries.push((path.to_owned(), entry));
+    }
     let message = git2::message_prettify(message, None).ok()?;
     let reason = format!("commit: {}", message.lines().next()?);
     let commit = made::commit_in_process(git, &tree, std::slice::from_ref(tip), &message)?;

@@ -112,7 +112,8 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
             Ok((entry.mode, entry.flags_extended, entry.id.to_string()))
         })?;
         let head = head.oid()?;
-        let committed = git.in_process(|reader| reader.files_at(head, &[path]))?.pop()??;
+        let committed =
+            git.in_process(|reader| reader.entries_at(reader.tree_id(head)?, &[path]))?.pop()??;
         let bytes = std::fs::read(file).ok()?;
         let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
         Some(same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1)

@@ -81,15 +81,6 @@ impl Libgit2 {
         }
         Ok((builder.write()?, builder.len()))
     }
-
-    /// The modes and ids of these files in a commit or tree; `None` if it has no file of that name.
-    pub(super) fn files_at(
-        &self,
-        commit: &Oid,
-        paths: &[&str],
-    ) -> Result<Vec<Option<(u32, git2::Oid)>>> {
-        self.entries_at(self.tree_id(commit)?, paths)
-    }
 }
 
 /// The changes to an entry of a tree and below it.

@@ -22,13 +22,16 @@ const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 /// Attributes that change line endings.
 const LINE_ENDS: [&str; 3] = ["text", "crlf", "eol"];
 
+/// What each attributes file names; `None` for one that git does not read.
+type Read = HashMap<PathBuf, Option<Names>>;
+
 /// What is known of attributes files.
 #[derive(Default)]
 pub(super) struct Known {
     /// The system's, as reported by git; they do not change during a run.
     system: OnceLock<Option<Vec<PathBuf>>>,
     /// What the files name that were read since something last changed.
-    read: Mutex<Option<(Untouched, HashMap<PathBuf, Option<Names>>)>>,
+    read: Mutex<Option<(Untouched, Read)>>,
 }
 
 /// The kinds of attributes that a file names.

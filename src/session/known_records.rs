@@ -94,7 +94,7 @@ impl KnownRecords {
             return None;
         }
         Some(Self {
-            floors: self.floors.clone(),
+            floors: self.floors,
             titles: self.titles.clone(),
             reader: git.reader(),
             committed: CommittedFiles::new(git, &session.name, newest_of_ours(session)),

@@ -7,6 +7,7 @@ mod baseline;
 mod bases;
 mod change_requests;
 mod changed_files;
+mod committed_files;
 mod drafts;
 mod file_at_tip;
 mod find;
@@ -48,6 +49,7 @@ pub use change_requests::{
 };
 pub(crate) use change_requests::{place_of, related_commits};
 pub use changed_files::{ChangedFile, changed_files, in_short};
+pub use committed_files::CommittedFiles;
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
 pub use find::{Overview, default_session, exists, heads, names, overview, taken, wrong_newest};
@@ -90,7 +92,7 @@ pub use used::Used;
 
 use std::collections::BTreeSet;
 
-use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind};
+use crate::artifact::{Artifact, ChangeRequest, Scope, SessionFile, SessionKind};
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Object, Oid, Part, Reader};
 use crate::stage::{Depth, Stage};
@@ -417,34 +419,6 @@ fn stands_on(commits: &[Commit], from: &Oid, to: &Oid) -> bool {
         }
     }
     reached.contains(to)
-}
-
-/// Reads the artifacts of a session at a commit; writing fails.
-pub struct CommittedFiles {
-    reader: Box<dyn Reader>,
-    commit: Oid,
-    name: SessionName,
-}
-
-impl CommittedFiles {
-    /// The artifacts of `name` as they are in `commit`.
-    pub fn new(git: &Git, name: &SessionName, commit: &Oid) -> Self {
-        Self { reader: git.reader(), commit: commit.clone(), name: name.clone() }
-    }
-}
-
-impl Files for CommittedFiles {
-    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
-        let path = artifact_path(&self.name, artifact);
-        match self.reader.blob(Object::At(&self.commit, &path))? {
-            Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            None => Ok(None),
-        }
-    }
-
-    fn write(&self, artifact: Artifact, _text: &str) -> anyhow::Result<()> {
-        anyhow::bail!("{} of a commit cannot be written", artifact.file_name())
-    }
 }
 
 /// Path of a session's artifact, relative to the top of the working tree.

@@ -156,7 +156,7 @@ async fn converse_once(
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
     let completed = completed_files(run.env.git, &run.session)?;
-    let mut ids = known.floors.clone();
+    let mut ids = known.floors;
     let earlier = run.session.earlier(stage);
     let at = now();
     let commands = (run.env.commands)();
@@ -428,7 +428,7 @@ fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
         return Ok(String::new());
     }
     let files = run.files();
-    let mut floors = run.known_records()?.floors.clone();
+    let mut floors = run.known_records()?.floors;
     Store::new(&files).see_ids(&mut floors)?;
     let mut next = Vec::new();
     for document in documents {

@@ -99,7 +99,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
     let completed = completed_files(run.env.git, &run.session)?;
-    let mut floors = known.floors.clone();
+    let mut floors = known.floors;
     store.see_ids(&mut floors)?;
     let task = Task {
         id: floors.next(IdKind::Task),
