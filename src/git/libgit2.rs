@@ -335,5 +335,5 @@ pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
 }
 
 pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {
-    Ok(raw.to_string().parse()?)
+    Ok(Oid::of_bytes(raw.as_bytes()))
 }

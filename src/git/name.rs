@@ -19,6 +19,18 @@ impl Oid {
         &self.0
     }
 
+    /// The id of these 20 or 32 bytes.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        const DIGITS: [char; 16] =
+            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+        let mut text = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            text.push(DIGITS[usize::from(byte >> 4)]);
+            text.push(DIGITS[usize::from(byte & 15)]);
+        }
+        Self(text)
+    }
+
     /// The first 7 digits, for display.
     pub fn short(&self) -> &str {
         &self.0[..7]
@@ -161,6 +173,7 @@ mod tests {
         for len in [40, 64] {
             let oid: Oid = "a1".repeat(len / 2).parse().unwrap();
             assert_eq!((oid.abbreviated().len(), oid.zero_like().as_str().len()), (12, len));
+            assert_eq!(Oid::of_bytes(&[0xa1].repeat(len / 2)), oid);
         }
         for bad in ["", "HEAD", "abc", &"A".repeat(40), &"g".repeat(40), &"a".repeat(41)] {
             assert!(bad.parse::<Oid>().is_err(), "{bad}");
