@@ -22,7 +22,7 @@ use support::Sandbox;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 80_000];
 const SAMPLES: usize = 5;
-/// Looks after which nothing more is found: each takes 3 MiB apart.
+/// Looks after which nothing more is found: each parses 2.5 MiB.
 const LOOKS: usize = 12;
 /// What is wanted in the largest, as a multiple of `git status` and in megabytes.
 const TARGET: (f64, f64) = (5.0, 30.0);

@@ -11,13 +11,16 @@ use super::own_code::{FILE_MAX, is_trial, is_written};
 use super::parse::{self, Parsers};
 use super::rank::{Place, Ranked, rank, words, words_from};
 use super::wanted::{Wanted, wanted};
+use crate::languages::Syntax;
 
 /// Maximum number of ranked files: those nearest to the current work.
 const FILES: usize = 4_000;
 /// Maximum number of names that these files define and use.
 const NAMES: usize = 400_000;
 /// Maximum bytes that one look parses, which limits its time. The next looks parse the rest.
-const BYTES: usize = 3 * 1024 * 1024;
+const BYTES: usize = 5 * 512 * 1024;
+/// Bytes that are parsed at a time, in several threads.
+const BATCH: usize = 256 * 1024;
 /// Definitions of one file that are shown before the other files get their turn.
 const FIRST_TURN: usize = 8;
 /// The share of the files' room for definitions in files that the work names: one part in this
@@ -147,28 +150,44 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
         }
     }
     let contents: Vec<&str> = missing.iter().map(|file| file.content.as_str()).collect();
-    let mut parsers = Parsers::default();
-    let mut taken = 0;
+    let mut parsers = Parsers::one_a_thread();
+    let (mut taken, mut batched) = (0, 0);
+    let mut batch: Vec<(usize, String)> = Vec::new();
+    // Parses the batch; false if there is no room for more names.
+    let mut parse = |batch: &mut Vec<(usize, String)>| {
+        let texts: Vec<(&'static Syntax, &str)> =
+            batch.iter().map(|(at, text)| (missing[*at].syntax, text.as_str())).collect();
+        let parsed = parse::parse_all(&mut parsers, &texts);
+        for ((at, _), symbols) in std::mem::take(batch).into_iter().zip(parsed) {
+            let Some(symbols) = symbols else { continue };
+            let (content, syntax) = (contents[at], missing[at].syntax.name);
+            let room = know(content, syntax, &symbols);
+            cache.add(content, syntax, symbols);
+            if !room {
+                return false;
+            }
+        }
+        true
+    };
     map.source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
         crate::interrupt::check()?;
-        let (content, syntax) = (contents[at], missing[at].syntax);
         let Some(bytes) = bytes else {
-            gone += of.get(&(content, syntax.name)).map_or(0, Vec::len);
+            gone += of.get(&(contents[at], missing[at].syntax.name)).map_or(0, Vec::len);
             return Ok(ControlFlow::Continue(()));
         };
         taken += bytes.len();
+        batched += bytes.len();
+        // A file that nobody wrote counts as an empty one.
         let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
-        let symbols = match text {
-            Some(text) => parsers.parse(syntax, &text),
-            None => Some(parse::Symbols::default()),
-        };
+        batch.push((at, text.unwrap_or_default()));
         let mut room = taken < BYTES;
-        if let Some(symbols) = symbols {
-            room &= know(content, syntax.name, &symbols);
-            cache.add(content, syntax.name, symbols);
+        if batched >= BATCH && room {
+            batched = 0;
+            room = parse(&mut batch);
         }
         Ok(if room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
+    parse(&mut batch);
     files.sort_unstable_by(|(_, a), (_, b)| a.path.cmp(&b.path));
     Ok(Found { files, cache, gone })
 }
