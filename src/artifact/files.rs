@@ -12,74 +12,69 @@ use super::{
 };
 use crate::error::Error;
 
-/// One file of a session's directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Artifact {
-    /// `session.json`
-    Session,
-    /// `idea.md`
-    Idea,
-    /// `prd.md`
-    Prd,
-    /// `requirements.json`
-    Requirements,
-    /// `feature_list.json`
-    Features,
-    /// `design.md`
-    Design,
-    /// `design_spec.json`
-    DesignSpec,
-    /// `plan.md`
-    Plan,
-    /// `implementation_plan.json`
-    ImplementationPlan,
-    /// `feedback_history.json`
-    Feedback,
-    /// `check_report.md`
-    CheckReport,
-    /// `delivery_report.md`
-    DeliveryReport,
-    /// `change_request.json`
-    ChangeRequest,
+/// Whose file an artifact is in a change request (contract, section 3).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The session that is changed: the file is edited in place.
+    Parent,
+    /// The change request itself.
+    Change,
+}
+
+macro_rules! artifacts {
+    ($($artifact:ident = $file_name:literal, $owner:ident, $tool:literal;)*) => {
+        /// One file of a session's directory.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Artifact {
+            $(#[doc = concat!("`", $file_name, "`")] $artifact,)*
+        }
+
+        impl Artifact {
+            /// Every artifact.
+            pub const ALL: [Self; [$($file_name),*].len()] = [$(Self::$artifact),*];
+
+            /// Returns the file's name inside the session's directory.
+            pub const fn file_name(self) -> &'static str {
+                match self {
+                    $(Self::$artifact => $file_name,)*
+                }
+            }
+
+            const fn owner(self) -> Owner {
+                match self {
+                    $(Self::$artifact => Owner::$owner,)*
+                }
+            }
+
+            /// Returns the name of the tool that saves it, or of a group of tools.
+            pub const fn save_tool(self) -> &'static str {
+                match self {
+                    $(Self::$artifact => $tool,)*
+                }
+            }
+        }
+    };
+}
+
+// In the order in which a session writes them: the file, whose it is in a change request, what
+// saves it.
+artifacts! {
+    Session = "session.json", Change, "the record tools";
+    Idea = "idea.md", Parent, "save_idea";
+    Prd = "prd.md", Parent, "save_prd_doc";
+    Requirements = "requirements.json", Parent, "the record tools";
+    Features = "feature_list.json", Parent, "the record tools";
+    Design = "design.md", Parent, "save_design_doc";
+    DesignSpec = "design_spec.json", Parent, "the record tools";
+    Plan = "plan.md", Parent, "save_plan_doc";
+    ImplementationPlan = "implementation_plan.json", Parent, "the record tools";
+    Feedback = "feedback_history.json", Change, "the record tools";
+    CheckReport = "check_report.md", Change, "save_check_report";
+    DeliveryReport = "delivery_report.md", Change, "save_delivery_report";
+    ChangeRequest = "change_request.json", Change, "save_change_request";
 }
 
 impl Artifact {
-    /// Every artifact.
-    pub const ALL: [Self; 13] = [
-        Self::Session,
-        Self::Idea,
-        Self::Prd,
-        Self::Requirements,
-        Self::Features,
-        Self::Design,
-        Self::DesignSpec,
-        Self::Plan,
-        Self::ImplementationPlan,
-        Self::Feedback,
-        Self::CheckReport,
-        Self::DeliveryReport,
-        Self::ChangeRequest,
-    ];
-
-    /// Returns the file's name inside the session's directory.
-    pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Session => "session.json",
-            Self::Idea => "idea.md",
-            Self::Prd => "prd.md",
-            Self::Requirements => "requirements.json",
-            Self::Features => "feature_list.json",
-            Self::Design => "design.md",
-            Self::DesignSpec => "design_spec.json",
-            Self::Plan => "plan.md",
-            Self::ImplementationPlan => "implementation_plan.json",
-            Self::Feedback => "feedback_history.json",
-            Self::CheckReport => "check_report.md",
-            Self::DeliveryReport => "delivery_report.md",
-            Self::ChangeRequest => "change_request.json",
-        }
-    }
-
     /// Returns the artifact with this file name.
     pub fn named(file_name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|artifact| artifact.file_name() == file_name)
@@ -103,21 +98,8 @@ impl Artifact {
     /// Returns the path of the artifact. A session's artifacts and its own records are in the same
     /// directory, except in a change request.
     pub fn path_in(self, artifact_dir: &str, record_dir: &str) -> String {
-        let dir = if self.is_own_record() { record_dir } else { artifact_dir };
+        let dir = if self.owner() == Owner::Change { record_dir } else { artifact_dir };
         format!("{dir}/{}", self.file_name())
-    }
-
-    /// In a patch session, these records belong to the change itself; all others belong to the
-    /// parent and are edited in place (contract, section 3).
-    const fn is_own_record(self) -> bool {
-        matches!(
-            self,
-            Self::Session
-                | Self::ChangeRequest
-                | Self::Feedback
-                | Self::CheckReport
-                | Self::DeliveryReport
-        )
     }
 }
 

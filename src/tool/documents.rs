@@ -2,7 +2,7 @@
 
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::check::{plural_of, save_tool};
+use crate::artifact::check::plural_of;
 use crate::artifact::sections::Document;
 use crate::artifact::{Artifact, IdKind, Saved, check};
 use crate::stages;
@@ -85,7 +85,7 @@ pub(super) fn of_path(path: &str) -> Option<(Artifact, &'static str)> {
     }
     let artifact = Artifact::named(file)?;
     let drafted = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
-    drafted.contains(&artifact).then(|| (artifact, save_tool(artifact)))
+    drafted.contains(&artifact).then(|| (artifact, artifact.save_tool()))
 }
 
 /// Replaces passages in a document of the current stage, and updates its records.

@@ -16,16 +16,6 @@ use crate::session::Step;
 /// Maximum length of a remark that is not folded.
 const REMARK: usize = 300;
 
-/// The documents, in the order in which a session writes them.
-const DOCUMENTS: [Artifact; 6] = [
-    Artifact::Idea,
-    Artifact::Prd,
-    Artifact::Design,
-    Artifact::Plan,
-    Artifact::CheckReport,
-    Artifact::DeliveryReport,
-];
-
 pub(super) fn write(
     source: &Source<'_>,
     room: &mut Room,
@@ -33,7 +23,7 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let steps = source.steps()?;
     let mut any = false;
-    for artifact in DOCUMENTS {
+    for artifact in Artifact::ALL.into_iter().filter(|artifact| !artifact.is_json()) {
         let versions = versions(source, artifact)?;
         if let Some(newest) = versions.last() {
             any = true;

@@ -182,7 +182,7 @@ impl Report {
             self.find(
                 Finding::missing("missing-document", format!("{name} is missing or empty"))
                     .critical()
-                    .fix(format!("write it and save it with {}", save_tool(artifact))),
+                    .fix(format!("write it and save it with {}", artifact.save_tool())),
             );
         }
         text
@@ -305,20 +305,6 @@ pub(crate) const fn plural_of(kind: IdKind) -> &'static str {
         IdKind::Feature => "features",
         IdKind::Component => "components",
         IdKind::Task => "tasks",
-    }
-}
-
-/// Returns the name of the tool that saves a document.
-pub(crate) const fn save_tool(artifact: Artifact) -> &'static str {
-    match artifact {
-        Artifact::Idea => "save_idea",
-        Artifact::Prd => "save_prd_doc",
-        Artifact::Design => "save_design_doc",
-        Artifact::Plan => "save_plan_doc",
-        Artifact::CheckReport => "save_check_report",
-        Artifact::DeliveryReport => "save_delivery_report",
-        Artifact::ChangeRequest => "save_change_request",
-        _ => "the record tools",
     }
 }
 

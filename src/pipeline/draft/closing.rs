@@ -3,7 +3,7 @@
 //! is told what is missing, and this does not count as another draft.
 
 use crate::agent::{AfterWords, Ending, Standing};
-use crate::artifact::check::{Report, save_tool};
+use crate::artifact::check::Report;
 use crate::artifact::{Artifact, Store, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
@@ -157,7 +157,7 @@ impl Ending for Closing<'_, '_> {
             return Ok(AfterWords::Ends);
         };
         let artifact = self.spec.document().unwrap_or(*artifact);
-        let tool = save_tool(artifact);
+        let tool = artifact.save_tool();
         let files = self.run.files();
         let there = Store::new(&files).text(artifact)?.is_some();
         let in_words = match document_between_tags(words) {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::artifact::Artifact;
-use crate::artifact::check::{Report, save_tool};
+use crate::artifact::check::Report;
 
 /// Maximum characters of a finding.
 const TOLD: usize = 6_000;
@@ -71,7 +71,7 @@ impl Works {
     /// The message if the actor ends with text and has saved nothing: save it the usual way or, if
     /// it was told so before, write the document as text. `path` is the document's path.
     pub(crate) fn unsaved(self, artifact: Artifact, path: &str, told: u32) -> String {
-        let (name, tool) = (artifact.file_name(), save_tool(artifact));
+        let (name, tool) = (artifact.file_name(), artifact.save_tool());
         match (self, told) {
             (Self::OnFiles, 0) => format!(
                 "{name} is not written yet. Write all of it to the file {path} in your working \

@@ -3,7 +3,6 @@
 //! reason.
 
 use crate::artifact::Artifact;
-use crate::artifact::check::save_tool;
 use crate::config::configures_agents;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
@@ -72,7 +71,7 @@ fn document(
     let name = &run.session.name;
     let is_it = |artifact: &&Artifact| artifact_path(name, **artifact) == change.path;
     let own = Artifact::ALL.iter().find(is_it);
-    let Some(artifact) = own.filter(|own| part.tools.contains(&save_tool(**own))) else {
+    let Some(artifact) = own.filter(|own| part.tools.contains(&own.save_tool())) else {
         return Err(match own {
             Some(own) if own.is_json() => {
                 "git-cowork writes it from the documents; change them".to_owned()

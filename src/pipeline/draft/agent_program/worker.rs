@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::bring_in::Brought;
 use super::worktree::AgentWorktree;
 use crate::artifact::Artifact;
-use crate::artifact::check::save_tool;
 use crate::model::prose::{TaskWord, document_between_tags, said_of_task};
 use crate::model::{
     AgentNeeds, BoxFuture, Message, Model, ModelError, OnText, Reply, Request, ToolCall, Turn,
@@ -131,7 +130,7 @@ impl<'a> Worker<'a> {
             brought.documents.iter().map(|(artifact, text)| save(*artifact, text)).collect();
         let in_words =
             || document_between_tags(words).map(|text| save(Artifact::ChangeRequest, text));
-        if calls.is_empty() && self.part.tools.contains(&save_tool(Artifact::ChangeRequest)) {
+        if calls.is_empty() && self.part.tools.contains(&Artifact::ChangeRequest.save_tool()) {
             calls.extend(in_words());
         }
         if let Some((task, status)) = self.status(brought, words) {
@@ -212,7 +211,7 @@ fn save(artifact: Artifact, text: &str) -> (&'static str, Value) {
         true => serde_json::from_str(text).unwrap_or_else(|_| json!({"not JSON": true})),
         false => json!({"content": text}),
     };
-    (save_tool(artifact), arguments)
+    (artifact.save_tool(), arguments)
 }
 
 /// The messages for the program. It did not make the tool calls, so their results are left out if a
