@@ -11,7 +11,7 @@ use clap_complete::engine::{
 };
 
 use crate::cli::args::Global;
-use crate::cli::commands::show::NAMES;
+use crate::cli::commands::show;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::config::key_names;
@@ -114,13 +114,15 @@ fn branches() -> Vec<CompletionCandidate> {
 }
 
 fn stages() -> Vec<CompletionCandidate> {
-    let file = |stage: Stage| NAMES.iter().find(|(name, _)| *name == stage.name());
+    let names = show::names();
+    let file = |stage: Stage| names.iter().find(|(name, _)| *name == stage.name());
     let about = |stage| file(stage).map_or("the code, task by task", |(_, file)| file.file_name());
     Stage::ALL.into_iter().map(|stage| candidate(stage.name(), about(stage))).collect()
 }
 
 fn artifacts() -> Vec<CompletionCandidate> {
-    NAMES.iter().map(|(name, artifact)| candidate(name, artifact.file_name())).collect()
+    let names = show::names().into_iter();
+    names.map(|(name, artifact)| candidate(name, artifact.file_name())).collect()
 }
 
 fn modes() -> Vec<CompletionCandidate> {

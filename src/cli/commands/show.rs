@@ -37,7 +37,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// The names of artifacts on the command line, and the file of each.
-pub(crate) const NAMES: [(&str, Artifact); 15] = [
+const NAMES: [(&str, Artifact); 15] = [
     ("idea", Artifact::Idea),
     ("prd", Artifact::Prd),
     ("requirements", Artifact::Requirements),
@@ -55,6 +55,20 @@ pub(crate) const NAMES: [(&str, Artifact); 15] = [
     ("session", Artifact::Session),
 ];
 
+/// All names: those of [`NAMES`], and each other stage that has a document.
+pub(crate) fn names() -> Vec<(&'static str, Artifact)> {
+    let mut names = NAMES.to_vec();
+    for row in TABLE {
+        let name = row.stage.name();
+        if let Some(document) = row.document()
+            && names.iter().all(|(other, _)| *other != name)
+        {
+            names.push((name, document));
+        }
+    }
+    names
+}
+
 pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
     if args.web {
         let session = match args.words.as_slice() {
@@ -69,9 +83,10 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
         [session, what] => (Some(session.parse::<SessionName>()?), what),
         _ => return Err(Error::usage("show takes an artifact").into()),
     };
-    let found = NAMES.iter().find(|(name, artifact)| name == what || artifact.file_name() == what);
+    let names = names();
+    let found = names.iter().find(|(name, artifact)| name == what || artifact.file_name() == what);
     let Some((_, artifact)) = found else {
-        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
         let all = format!("one of: {}", names.join(", "));
         let error = Error::usage(format!("there is no artifact '{what}'"));
         return Err(hinted(error, what, names, all).into());
@@ -134,4 +149,17 @@ fn instead(
     let text_of_note = format!("'{name}' is {depth} and has no {file}; {what}");
     context.ui.emit(Event::Note { text: text_of_note });
     Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_document_of_a_stage_has_a_name() {
+        let names = names();
+        for document in TABLE.iter().filter_map(stages::StageSpec::document) {
+            assert!(names.iter().any(|(_, artifact)| *artifact == document), "{document:?}");
+        }
+    }
 }

@@ -23,6 +23,8 @@ const OUTCOME: usize = 100;
 const OUTCOME_LEAST: usize = 40;
 /// Minimum width for an outcome.
 const NARROWEST: usize = 12;
+/// Minimum width of the names of stages, so that it does not change when a stage is done.
+const NAME: usize = 8;
 /// Indentation of the current activity if it has its own line.
 const BELOW: usize = 6;
 
@@ -70,7 +72,7 @@ pub(crate) fn stage_table(
         }
     }
     let name = session.order().into_iter().map(|stage| label(details, stage).len()).max();
-    let mut out = laid_out(&mut lines, name.unwrap_or(0).max(9), width, paint);
+    let mut out = laid_out(&mut lines, name.unwrap_or(0).max(NAME), width, paint);
     if let Some((last, all)) = later.split_last() {
         // All names have the same width, so that the dots are aligned.
         let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
@@ -164,8 +166,7 @@ fn widths(lines: &[Line], name: usize) -> [usize; COLUMNS] {
             *width = (*width).max(measure_text_width(cell));
         }
     }
-    // One space is enough between the name of a stage and its commit.
-    widths[0] = widths[0].max(name).saturating_sub(GAP.len() - 1);
+    widths[0] = widths[0].max(name);
     let lead = lines.iter().map(|line| measure_text_width(&line.lead)).max().unwrap_or(0);
     widths[2] += lead.saturating_sub(span(&widths));
     widths
@@ -300,4 +301,22 @@ pub(crate) fn of_tasks(status: &Status) -> String {
 /// `1 draft`, `3 drafts`
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_decides_where_the_commits_stand() {
+        let line = |name: &str| {
+            let mut line = Line { sign: "✓".to_owned(), ..Line::default() };
+            (line.cells[0], line.cells[1]) = (name.to_owned(), "1234567".to_owned());
+            line
+        };
+        let table =
+            laid_out(&mut [line("idea"), line("delivery-12")], 11, None, &Paint { on: false });
+        let places: Vec<_> = table.lines().map(|line| line.find("1234567")).collect();
+        assert_eq!(places[0], places[1], "{table}");
+    }
 }
