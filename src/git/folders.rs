@@ -99,11 +99,10 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
 
-    fn seen(repo: &Repo, git: &Git) -> (Vec<String>, Option<Vec<String>>) {
+    fn seen(git: &Git) -> (Vec<String>, Option<Vec<String>>) {
         crate::moment::end();
         let found = look(git, &["a/b".to_owned()], "inner").unwrap();
         let texts = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
-        assert!(repo.path("").exists());
         (texts(&found.there), found.gone.as_ref().map(texts))
     }
 
@@ -111,7 +110,7 @@ mod tests {
     fn files_that_are_there_and_files_that_are_gone() {
         let repo = Repo::with_commit();
         let git = repo.git();
-        assert_eq!(seen(&repo, &git), (vec![], Some(vec![])), "there is no folder");
+        assert_eq!(seen(&git), (vec![], Some(vec![])), "there is no folder");
         for path in ["a/b/one", "a/b/two", "a/b/inner/x", "a/c"] {
             repo.file(path, "x");
         }
@@ -119,12 +118,12 @@ mod tests {
         std::fs::remove_file(repo.path("a/b/two")).unwrap();
         repo.file("a/b/three", "x");
         let there = vec!["a/b/one".to_owned(), "a/b/three".to_owned()];
-        assert_eq!(seen(&repo, &git), (there.clone(), Some(vec!["a/b/two".to_owned()])));
+        assert_eq!(seen(&git), (there.clone(), Some(vec!["a/b/two".to_owned()])));
         repo.file("a/b/.hidden", "x");
-        assert_eq!(seen(&repo, &git), (there.clone(), None));
+        assert_eq!(seen(&git), (there.clone(), None));
         std::fs::remove_file(repo.path("a/b/.hidden")).unwrap();
         repo.file("a/b/other/x", "x");
-        assert_eq!(seen(&repo, &git), (there, None));
+        assert_eq!(seen(&git), (there, None));
     }
 
     #[cfg(unix)]
@@ -133,7 +132,7 @@ mod tests {
         let repo = Repo::with_commit();
         repo.file("real/b/one", "x");
         std::os::unix::fs::symlink("real", repo.path("a")).unwrap();
-        assert_eq!(seen(&repo, &repo.git()), (vec!["a/b/one".to_owned()], None));
+        assert_eq!(seen(&repo.git()), (vec!["a/b/one".to_owned()], None));
     }
 
     #[test]

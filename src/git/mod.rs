@@ -286,10 +286,9 @@ impl Git {
     /// Fails if git is too old for commands that write.
     fn require_new_enough(&self) -> Result<()> {
         if self.new_enough.get().is_none() {
-            if variables::is_of_2_42(self) {
-                return Ok(());
+            if !variables::is_of_2_42(self) {
+                locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
             }
-            locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
             self.new_enough.get_or_init(|| ());
         }
         Ok(())

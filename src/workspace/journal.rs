@@ -1,5 +1,5 @@
-//! Journal of the files that tools wrote: `written.json` in the state directory, a record a line;
-//! the last one of a path counts.
+//! Journal of the files that tools wrote: `written.json` in the state directory, one record per
+//! line; the last one of a path counts.
 //!
 //! A crash leaves files in the working tree. Files with the content that a tool wrote belong to the
 //! draft; other changes are a person's edits. So the intended content is recorded *before* each

@@ -35,11 +35,9 @@ pub fn is_dot_git(name: &str) -> bool {
 /// True if some file system treats `name` as the same name as `dotted`. The 8.3 short names of
 /// `dotted` begin with `short`.
 pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
-    let first = |of: &str| of.as_bytes()[0];
     // Most names begin with another ASCII character and need no closer look.
-    if name.bytes().next().is_some_and(|begin| {
-        begin.is_ascii() && ![first(dotted), first(short)].contains(&begin.to_ascii_lowercase())
-    }) {
+    let begin = name.chars().next().filter(char::is_ascii).map(|c| c.to_ascii_lowercase());
+    if begin.is_some_and(|begin| !dotted.starts_with(begin) && !short.starts_with(begin)) {
         return false;
     }
     let ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
