@@ -51,6 +51,7 @@ pub mod workspace;
 mod ascii;
 mod clean;
 mod excerpt;
+mod in_threads;
 mod keyboard;
 mod line_count;
 mod markers;

@@ -4,10 +4,8 @@
 //! by its size, but no stack. A file that takes too long is given up and counts as one without
 //! symbols.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +13,7 @@ use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use super::grammar::grammar;
 use super::is_odd;
+use crate::in_threads;
 use crate::languages::{Shape, Syntax};
 
 /// Time limit to parse one file. A large one takes some 50 ms.
@@ -68,39 +67,19 @@ impl Default for Parsers {
     }
 }
 
-/// Maximum number of threads: others use the processor, too.
-const THREADS: usize = 4;
-
 /// Parses these texts, each parser in a thread of its own. The results are in the order of the
 /// texts; `None` for one that was skipped.
 pub(super) fn parse_all(
     parsers: &mut [Parsers],
     texts: &[(&'static Syntax, &str)],
 ) -> Vec<Option<Symbols>> {
-    if let ([one, ..], [_]) | ([one], _) = (&mut *parsers, texts) {
-        return texts.iter().map(|(syntax, text)| one.parse(syntax, text)).collect();
-    }
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    std::thread::scope(|scope| {
-        for parser in parsers {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((syntax, text)) = texts.get(at) else { break };
-                    let symbols = parser.parse(syntax, text);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(at, symbols);
-                }
-            });
-        }
-    });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    in_threads::each(parsers, texts, |parsers, (syntax, text)| parsers.parse(syntax, text))
 }
 
 impl Parsers {
-    /// Parsers for as many threads as there are processors, up to [`THREADS`].
+    /// Parsers for each thread.
     pub(super) fn one_a_thread() -> Vec<Self> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        (0..threads).map(|_| Self::default()).collect()
+        (0..in_threads::count()).map(|_| Self::default()).collect()
     }
 
     /// Parses a file; `None` if it was skipped, because others took too long.

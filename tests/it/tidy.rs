@@ -17,6 +17,7 @@ const WORDS: &[&str] = &[
     "clock",
     "excerpt",
     "host",
+    "in_threads",
     "instructions",
     "shell_quote",
     "wrap",
