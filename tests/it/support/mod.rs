@@ -1,5 +1,6 @@
 //! Shared code of the tests: a sandbox, a scripted model server, a terminal, and ways to kill.
 
+pub mod base_dir;
 pub mod change;
 pub mod children;
 pub mod confinement;

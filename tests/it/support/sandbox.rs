@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use super::base_dir::base_dir;
 use super::confinement::{Level, confinement};
 pub use super::outcome::Outcome;
 use super::script::Script;
@@ -73,7 +74,7 @@ impl Sandbox {
 
     /// A directory that is not a repository.
     pub fn nowhere() -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = TempDir::new_in(base_dir()).unwrap();
         // macOS has its temporary directory behind a symlink; git prints the real path.
         let root = dir.path().canonicalize().unwrap();
         for name in ["home", "bin", "repo"] {
