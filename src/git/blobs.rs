@@ -70,14 +70,14 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
 }
 
 /// The blob id of this file or link as it is on disk; `None` if only git can compute it.
-pub(super) fn blob_as_it_lies(git: &Git, path: &str) -> Option<Oid> {
+pub(super) fn blob_as_it_lies(git: &Git, sources: Option<&Sources<'_>>, path: &str) -> Option<Oid> {
     let meta = state::lies_at(git, path)?;
     if meta.is_symlink() {
         let target = std::fs::read_link(git.top.join(path)).ok()?;
         return blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No);
     }
     let small = meta.is_file() && meta.len() <= LARGE;
-    small.then(|| file_in_process(git, path, &plain::plain_sources(git)?, Store::No))?
+    small.then(|| file_in_process(git, path, sources?, Store::No))?
 }
 
 /// The blob of a file whose bytes git stores unchanged.

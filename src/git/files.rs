@@ -5,24 +5,12 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::arguments::chunks;
 use super::output::lossy;
-use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _};
+use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _, snapshot};
 use crate::error::Error;
 
 /// Bytes of blobs requested from one child.
 const AT_ONCE: u64 = 2 * 1024 * 1024;
-
-/// A regular file of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeFile {
-    /// From the top, with `/`. Undecodable bytes are replaced.
-    pub path: String,
-    /// The id of its content.
-    pub blob: Oid,
-    /// In bytes.
-    pub size: u64,
-}
 
 /// Calls `visit` with the path and blob of each regular file of a commit or tree (no links, no
 /// submodules), in git's order, until it returns `Break`. Does not check that the content is
@@ -69,35 +57,20 @@ pub fn each(
     })
 }
 
-/// The regular files of a commit at these paths, sorted by path: no links, no submodules, and no
-/// file whose content is missing here.
+/// Paths and blobs of the regular files of a commit at these paths, sorted by path: no links, no
+/// submodules.
 ///
 /// # Errors
 /// Git fails, or there is no such commit.
-pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<TreeFile>> {
+pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<(String, Oid)>> {
     let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     paths.sort_unstable();
-    let here = git.in_process(|reader| {
-        let entries = paths.iter().copied().zip(reader.entries(commit, &paths)?);
-        let files = entries.filter_map(|(path, entry)| {
-            let entry = entry.filter(|entry| entry.kind == EntryKind::File)?;
-            Some((path.to_owned(), entry.oid))
-        });
-        let (paths, blobs): (Vec<String>, Vec<Oid>) = files.unzip();
-        let sizes = reader.sizes(&blobs)?;
-        let files = paths.into_iter().zip(blobs).zip(sizes);
-        Ok(files.map(|((path, blob), size)| TreeFile { path, blob, size }).collect())
+    let entries = paths.iter().zip(snapshot::entries(git, commit, &paths)?);
+    let files = entries.filter_map(|(path, entry)| {
+        let entry = entry.filter(|entry| entry.kind == EntryKind::File)?;
+        Some(((*path).to_owned(), entry.oid))
     });
-    if let Some(files) = here {
-        return Ok(files);
-    }
-    let mut found = Vec::new();
-    for chunk in chunks(&paths) {
-        let list = without_fetching(git, &["ls-tree", "-z", "-l", "--full-tree"]);
-        let list = list.args([commit.as_str(), "--"]).args(chunk);
-        found.extend(files(&list.checked()?.stdout)?);
-    }
-    Ok(found)
+    Ok(files.collect())
 }
 
 /// The bytes of these blobs, in their order, with at most one process; `None` for a missing blob.
@@ -208,25 +181,6 @@ fn small(most: u64) -> impl Fn(&str) -> Option<u64> {
     }
 }
 
-/// Parses the output of `ls-tree -z -l`: `<mode> SP <type> SP <id> SP+ <size> TAB <path>`.
-fn files(output: &[u8]) -> Result<Vec<TreeFile>> {
-    let mut files = Vec::new();
-    for line in output.split(|&b| b == 0).filter(|line| !line.is_empty()) {
-        let line = lossy(line);
-        let broken =
-            || Error::repository(format!("git ls-tree printed unexpected output: {line:?}"));
-        let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
-        let [mode, _, blob, size] = meta.split_ascii_whitespace().collect::<Vec<_>>()[..] else {
-            return Err(broken().into());
-        };
-        // The size of a missing blob is not a number.
-        if let (true, Ok(size)) = (mode.starts_with("100"), size.parse()) {
-            files.push(TreeFile { path: path.to_owned(), blob: blob.parse()?, size });
-        }
-    }
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
@@ -251,10 +205,10 @@ mod tests {
         assert_eq!(paths, ["README.md", "dir/b\n.txt", "dir/empty"]);
         let some = at(&git, &commit, &["dir/empty", "link", "none"]).unwrap();
         assert_eq!(some.len(), 1);
-        assert_eq!(at::<&str>(&git, &commit, &[]).unwrap(), []);
+        assert!(at::<&str>(&git, &commit, &[]).unwrap().is_empty());
         let two = &files[1].1;
         let nothing: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
-        let ids = [two.clone(), nothing, some[0].blob.clone(), commit];
+        let ids = [two.clone(), nothing, some[0].1.clone(), commit];
         let bytes = contents(&git, &ids).unwrap();
         assert_eq!(bytes, [Some(b"two\nlines\n".to_vec()), None, Some(Vec::new()), None]);
         assert_eq!(contents(&git, &[]).unwrap(), Vec::<Option<Vec<u8>>>::new());

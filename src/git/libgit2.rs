@@ -133,7 +133,7 @@ impl Libgit2 {
             return Ok(Some(whole));
         }
         let hex = short.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(hex && (SHORTEST..40).contains(&short.len()), "only git knows {short}");
+        ensure!(hex && (SHORTEST..40).contains(&short.len()), "only git can resolve {short}");
         let odb = self.repository.odb()?;
         match odb.exists_prefix(git2::Oid::from_str(short)?, short.len()) {
             Ok(found) => Ok(Some(oid(found)?)),
@@ -202,15 +202,6 @@ impl Libgit2 {
             return Ok(None);
         }
         Ok(Some(odb.read(raw(blob)?)?.data().to_vec()))
-    }
-
-    /// The sizes of these blobs, in bytes.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub(super) fn sizes(&self, blobs: &[Oid]) -> Result<Vec<u64>> {
-        let odb = self.repository.odb()?;
-        blobs.iter().map(|blob| Ok(u64::try_from(odb.read_header(raw(blob)?)?.0)?)).collect()
     }
 }
 

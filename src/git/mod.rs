@@ -85,7 +85,6 @@ pub use also_read::AlsoRead;
 pub use blobs::Store;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
-pub use files::TreeFile;
 pub use gained::Gained;
 pub use hidden::Hidden;
 pub use hooks::HookChange;

@@ -11,7 +11,7 @@ use super::Git;
 use super::index::mark;
 use super::libgit2::raw;
 use super::locks::with_lock;
-use crate::git::{blobs, index, state};
+use crate::git::{blobs, index, plain, state};
 
 /// Optional parts of an index that libgit2 does not preserve.
 const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
@@ -62,7 +62,7 @@ impl NextIndex {
         let written = seconds(&fs::metadata(&self.index)?);
         let bytes = fs::read(&self.index)?;
         let keeps = |part: &&[u8]| memchr::memmem::find(&bytes, part).is_none();
-        ensure!(LOST.iter().all(keeps), "an index with parts that would be lost");
+        ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
         fs::write(&self.next, bytes)?;
         let mut index = Index::open(&self.next)?;
         ensure!(!index.has_conflicts(), "there are conflicts");
@@ -96,6 +96,7 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
         young && entry.file_size != 0 && entry.mode != SUBMODULE && mark(entry).is_none()
     };
     let young: Vec<IndexEntry> = index.iter().filter(may_hide).collect();
+    let sources = plain::plain_sources(git);
     for mut entry in young {
         let path = std::str::from_utf8(&entry.path)?;
         let same = match state::lies_at(git, path) {
@@ -103,8 +104,8 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
             None => true,
             Some(meta) if meta.is_dir() => true,
             Some(_) => {
-                raw(&blobs::blob_as_it_lies(git, path).context("only git knows its blob")?)?
-                    == entry.id
+                let blob = blobs::blob_as_it_lies(git, sources.as_ref(), path);
+                raw(&blob.context("only git can hash the file")?)? == entry.id
             }
         };
         if !same {

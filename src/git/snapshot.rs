@@ -91,10 +91,11 @@ fn is_behind_link(git: &Git, paths: &[&str]) -> bool {
     folders.iter().any(|folder| state::lies_at(git, folder).is_some_and(|meta| meta.is_symlink()))
 }
 
-/// The tree of commit `base` with these files added or replaced at these paths.
+/// The tree of commit `base` with these files added or replaced at these paths. The blobs have to
+/// exist.
 ///
 /// # Errors
-/// Git fails, or there is no such blob.
+/// Git fails, or there is no such commit.
 pub fn tree_with(git: &Git, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
     if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
         let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());

@@ -2,10 +2,11 @@
 //! change them. Read from history: the trailers of delivery commits and of decisions.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, find, key};
 use crate::artifact::knowledge::{KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind};
-use crate::git::{self, EntryKind, Git, Object, Oid};
+use crate::git::{self, EntryKind, Git, Oid};
 use crate::stages::row;
 
 /// `Cowork-Event` of a decision.
@@ -37,17 +38,18 @@ pub fn knowledge_at(
 ) -> anyhow::Result<Result<KnowledgeFile, &'static str>> {
     let reader = git.reader();
     let entry = reader.entries(commit, &[KNOWLEDGE])?.into_iter().next().flatten();
-    match entry.map(|entry| entry.kind) {
-        None => return Ok(Ok(KnowledgeFile::default())),
-        Some(EntryKind::File) => {}
-        Some(_) => return Ok(Err("is not a regular file")),
+    let Some(entry) = entry else { return Ok(Ok(KnowledgeFile::default())) };
+    if entry.kind != EntryKind::File {
+        return Ok(Err("is not a regular file"));
     }
-    let listed = git::files::at(git, commit, &[KNOWLEDGE])?;
-    if listed.iter().any(|file| file.size > KNOWLEDGE_MAX as u64) {
-        return Ok(Err("is larger than 64 KiB"));
-    }
-    let bytes = reader.blob(Object::At(commit, KNOWLEDGE))?.unwrap_or_default();
-    Ok(KnowledgeFile::read(&bytes))
+    let mut read = Err("is larger than 64 KiB, or missing in this clone");
+    git::files::each_content(git, &[entry.oid], KNOWLEDGE_MAX as u64, &mut |_, bytes| {
+        if let Some(bytes) = bytes {
+            read = KnowledgeFile::read(&bytes);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(read)
 }
 
 /// The proposals of a commit.
