@@ -31,9 +31,19 @@ enum State {
 impl Cleaner {
     /// Returns the next piece without harmful characters.
     pub fn push(&mut self, piece: &str) -> String {
-        let mut clean = String::with_capacity(piece.len());
-        clean.extend(piece.chars().filter_map(|c| self.step(c)));
-        clean
+        let (mut clean, mut rest) = (String::with_capacity(piece.len()), piece);
+        loop {
+            // Most text needs no look at each character.
+            if self.state == State::Text {
+                let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
+                clean.push_str(&rest[..plain]);
+                rest = &rest[plain..];
+            }
+            let mut chars = rest.chars();
+            let Some(next) = chars.next() else { return clean };
+            clean.extend(self.step(next));
+            rest = chars.as_str();
+        }
     }
 
     /// Processes one character; returns the character to show, if any.
@@ -96,6 +106,11 @@ impl Cleaner {
             _ => Some(c),
         }
     }
+}
+
+/// True for a printable ASCII character, a line feed and a tab.
+const fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\t')
 }
 
 /// True if a terminal executes this character or displays other characters differently because of

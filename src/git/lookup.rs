@@ -26,16 +26,27 @@ impl Libgit2 {
         kind: ObjectType,
         see: impl FnOnce(&[u8]) -> Result<T>,
     ) -> Result<T> {
-        let is = |found| {
+        self.read_any(id, |found, bytes| {
             ensure!(found == kind, "{id} is not a {kind}");
-            Ok(())
-        };
+            see(bytes)
+        })
+    }
+
+    /// The result of `see` for the kind and the raw bytes of an object.
+    ///
+    /// # Errors
+    /// There is no such object, or `see` fails.
+    fn read_any<T>(
+        &self,
+        id: git2::Oid,
+        see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
+    ) -> Result<T> {
         if let Some((found, bytes)) = self.kept.get(id) {
-            return is(found).and_then(|()| see(&bytes));
+            return see(found, &bytes);
         }
         self.read_once(id, |found, bytes| {
             self.kept.keep(id, found, bytes);
-            is(found).and_then(|()| see(bytes))
+            see(found, bytes)
         })
     }
 
@@ -56,8 +67,16 @@ impl Libgit2 {
     /// The id of the tree of a commit or tree.
     pub(super) fn tree_id(&self, of: &Oid) -> Result<git2::Oid> {
         let id = raw(of)?;
-        let tree = self.read(id, ObjectType::Commit, |text| raw(&CommitText::of(text)?.tree()?));
-        tree.or_else(|_| Ok(self.repository.find_object(id, None)?.peel_to_tree()?.id()))
+        let tree = self.read_any(id, |kind, text| match kind {
+            ObjectType::Tree => Ok(Some(id)),
+            ObjectType::Commit => raw(&CommitText::of(text)?.tree()?).map(Some),
+            _ => Ok(None),
+        });
+        match tree {
+            Ok(Some(tree)) => Ok(tree),
+            // A tag.
+            _ => Ok(self.repository.find_object(id, None)?.peel_to_tree()?.id()),
+        }
     }
 
     /// The entry of a tree at a path. A missing tree is an error, not an absent path.

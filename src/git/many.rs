@@ -5,7 +5,7 @@ use super::{Git, fallback};
 use crate::in_threads;
 
 /// Number of items that a thread takes at a time.
-const CHUNK: usize = 256;
+const CHUNK: usize = 64;
 
 /// The results of `question` for each item, in their order. It is called with a [`Git`] of the same
 /// repository.

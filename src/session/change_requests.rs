@@ -187,7 +187,7 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
 }
 
 /// True if only commits of the session lie between its start and its tip, one upon the other.
-fn is_straight(session: &Session) -> bool {
+pub(super) fn is_straight(session: &Session) -> bool {
     let upon = |pair: &[Entry]| pair[1].parents == [pair[0].commit.clone()];
     session.history.windows(2).all(upon)
         && session.history.last().is_some_and(|newest| newest.commit == session.tip)

@@ -2,7 +2,7 @@
 
 use crate::git::{Git, Object, Oid, Reader, TreeChange};
 use crate::line_count::changed_lines;
-use crate::session::code;
+use crate::session::is_code;
 
 /// Size in bytes above which a file's lines are not counted.
 const LARGEST: usize = 1 << 20;
@@ -25,10 +25,14 @@ pub struct ChangedFile {
 /// Git cannot be read.
 pub fn changed_files(git: &Git, from: &Oid, to: &Oid) -> anyhow::Result<Vec<ChangedFile>> {
     let reader = git.reader();
-    let changes = reader.diff(Some(from), to)?;
-    let paths = code(changes.iter().map(|change| change.path.clone()).collect());
-    let ours = changes.iter().filter(|change| paths.contains(&change.path));
-    Ok(ours.map(|change| counted(reader.as_ref(), change)).collect())
+    let mut changes = reader.diff(Some(from), to)?;
+    changes.retain(|change| is_code(&change.path));
+    Ok(count_changes(reader.as_ref(), &changes))
+}
+
+/// The files of these changes, with their line counts.
+pub(super) fn count_changes(reader: &dyn Reader, changes: &[TreeChange]) -> Vec<ChangedFile> {
+    changes.iter().map(|change| counted(reader, change)).collect()
 }
 
 fn is_counted(bytes: &[u8]) -> bool {

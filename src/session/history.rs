@@ -71,6 +71,8 @@ pub enum Kind {
 pub struct Entry {
     /// Commit id.
     pub commit: Oid,
+    /// Its tree.
+    pub tree: Oid,
     /// Parent ids.
     pub parents: Vec<Oid>,
     /// `Name <email>` of the author.
@@ -109,6 +111,7 @@ impl Entry {
         }
         Some(Self {
             commit: commit.id.clone(),
+            tree: commit.tree.clone(),
             parents: commit.parents.clone(),
             author: commit.author.clone(),
             time: commit.author_time,

@@ -13,12 +13,11 @@ mod way_back;
 mod words;
 
 pub use cost::Cost;
-pub use files::{count_lines, name_files};
+pub use files::count_lines;
 pub use once::once;
 pub use step::Step;
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::{
@@ -27,7 +26,7 @@ use super::{
 };
 use crate::artifact::{Artifact, Feedback, Origin, Store};
 use crate::clock;
-use crate::git::{self, Commit, Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages;
@@ -37,7 +36,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
-        transcripts: transcripts::files(git, session),
+        transcripts: transcripts::transcripts(git, session),
         told: HashSet::new(),
         on_branch: HashSet::new(),
         read: HashSet::new(),
@@ -59,7 +58,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
 struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
-    transcripts: Vec<PathBuf>,
+    transcripts: Vec<transcripts::Transcript>,
     /// Feedback already reported, as JSON text.
     told: HashSet<String>,
     /// Feedback recorded on the branch.
@@ -73,14 +72,21 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// The commits that the session adopted, oldest first.
     fn adopted(&self) -> anyhow::Result<Vec<Step>> {
-        let found = adopted(self.git, self.session)?.into_iter().rev();
-        let step = |(task, commit): (String, Commit)| Step {
-            commit: Some(commit.id.to_string()),
-            summary: commit.subject().to_owned(),
-            task: Some(task),
-            ..self.blank(commit.committer_time, "commit_adopted", &commit.author)
-        };
-        Ok(found.map(step).collect())
+        let mut steps = Vec::new();
+        for (task, commit) in adopted(self.git, self.session)?.into_iter().rev() {
+            steps.push(Step {
+                changes: files::of_project(files::changes_of(
+                    self.git,
+                    &commit.id,
+                    &commit.parents,
+                )?),
+                commit: Some(commit.id.clone()),
+                summary: commit.subject().to_owned(),
+                task: Some(task),
+                ..self.blank(commit.committer_time, "commit_adopted", &commit.author)
+            });
+        }
+        Ok(steps)
     }
 
     /// The steps of each attempt.
@@ -131,7 +137,7 @@ impl Teller<'_> {
                 } else if step.event != "question_answered" {
                     continue;
                 }
-                step.left = step.commit.as_ref().and_then(|id| left.get(id)).copied();
+                step.left = step.commit.as_ref().and_then(|id| left.get(id.as_str())).copied();
             }
             rows.push(row);
         }
@@ -160,14 +166,23 @@ impl Teller<'_> {
     fn row(&mut self, entries: &[Entry], attempt: Option<u32>) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
-        for entry in entries {
-            for said in self.new_feedback(&entry.commit, attempt.is_some())? {
-                // Feedback in a start commit was given in the session it started from.
-                if !entry.is_start() {
-                    steps.push(self.feedback(&said, entry));
+        let feedback = artifact_path(&self.session.name, Artifact::Feedback);
+        let mut previous: Option<&Entry> = None;
+        for (entry, changes) in entries.iter().zip(files::changes(self.git, entries)) {
+            let changes = changes?;
+            let is_next = previous.is_some_and(|previous| files::is_next(previous, entry));
+            // A commit directly upon the previous one has its feedback, unless it changes the file.
+            if !is_next || changes.iter().any(|change| change.path == feedback) {
+                for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
+                    // Feedback in a start commit was given in the session it started from.
+                    if !entry.is_start() {
+                        steps.push(self.feedback(&said, entry));
+                    }
                 }
             }
+            previous = Some(entry);
             let Some(mut step) = self.step(entry) else { continue };
+            step.changes = files::of_project(changes);
             if let Kind::Stage(stage) = entry.kind
                 && !entry.is_start()
             {
@@ -186,9 +201,13 @@ impl Teller<'_> {
 
     /// The feedback in a commit that no earlier commit has. For abandoned work (`left`), only
     /// feedback that is not on the branch: the branch reports it in its place.
-    fn new_feedback(&mut self, commit: &Oid, left: bool) -> anyhow::Result<Vec<Feedback>> {
-        let path = artifact_path(&self.session.name, Artifact::Feedback);
-        let Some(blob) = git::snapshot::blob_id(self.git, commit, &path)? else {
+    fn new_feedback(
+        &mut self,
+        commit: &Oid,
+        path: &str,
+        left: bool,
+    ) -> anyhow::Result<Vec<Feedback>> {
+        let Some(blob) = git::snapshot::blob_id(self.git, commit, path)? else {
             return Ok(Vec::new());
         };
         if !self.read.insert(blob.clone()) {
@@ -228,7 +247,7 @@ impl Teller<'_> {
     /// The step of a commit; `None` if the commit does not change the session's state.
     fn step(&self, entry: &Entry) -> Option<Step> {
         let mut step = self.blank(entry.time, "", &entry.author);
-        step.commit = Some(entry.commit.to_string());
+        step.commit = Some(entry.commit.clone());
         step.summary = entry.summary().to_owned();
         step.checks = entry.trailers.get(key::CHECKS).map(str::to_owned);
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");

@@ -1,6 +1,6 @@
 //! The change requests merged into a session, by whatever kind of merge.
 
-use super::change_requests::{known, related_commits};
+use super::change_requests::{is_straight, known, related_commits};
 use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::git::{self, Git, Object, Oid};
@@ -30,7 +30,11 @@ pub fn merged_changes(
     let own_start: Vec<Oid> =
         session.history.first().map(|entry| entry.commit.clone()).into_iter().collect();
     let mut found: Vec<MergedChange> = Vec::new();
-    for (name, commit) in related_commits(git, &session.name, &session.tip, &own_start)? {
+    let related = match is_straight(session) {
+        true => Vec::new(),
+        false => related_commits(git, &session.name, &session.tip, &own_start)?,
+    };
+    for (name, commit) in related {
         let trailers = Trailers::parse(&commit.message);
         // A merge commit names the merged tip; its other changes do not belong to the change
         // request.

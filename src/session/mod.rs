@@ -48,6 +48,7 @@ pub use change_requests::{
     own_tasks,
 };
 pub(crate) use change_requests::{place_of, related_commits};
+use changed_files::count_changes;
 pub use changed_files::{ChangedFile, changed_files, in_short};
 pub use committed_files::CommittedFiles;
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
@@ -66,7 +67,7 @@ pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
-pub use log::{Step, count_lines, log, name_files, once};
+pub use log::{Step, count_lines, log, once};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
@@ -75,6 +76,7 @@ pub use open_gate::{
     Asks, ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer,
     gates,
 };
+use project_files::is_code;
 pub(crate) use project_files::{
     CommittedCode, code, code_changes_with, code_digest, code_since_start, committed_code,
     start_of_code,

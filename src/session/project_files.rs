@@ -196,8 +196,13 @@ pub(crate) fn code_changes_with(
 
 /// Removes the session's own records from the paths.
 pub(crate) fn code(mut paths: Vec<String>) -> Vec<String> {
-    paths.retain(|path| !path.starts_with(".cowork/"));
+    paths.retain(|path| is_code(path));
     paths
+}
+
+/// True for a path outside `.cowork`.
+pub(super) fn is_code(path: &str) -> bool {
+    !path.starts_with(".cowork/")
 }
 
 impl TaskFiles for ProjectFiles {

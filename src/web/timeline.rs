@@ -66,7 +66,7 @@ fn line(step: &Step, like_it: usize, html: &mut Html<'_>) {
     if like_it > 0 {
         facts.push(format!("and {like_it} more"));
     }
-    facts.extend(step.commit.as_ref().and_then(|id| id.get(..7)).map(str::to_owned));
+    facts.extend(step.commit.as_ref().and_then(|id| id.as_str().get(..7)).map(str::to_owned));
     if !facts.is_empty() {
         html.raw("<div class=\"facts\">").isolated(&one_line(&facts.join(" · "), 2 * TEXT));
         html.close("div");

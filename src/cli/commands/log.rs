@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::model::budget;
 use crate::session::{
-    Attempt, Session, StateDir, Status, Step, Used, attempts, count_lines, log, name_files, once,
+    Attempt, Session, StateDir, Status, Step, Used, attempts, count_lines, log, once,
 };
 use crate::spent::tokens;
 use crate::ui::one_line;
@@ -44,17 +44,16 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     find::warn_of_unreadable(context, &session)?;
     let steps = log(git, &session)?;
     match context.global.json {
-        true => context.print(&json(git, steps)?)?,
+        true => context.print(&json(&steps)?)?,
         false => context.page(&text(context, git, session, steps, args.graph)?)?,
     }
     Ok(0)
 }
 
 /// One line of JSON for each event.
-fn json(git: &Git, mut steps: Vec<Step>) -> anyhow::Result<String> {
-    name_files(git, &mut steps)?;
+fn json(steps: &[Step]) -> anyhow::Result<String> {
     let mut out = String::new();
-    for step in &steps {
+    for step in steps {
         let _ = writeln!(out, "{}", serde_json::to_string(step)?);
     }
     Ok(out)
@@ -211,10 +210,9 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let reader = git.reader();
     // The lane of the parent commit, if a step shows that commit.
     let below = |step: &Step| {
-        let id: Oid = step.commit.as_deref()?.parse().ok()?;
-        let commit = reader.commit(&id).ok()?;
-        let below = commit.parents.first()?;
-        let is_it = |(step, _): &&(&Step, usize)| step.commit.as_deref() == Some(below.as_str());
+        let commit = reader.commit(step.commit.as_ref()?).ok()?;
+        let below = commit.parents.first();
+        let is_it = |(step, _): &&(&Step, usize)| below.is_some() && step.commit.as_ref() == below;
         Some(steps.iter().find(is_it)?.0.lane())
     };
     let mut marks: Vec<Mark> = Vec::new();

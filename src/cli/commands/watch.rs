@@ -14,7 +14,7 @@ use crate::cli::session_cmd::watched_gate::{Left, at_gate};
 use crate::cli::session_cmd::{find, next_step};
 use crate::cli::terminal::log_details::as_it_happens;
 use crate::cli::terminal::paint::Paint;
-use crate::git::{Git, Ref};
+use crate::git::{Git, Oid, Ref};
 use crate::session::{
     LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, gates, live_run, log, once,
 };
@@ -114,7 +114,7 @@ impl<'a> Screen<'a> {
                 "{} {} {} {:?} {}",
                 step.event,
                 step.timestamp,
-                step.commit.as_deref().unwrap_or_default(),
+                step.commit.as_ref().map(Oid::as_str).unwrap_or_default(),
                 step.iteration,
                 step.reason
             );

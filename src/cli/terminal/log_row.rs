@@ -40,7 +40,7 @@ impl Row {
     /// The row of a step. `more` further steps say the same; `me` is the reader of the log.
     pub(crate) fn of(step: &Step, more: usize, me: Option<&str>) -> Self {
         let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
-        let commit = step.commit.as_deref().and_then(|id| id.get(..7)).unwrap_or_default();
+        let commit = step.commit.as_ref().and_then(|id| id.as_str().get(..7)).unwrap_or_default();
         let reader = Reader { me };
         let text = one_line(&reader.text(step), TEXT);
         let command = match (step.event, step.attempt) {
@@ -125,7 +125,7 @@ fn tests(step: &Step) -> Option<&'static str> {
     Some(match checks {
         "" | "none" => return None,
         _ if failed.any(|rest| !rest.contains(", as before)")) => "tests ✗",
-        _ if is_known => "tests as before",
+        _ if is_known => "tests fail as before",
         _ if checks.contains("not run") => "tests not run",
         _ => "tests ✓",
     })
@@ -171,7 +171,7 @@ impl Reader<'_> {
             "feedback" if step.decision == Some("feedback") => format!("{draft}: {who}{because}"),
             "feedback" => format!("{draft}: {who}, {}{because}", step.severity),
             "draft_kept" => format!("{draft} kept"),
-            "question_answered" => format!("{draft}, asked{because}"),
+            "question_answered" => format!("{draft}, question{because}"),
             "review_requested" => format!("{draft} waits for review{because}"),
             "review_answered" if step.decision == Some("feedback") => {
                 format!("{draft}: {who}{because}")
@@ -272,7 +272,7 @@ mod tests {
         for (checks, told, mark) in [
             ("passed (make)", "tests ✓", None),
             ("failed (make, exit 1)", "tests ✗", Some('✗')),
-            ("failed (make, exit 1, as before)", "tests as before", None),
+            ("failed (make, exit 1, as before)", "tests fail as before", None),
             ("not run (dependencies missing)", "tests not run", None),
             ("none", "", None),
         ] {

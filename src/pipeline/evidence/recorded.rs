@@ -232,13 +232,26 @@ mod tests {
         let mut trailers = Trailers::default();
         trailers.push(key::CHECKS, checks);
         trailers.push(key::EVIDENCE, evidence);
-        let commit = "abcdef7890123456789012345678901234567890".parse().unwrap();
+        let commit: Oid = "abcdef7890123456789012345678901234567890".parse().unwrap();
+        let tree = commit.clone();
         let kind = Kind::Task("TASK-002".into());
         let subject = "coding: TASK-002 Add a todo".to_owned();
         let (parents, body) = (Vec::new(), String::new());
         let (author, committer) = (String::new(), String::new());
         let (time, committed) = (0, 0);
-        Entry { commit, parents, author, time, committer, committed, subject, body, kind, trailers }
+        Entry {
+            commit,
+            tree,
+            parents,
+            author,
+            time,
+            committer,
+            committed,
+            subject,
+            body,
+            kind,
+            trailers,
+        }
     }
 
     #[test]

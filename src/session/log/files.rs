@@ -1,25 +1,43 @@
 //! The files that the steps of a session changed.
 
 use super::Step;
-use crate::git::{self, Git, Oid};
-use crate::session::{changed_files, code};
+use crate::git::{self, Git, Oid, TreeChange};
+use crate::session::{Entry, count_changes, is_code};
 
-/// Fills in the files of each step whose commit has one parent.
-///
-/// # Errors
-/// Git cannot be read.
-pub fn name_files(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
-    let reader = git.reader();
-    for step in steps {
-        let Some(commit) = step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok()) else {
-            continue;
-        };
-        if let [parent] = &reader.commit(&commit)?.parents[..] {
-            let changed = reader.diff(Some(parent), &commit)?;
-            step.files = code(changed.into_iter().map(|change| change.path).collect());
-        }
+/// The changes of each of these commits since its parent, in their order; none for a merge.
+pub(super) fn changes(git: &Git, entries: &[Entry]) -> Vec<anyhow::Result<Vec<TreeChange>>> {
+    let mut pairs: Vec<(Option<&Entry>, &Entry)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let previous = pairs.last().map(|(_, entry)| *entry);
+        pairs.push((previous.filter(|previous| is_next(previous, entry)), entry));
     }
-    Ok(())
+    git::many::ask_each(git, &pairs, |git, (previous, entry)| match previous {
+        Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree),
+        None => changes_of(git, &entry.commit, &entry.parents),
+    })
+}
+
+/// True if a commit is directly upon the previous one, and a merge of nothing else.
+pub(super) fn is_next(previous: &Entry, entry: &Entry) -> bool {
+    matches!(&entry.parents[..], [parent] if *parent == previous.commit)
+}
+
+/// The changes of a commit since its only parent; none for a merge.
+pub(super) fn changes_of(
+    git: &Git,
+    commit: &Oid,
+    parents: &[Oid],
+) -> anyhow::Result<Vec<TreeChange>> {
+    match parents {
+        [parent] => git.reader().diff(Some(parent), commit),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The changes outside `.cowork`.
+pub(super) fn of_project(mut changes: Vec<TreeChange>) -> Vec<TreeChange> {
+    changes.retain(|change| is_code(&change.path));
+    changes
 }
 
 /// Fills in the changed lines of each task commit, by file.
@@ -27,18 +45,13 @@ pub fn name_files(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
 /// # Errors
 /// Git cannot be read.
 pub fn count_lines(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
-    let tasks = steps.iter().enumerate().filter(|(_, step)| step.event == "task_completed");
-    let commit = |step: &Step| step.commit.as_deref()?.parse::<Oid>().ok();
-    let tasks: Vec<(usize, Oid)> =
-        tasks.filter_map(|(at, step)| Some((at, commit(step)?))).collect();
-    let counted = git::many::ask_each(git, &tasks, |git, (_, commit)| {
-        match &git.reader().commit(commit)?.parents[..] {
-            [parent] => changed_files(git, parent, commit),
-            _ => Ok(Vec::new()),
-        }
+    let is_task = |step: &&mut Step| step.event == "task_completed";
+    let tasks: Vec<&mut Step> = steps.iter_mut().filter(is_task).collect();
+    let counted = git::many::ask_each(git, &tasks, |git, step| {
+        count_changes(git.reader().as_ref(), &step.changes)
     });
-    for ((at, _), counted) in tasks.into_iter().zip(counted) {
-        steps[at].changed = counted?;
+    for (step, counted) in tasks.into_iter().zip(counted) {
+        step.changed = counted;
     }
     Ok(())
 }

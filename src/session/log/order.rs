@@ -17,7 +17,7 @@ pub(super) fn below(
     rows: &[Vec<Step>],
     known: &HashMap<Oid, Vec<Oid>>,
 ) -> anyhow::Result<HashMap<Oid, Vec<Oid>>> {
-    let commits = rows.iter().flatten().filter_map(|step| step.commit.as_deref()?.parse().ok());
+    let commits = rows.iter().flatten().filter_map(|step| step.commit.clone());
     let told: HashSet<Oid> = commits.collect();
     let start = session.history.first();
     let base: Vec<Oid> = start.into_iter().flat_map(|start| start.parents.clone()).collect();
@@ -66,15 +66,15 @@ fn nearest(
 /// Merges rows by time. The order within a row is kept, and no commit comes before one of its
 /// ancestors (`below`), whatever the dates.
 pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Vec<Step> {
-    let commit = |step: &Step| step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok());
-    let mut ahead: HashSet<Oid> = rows.iter().flatten().filter_map(commit).collect();
+    let mut ahead: HashSet<Oid> =
+        rows.iter().flatten().filter_map(|step| step.commit.clone()).collect();
     let mut rows: Vec<std::iter::Peekable<Row>> =
         rows.into_iter().map(|row| row.into_iter().peekable()).collect();
     let mut steps = Vec::new();
     loop {
         let heads = rows.iter_mut().enumerate().filter_map(|(at, row)| {
             let head = row.peek()?;
-            let on = commit(head).and_then(|id| below.get(&id));
+            let on = head.commit.as_ref().and_then(|id| below.get(id));
             let waits = on.is_some_and(|on| on.iter().any(|id| ahead.contains(id)));
             // In the same second, abandoned work happened first.
             let (time, stage, iteration, rank) = head.order;
@@ -85,8 +85,8 @@ pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Ve
         });
         let Some((_, at)) = heads.min() else { return steps };
         let step = rows.get_mut(at).and_then(Iterator::next);
-        if let Some(id) = step.as_ref().and_then(commit) {
-            ahead.remove(&id);
+        if let Some(id) = step.as_ref().and_then(|step| step.commit.as_ref()) {
+            ahead.remove(id);
         }
         steps.extend(step);
     }
@@ -114,7 +114,7 @@ mod tests {
     fn no_commit_comes_before_its_ancestors() {
         let ids: Vec<Oid> = ["1", "2", "3"].map(|n| n.repeat(40).parse().unwrap()).to_vec();
         let at = |n: usize, time, attempt| Step {
-            commit: Some(ids[n].to_string()),
+            commit: Some(ids[n].clone()),
             ..step(time, "", attempt)
         };
         // In the same second, or with a clock that was set back.
@@ -124,7 +124,7 @@ mod tests {
             let below = HashMap::from([(ids[2].clone(), vec![ids[1].clone()])]);
             let steps = merged(vec![left, main], &below);
             let order: Vec<_> = steps.iter().map(|step| step.commit.clone().unwrap()).collect();
-            assert_eq!(order, ids.iter().map(ToString::to_string).collect::<Vec<_>>());
+            assert_eq!(order, ids);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::cost::Cost;
+use crate::git::{Oid, TreeChange};
 use crate::session::ChangedFile;
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -39,7 +40,7 @@ pub struct Step {
     pub iteration: Option<u32>,
     /// The commit of the step.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
+    pub commit: Option<Oid>,
     /// The result, or the title.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -56,10 +57,9 @@ pub struct Step {
     /// Features that the task works on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Files outside `.cowork` that the commit changed; filled in by
-    /// [`name_files`](super::name_files).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<String>,
+    /// Changes of the commit outside `.cowork` since its only parent.
+    #[serde(rename = "files", serialize_with = "paths", skip_serializing_if = "Vec::is_empty")]
+    pub(super) changes: Vec<TreeChange>,
     /// Models that worked on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
@@ -89,6 +89,10 @@ pub struct Step {
     /// Number of the first draft in a completed stage's run.
     #[serde(skip)]
     pub(super) first: u32,
+}
+
+fn paths<S: Serializer>(changes: &[TreeChange], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(changes.iter().map(|change| &change.path))
 }
 
 /// Sort key: time, stage, draft, and a rank among steps of the same draft.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Step, Teller};
 use crate::git::Git;
 use crate::session::{Session, StateDir};
+use crate::stage::Stage;
 
 impl Teller<'_> {
     /// The transcripts of a step.
@@ -16,25 +17,38 @@ impl Teller<'_> {
             ("review_requested" | "question_answered", Some(draft)) => draft..draft + 1,
             _ => return Vec::new(),
         };
-        let fits = |path: &&PathBuf| {
-            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
-            let mut parts = name.splitn(4, '.');
-            let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
-            // `align`: older versions asked a model to apply a person's edit to the JSON.
-            let task = task.filter(|task| *task != "align" && !task.starts_with("question-"));
-            of == Some(stage.name())
-                && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
-                && task == step.task.as_deref()
+        let fits = |one: &&Transcript| {
+            one.stage == stage && drafts.contains(&one.draft) && one.task == step.task
         };
-        self.transcripts.iter().filter(fits).cloned().collect()
+        self.transcripts.iter().filter(fits).map(|one| one.path.clone()).collect()
     }
 }
 
-/// Files of the session's transcripts on this machine, sorted.
-pub(super) fn files(git: &Git, session: &Session) -> Vec<PathBuf> {
+/// A transcript, and what its name says it is about.
+pub(super) struct Transcript {
+    path: PathBuf,
+    stage: Stage,
+    draft: u32,
+    task: Option<String>,
+}
+
+impl Transcript {
+    fn of(path: PathBuf) -> Option<Self> {
+        let mut parts = path.file_stem()?.to_str()?.splitn(4, '.');
+        let (stage, draft, _role) = (parts.next()?, parts.next()?, parts.next()?);
+        // `align`: older versions asked a model to apply a person's edit to the JSON.
+        let task = parts.next().filter(|task| *task != "align" && !task.starts_with("question-"));
+        let (stage, draft) = (stage.parse().ok()?, draft.parse().ok()?);
+        let task = task.map(str::to_owned);
+        Some(Self { path, stage, draft, task })
+    }
+}
+
+/// The session's transcripts on this machine, sorted by path.
+pub(super) fn transcripts(git: &Git, session: &Session) -> Vec<Transcript> {
     let folder = StateDir::at(&git.state_dir(), &session.name).transcripts();
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    paths
+    paths.into_iter().filter_map(Transcript::of).collect()
 }

@@ -78,8 +78,8 @@ impl Step {
                 };
                 let (from, to) = (stage(&self.from), stage(&self.to));
                 facts.push(match from == to {
-                    true if from == "completed" => format!("was completed, by {by}"),
-                    true => format!("was at {from}, by {by}"),
+                    true if from == "completed" => format!("after completion, by {by}"),
+                    true => format!("while at {from}, by {by}"),
                     false => format!("from {from} to {to}, by {by}"),
                 });
             }
