@@ -76,7 +76,7 @@ impl FromStr for Host {
             Self::new(name, port.parse().ok()?).filter(|_| is_port && !is_open)
         };
         read().ok_or_else(|| {
-            format!("has {text:?}, which is not a name with its port, such as \"example.org:443\"")
+            format!("has {text:?}, which is not a host with a port, such as \"example.org:443\"")
         })
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn model_failure(error: ModelError, then: &str) -> anyhow::Error {
         }
         ModelError::Unavailable { .. } if error.status().is_some() => {
             "the server runs but cannot answer: check its log (loading, overloaded, a gateway whose \
-             server is away)"
+             server is down)"
         }
         ModelError::Unavailable { .. } => {
             "check that the server runs and COWORK_LLM_BASE_URL is right"

@@ -129,7 +129,7 @@ fn modes() -> Vec<CompletionCandidate> {
     [
         ("ask", "ask on the terminal"),
         ("wait", "leave each draft as a commit, exit 3"),
-        ("auto", "pass every draft"),
+        ("auto", "approve every draft"),
     ]
     .into_iter()
     .map(|(mode, about)| candidate(mode, about))

@@ -89,7 +89,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (1, "the session failed: draft limit reached, stuck in a loop, checks fail, aborted"),
     (2, "wrong usage"),
     (3, "waiting for a person: a review, a question"),
-    (4, "model, credentials or configuration; a budget was reached"),
+    (4, "a problem with the model, credentials or configuration; or a budget was reached"),
     (5, "the repository is not ready: wrong branch, merge in progress, session locked"),
     (130, "interrupted"),
 ];
@@ -122,7 +122,7 @@ pub(crate) fn explained(command: Command, has_manual: bool, screen: Option<usize
         }
     };
     let last = format!(
-        "Git's words work as well: continue (resume), approve (review --pass),\n\
+        "These aliases also work: continue (resume), approve (review --pass),\n\
          abort (review --abort), st (status), ls (list).\n\
          'git cowork help COMMAND' shows the options of a command, with examples.\n\
          {manual}"

@@ -51,13 +51,13 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
         ErrorKind::InvalidValue => {
             let value = text(error, ContextKind::InvalidValue);
             if value.is_empty() {
-                return Error::usage(format!("{wrong} lacks its value")).hint(help);
+                return Error::usage(format!("{wrong} requires a value")).hint(help);
             }
             let valid = match error.get(ContextKind::ValidValue) {
                 Some(ContextValue::Strings(valid)) => valid.as_slice(),
                 _ => &[],
             };
-            let said = Error::usage(format!("'{value}' is not a value of {wrong}"));
+            let said = Error::usage(format!("'{value}' is not a valid value for {wrong}"));
             let all = format!("one of: {}", valid.join(", "));
             hinted(said, &value, valid.iter().map(String::as_str), all)
         }

@@ -183,7 +183,7 @@ impl Tree {
             missing.push(format!("{closed} more directories"));
         }
         if shown.unnamed > 0 {
-            missing.push("names of files".to_owned());
+            missing.push("some file names".to_owned());
         }
         let (all, missing) = (number(self.directories[ROOT].count), missing.join(", "));
         out.push_str(&if missing.is_empty() {
@@ -337,7 +337,7 @@ mod tests {
         let flat: Vec<&str> = flat.iter().map(String::as_str).collect();
         assert_eq!(
             tree(&flat, 500),
-            "[5000 files in all; cut here: names of files; list_files with a path or a pattern shows more]"
+            "[5000 files in all; cut here: some file names; list_files with a path or a pattern shows more]"
         );
     }
 }

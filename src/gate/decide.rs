@@ -42,7 +42,7 @@ pub fn decide(
     limit: Duration,
 ) -> Result<Decided> {
     let name = command_name(command);
-    let mut printed = tempfile::tempfile().context("making a file for what a command prints")?;
+    let mut printed = tempfile::tempfile().context("creating a temporary file for the output")?;
     let mut child = Command::new("sh");
     child
         .args(["-c", command])

@@ -86,12 +86,12 @@ pub(super) fn edit(
     if !others.is_empty() {
         *announced = Some(now);
         terminal.discard_typed();
-        say(terminal, &format!("saved {names}, but {others} changed on disk, too"))?;
+        say(terminal, &format!("saved {names}, but {others} also changed on disk"))?;
         say(terminal, "p passes everything as it is now")?;
         return Ok(None);
     }
     let follows = match count_comments(gate, draft, &now) {
-        0 => "your version passes".to_owned(),
+        0 => "passing your version".to_owned(),
         1 => "your comment goes to the actor".to_owned(),
         n => format!("your {n} comments go to the actor"),
     };

@@ -123,7 +123,7 @@ fn then(draft: &Draft<'_>) -> String {
     };
     format!(
         "{passed} Feedback leads to another draft. Your own edits count as you saved them, and a \
-         later draft that changes them is named."
+         later draft that changes them is flagged."
     )
 }
 

@@ -130,7 +130,7 @@ fn draw(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
 fn menu(terminal: &dyn Terminal, what: &Learned<'_>) -> String {
     let rows = vec![
         vec![('t', "take all".to_owned())],
-        vec![('e', format!("edit the file as it would be, in {}", what.editor))],
+        vec![('e', format!("edit the resulting file in {}", what.editor))],
         vec![('d', "drop all".to_owned())],
         vec![('l', "later: the next run asks again".to_owned())],
     ];
@@ -195,6 +195,6 @@ mod tests {
         assert!(shown.contains("knowledge · 1 fact proposed"), "{shown}");
         assert!(shown.contains("   ## Traps\n  +- a "), "{shown}");
         assert!(!shown.contains("\x1b[2J") && !shown.contains("@@"), "{shown}");
-        assert!(shown.contains("edit the file as it would be, in vim"), "{shown}");
+        assert!(shown.contains("edit the resulting file in vim"), "{shown}");
     }
 }

@@ -299,7 +299,7 @@ pub fn earlier_stage(
         earlier.iter().enumerate().map(|(i, stage)| format!("{}  {stage}", i + 1)).collect();
     terminal.write(&format!(
         "Go back to which stage? Later work is kept as an attempt.\n\
-         \x20   {}   other keys stay\n",
+         \x20   {}   any other key: stay here\n",
         list.join("   ")
     ))?;
     loop {

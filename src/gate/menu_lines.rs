@@ -143,7 +143,7 @@ fn looks(draft: &Draft<'_>) -> Vec<Entry> {
         keys.push(entry('g', "go back", "go back to an earlier stage"));
     }
     if let Some(depth) = draft.more {
-        keys.push(entry('+', "deeper", format!("more process: continue as a {depth} session")));
+        keys.push(entry('+', "deeper", format!("go deeper: continue as a {depth} session")));
     }
     if let Some(edited) = edits::edited(draft) {
         keys.push(entry(

@@ -588,7 +588,7 @@ fn long_feedback_is_written_in_the_editor() {
 fn a_saved_edit_is_the_decision() {
     let desk = Desk::new("e", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Edited);
-    assert!(desk.said().ends_with("saved design.md: your version passes\n"));
+    assert!(desk.said().ends_with("saved design.md: passing your version\n"));
     assert_eq!(std::fs::read_to_string(desk.path("design_spec.json")).unwrap(), "{}\n");
     let desk = Desk::new("E", &script("echo more >>\"$1\""));
     assert_eq!(desk.decision(), Decision::Edited);
@@ -626,7 +626,7 @@ fn a_file_changed_on_disk_passes_only_after_a_warning() {
     // An edit of one file does not approve an unseen change of another file.
     let other = Desk::new("ep", &script("echo more >>\"$1\"; echo [] >design_spec.json"));
     assert_eq!(other.decision(), Decision::Edited);
-    assert!(other.said().contains("saved design.md, but design_spec.json changed on disk, too"));
+    assert!(other.said().contains("saved design.md, but design_spec.json also changed on disk"));
     let gone = Desk::new("ppq", "true");
     std::fs::remove_file(gone.path("design.md")).unwrap();
     assert_eq!(gone.decision(), Decision::Stop);

@@ -172,7 +172,7 @@ impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
         let commit = git2::Oid::from_bytes(&commit[..20])?;
         let read = self.opened.read_once(commit, |kind, text| {
-            ensure!(kind == ObjectType::Commit, "{commit} is no commit");
+            ensure!(kind == ObjectType::Commit, "{commit} is not a commit");
             self.seen(text)
         });
         read.map(Some)

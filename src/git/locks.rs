@@ -54,10 +54,10 @@ pub(super) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
     if let Some(process) = holder(&lock, &git.top) {
         let who = format!("{} (process {})", process.name, process.pid);
         return error
-            .hint(format!("{who} holds it: wait until it ends, then run the command again"));
+            .hint(format!("{who} holds the lock: wait until it ends, then run the command again"));
     }
     error
-        .hint(format!("it is {} old, and git-cowork did not create it", age(&lock)))
+        .hint(format!("the lock is {} old, and git-cowork did not create it", age(&lock)))
         .hint("if no git command is running in this repository, remove it:")
         .hint(format!("rm {}", quoted(&lock.display().to_string())))
 }
@@ -178,7 +178,7 @@ mod tests {
         remove(&git, SystemTime::UNIX_EPOCH).unwrap();
         assert!(lock.exists());
         let error = git.write(["add", "README.md"]).once().checked().unwrap_err();
-        let named = format!("cat (process {}) holds it", other.id());
+        let named = format!("cat (process {}) holds the lock", other.id());
         assert!(hints_of(&error)[0].contains(&named), "{:?}", hints_of(&error));
         drop(other.stdin.take());
         other.wait().unwrap();

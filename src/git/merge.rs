@@ -215,7 +215,7 @@ pub fn merged_text(git: &Git, base: &str, ours: &str, theirs: &str) -> Result<Op
     let mut merge = git.read(["merge-file", "-p"]);
     for (name, text) in [("ours", ours), ("base", base), ("theirs", theirs)] {
         let path = scratch.path().join(name);
-        std::fs::write(&path, text).context("writing a version of a text")?;
+        std::fs::write(&path, text).context("writing a version to merge")?;
         merge = merge.arg(path);
     }
     let output = merge.output()?;

@@ -71,7 +71,7 @@ impl Libgit2 {
         transaction.lock_ref(name.as_str())?;
         let files = self.files();
         let now = files.one(name.as_str())?;
-        ensure!(now.as_ref().map(|now| &now.object) == old, "{name} is not what it was");
+        ensure!(now.as_ref().map(|now| &now.object) == old, "{name} has changed");
         let text = std::fs::read(self.repository.path().join(name.as_str())).unwrap_or_default();
         ensure!(!text.starts_with(b"ref:"), "{name} is a symbolic reference");
         if old.is_none() {

@@ -23,7 +23,7 @@ impl<'a> CommitText<'a> {
         let mut commit = Self::default();
         let mut rest = text;
         loop {
-            let end = memchr::memchr(b'\n', rest).context("a commit without end")?;
+            let end = memchr::memchr(b'\n', rest).context("the header of a commit does not end")?;
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             if line.is_empty() {
                 commit.message = after;

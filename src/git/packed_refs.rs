@@ -188,7 +188,7 @@ impl Packed {
                 next = end;
                 let (id, name) = entry(line)?;
                 if name.starts_with(fixed) {
-                    let name = str::from_utf8(name).context("a name is no text")?;
+                    let name = str::from_utf8(name).context("a name is not UTF-8")?;
                     see(name, id, tagged.strip_prefix(b"^").map(<[u8]>::trim_ascii_end))?;
                 } else if self.sorted {
                     return Ok(());

@@ -169,7 +169,7 @@ impl<'a> RefFiles<'a> {
 
     /// Reads one reference; `None` if it does not exist.
     pub(super) fn one(&self, name: &str) -> Result<Option<Ref>> {
-        ensure!(is_shared(name), "{name} is another one in each working tree");
+        ensure!(is_shared(name), "{name} is a per-worktree reference");
         let name = RefName::new(name)?;
         let value = self.loose_value(name.as_str())?;
         let packed = if matches!(value, Some(Value::Object { .. })) {
@@ -231,13 +231,13 @@ impl<'a> RefFiles<'a> {
             return Ok(None);
         };
         for _ in 0..SYMBOLIC_DEPTH {
-            ensure!(is_shared(&name), "HEAD is {name}");
+            ensure!(is_shared(&name), "HEAD points to {name}");
             match self.value(&name, packed)? {
                 Some(Value::Symbolic(next)) => name = next,
                 _ => return Ok(Some(name)),
             }
         }
-        bail!("HEAD goes in a circle")
+        bail!("HEAD is a symbolic reference loop")
     }
 
     /// The object that a value points to after all symbolic references; `None` if there is none.
@@ -248,7 +248,7 @@ impl<'a> RefFiles<'a> {
                 Value::Broken => return Ok(None),
                 Value::Symbolic(next) => next,
             };
-            ensure!(is_shared(&next) && RefName::new(&*next).is_ok(), "a reference is {next}");
+            ensure!(is_shared(&next) && RefName::new(&*next).is_ok(), "a reference names {next}");
             match self.value(&next, packed)? {
                 Some(found) => value = found,
                 None => return Ok(None),
@@ -355,9 +355,9 @@ pub(super) fn oid(digits: &[u8]) -> Option<Oid> {
 
 /// Returns the pattern if this module can match it.
 fn check(pattern: &str) -> Result<String> {
-    ensure!(!pattern.contains(['?', '[', '\\']), "only git knows {pattern}");
+    ensure!(!pattern.contains(['?', '[', '\\']), "only git can match {pattern}");
     let fixed = pattern.split('*').next().unwrap_or_default();
-    ensure!(is_shared(fixed), "{pattern} is another one in each working tree");
+    ensure!(is_shared(fixed), "{pattern} matches per-worktree references");
     Ok(pattern.to_owned())
 }
 
@@ -410,7 +410,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
     for entry in listed {
         let entry = entry?;
-        let name = entry.file_name().into_string().ok().context("a name is no text")?;
+        let name = entry.file_name().into_string().ok().context("a name is not UTF-8")?;
         if !name.starts_with('.') && !name.ends_with(".lock") {
             let kind = entry.file_type()?;
             ensure!(!kind.is_symlink(), "{name} is a link");

@@ -52,7 +52,7 @@ impl RefStamp {
             };
             stamp.add_above(common_dir, above)?;
             let mut within = entries(&common_dir.join(above))?;
-            ensure!(within.len() <= REMOTES, "very many folders in {above}");
+            ensure!(within.len() <= REMOTES, "too many folders in {above}");
             within.sort();
             for (name, ..) in within {
                 stamp.add(common_dir, &joined(&joined(above, &name), below))?;
@@ -112,7 +112,7 @@ fn told(common_dir: &Path, path: &str) -> Result<Option<(String, SystemTime)>> {
     use std::os::unix::fs::MetadataExt as _;
     let Some(meta) = present(common_dir.join(path).symlink_metadata())? else { return Ok(None) };
     let is_list = path == "packed-refs";
-    ensure!(if is_list { meta.is_file() } else { meta.is_dir() }, "{path} is something else");
+    ensure!(if is_list { meta.is_file() } else { meta.is_dir() }, "{path} has an unexpected type");
     let mut text = format!(" {} {}", meta.dev(), meta.ino());
     if is_list {
         text += &format!(" {}", meta.len());
@@ -125,14 +125,14 @@ fn told(common_dir: &Path, path: &str) -> Result<Option<(String, SystemTime)>> {
         let since = Duration::new(u64::try_from(seconds)?, u32::try_from(nanoseconds)?);
         let margin = if nanoseconds == 0 { COARSE } else { TICK };
         let after = SystemTime::UNIX_EPOCH.checked_add(since + margin);
-        settled = settled.max(after.context("a time out of all bounds")?);
+        settled = settled.max(after.context("a time is out of range")?);
     }
     Ok(Some((text, settled)))
 }
 
 #[cfg(not(unix))]
 fn told(_: &Path, _: &str) -> Result<Option<(String, SystemTime)>> {
-    anyhow::bail!("files are not told apart here")
+    anyhow::bail!("this system does not identify files")
 }
 
 #[cfg(test)]

@@ -99,14 +99,14 @@ fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
     match file.symlink_metadata() {
         Err(_) => return Ok(None),
         Ok(meta) if !meta.is_file() || meta.len() > CONFIG_MAX => {
-            return Ok(Some(format!("a {} that is not read", name())));
+            return Ok(Some(format!("the commands of a {} that was not checked", name())));
         }
         Ok(_) => {}
     }
     let list = git.read(["config", "--null", "--no-includes", "--list", "--file"]).arg(file);
     let output = list.output()?;
     if !output.success() {
-        return Ok(Some(format!("a {} that git cannot read", name())));
+        return Ok(Some(format!("the commands of a {} that cannot be listed", name())));
     }
     let found = nul_texts(&output.stdout).find_map(|entry| {
         let (key, value) = match entry.split_once('\n') {
@@ -214,6 +214,6 @@ mod tests {
         assert_eq!(told.as_deref(), Some("core.fsmonitor"));
         std::os::unix::fs::symlink("common/config", dir.join("config")).unwrap();
         let told = would_run(&repo.git(), &dir).unwrap().unwrap();
-        assert!(told.contains("not read"), "{told}");
+        assert!(told.contains("not checked"), "{told}");
     }
 }

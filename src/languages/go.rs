@@ -97,7 +97,7 @@ const GUIDANCE: &str = "\
       dropped. Only `main` prints and calls `os.Exit`; no `panic` for what a user can cause.\n\
     - Dependencies: the standard library first (flag, encoding/json, net/http). A module is \
       named in the design; `go.mod` and `go.sum` are committed.\n\
-    - Interfaces where they are used and only with two implementations; structs returned; no \
+    - Interfaces in the package that uses them, only for two implementations; return structs; no \
       goroutine without a known end; formatted with `gofmt`, clean under `go vet`.\n";
 
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {

@@ -74,9 +74,9 @@ const GUIDANCE: &str = "\
     - Layout: code in `lib/NAME.rb` and `lib/NAME/`; a command is `exe/NAME`, which only calls it. \
       A `Gemfile`, with its lock file, only where a gem is needed. Each file begins with \
       `# frozen_string_literal: true`.\n\
-    - Tests, where they are asked for: with the framework the project has; a new one uses minitest \
-      in `test/test_*.rb`, which needs nothing.\n\
-    - Errors: raise precise classes below `StandardError`; no `rescue Exception`, no empty \
+    - Tests, where they are asked for: with the framework the project has; a new project uses \
+      minitest in `test/test_*.rb`, which needs no extra gem.\n\
+    - Errors: raise specific subclasses of `StandardError`; no `rescue Exception`, no empty \
       `rescue`. A user's mistake ends in `warn` and an exit code that is not 0, not in a \
       backtrace.\n\
     - Dependencies: the standard library first (optparse, json, fileutils). A gem is named in the \

@@ -112,8 +112,8 @@ const GUIDANCE: &str = "\
     Rust:\n\n\
     - Layout: `src/main.rs` stays thin and calls `src/lib.rs`; one module a file. A library has \
       no `main.rs`. `.gitignore` has `/target`; `Cargo.lock` is committed.\n\
-    - Tests, where they are asked for: units at the end of their file in `#[cfg(test)] mod \
-      tests`, the whole in `tests/`.\n\
+    - Tests, where they are asked for: unit tests at the end of their file in `#[cfg(test)] \
+      mod tests`, integration tests in `tests/`.\n\
     - Errors: `Result` and `?`, with one error type or what the project uses; no `unwrap`, \
       `expect` or `panic!` outside tests. `main` prints the error and exits with a code that is \
       not 0.\n\

@@ -114,7 +114,7 @@ fn unpriced(budget: &Budget, model: &str) -> Option<(String, String)> {
 /// Returns the reason from [`unpriced`] as an error.
 pub(super) fn unpriced_error(budget: &Budget, model: &str) -> Option<ModelError> {
     let (message, key) = unpriced(budget, model)?;
-    let hint = format!("set the price of a million tokens: {key}.in 2.0, and the same with .out");
+    let hint = format!("set the price per million tokens: {key}.in 2.0 && {key}.out 8.0");
     Some(ModelError::Budget { message, hint })
 }
 
@@ -161,7 +161,7 @@ pub fn money(budget: &Budget, used: &Spent) -> Option<String> {
     let limit = micros(budget.usd);
     match (used.cost(), limit) {
         (cost, 0) => cost,
-        (None, _) if used.unpriced > 0 => Some(format!("an unknown cost of {}", dollars(limit))),
+        (None, _) if used.unpriced > 0 => Some(format!("cost unknown, limit {}", dollars(limit))),
         (_, _) if used.unpriced > 0 => Some(format!("at least {}", share(used.micros, limit))),
         (_, _) => Some(share(used.micros, limit)),
     }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(money(&budget, &used).as_deref(), Some("at least $1.996 of $2.00"));
         assert_eq!(limits(&budget, &used), ["60 of 500 tokens"]);
         (used.micros, used.unpriced) = (0, 1);
-        assert_eq!(money(&budget, &used).as_deref(), Some("an unknown cost of $2.00"));
+        assert_eq!(money(&budget, &used).as_deref(), Some("cost unknown, limit $2.00"));
         assert_eq!(money(&Budget::default(), &used), None);
     }
 }

@@ -51,7 +51,7 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
 
 /// Introduces, at the end of the message, the server's correct base URL if the configured one is
 /// wrong.
-pub const RIGHT_URL: &str = "the base URL is ";
+pub const RIGHT_URL: &str = "the base URL should be ";
 
 /// The models that a server lists; empty if it has no such list, like many gateways. Fails if it
 /// cannot be reached or refuses the key, or if the list is below `/v1` of a base URL without a

@@ -39,7 +39,7 @@ impl OpenAi {
             }
             Failure::Missing { name, refusals } => {
                 self.refused.set(refusals);
-                self.tell(&format!("the model server misses {name}: sending a placeholder"));
+                self.tell(&format!("the model server requires {name}: sending a placeholder"));
                 return Ok(());
             }
             Failure::Transient { message, retry_after, busy } => {

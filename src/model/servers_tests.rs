@@ -190,5 +190,5 @@ async fn a_base_url_without_v1_is_detected_before_anything_is_created() {
     let base_url = format!("http://127.0.0.1:{}", server.port());
     let model = OpenAi::new(&config(&base_url), patient()).unwrap();
     let error = model.probe().await.unwrap_err().to_string();
-    assert!(error.ends_with(&format!("the base URL is {base_url}/v1")), "{error}");
+    assert!(error.ends_with(&format!("the base URL should be {base_url}/v1")), "{error}");
 }

@@ -11,7 +11,8 @@ pub(super) const RESULT: (&str, &str) = ("<tool_response>", "</tool_response>");
 
 const HOW: &str = "\n\n# Tools\n\nYou work with the tools below, described as JSON. To call one, write \
 a block of this form and nothing like it anywhere else, then end your answer:\n\n<tool_call>\n\
-{\"name\": \"NAME\", \"arguments\": {…}}\n</tool_call>\n\nSeveral calls are several blocks. The next \
+{\"name\": \"NAME\", \"arguments\": {…}}\n</tool_call>\n\nFor several calls, write several blocks. \
+The next \
 message has a <tool_response> for each call; never write one yourself.\n\n<tools>\n";
 
 /// Returns the request with its tools described as text.

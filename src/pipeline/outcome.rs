@@ -15,7 +15,7 @@ const ASKS: &str = " asks to go back to ";
 
 pub(crate) fn aborted(spec: &StageSpec) -> Error {
     Error::failed(format!("{} was aborted; everything is kept", spec.stage))
-        .hint(format!("git cowork resume {}", spec.after_abort))
+        .hint(format!("resume {}: git cowork resume", spec.after_abort))
 }
 
 /// The error if a person looked at the draft and decided nothing.
@@ -129,7 +129,7 @@ impl BlockReason {
             | Self::Astray(what)
             | Self::Rejected(what) => what.clone(),
             Self::Replans(asked) => {
-                format!("{} (once more, and {max_replans} times is the limit)", asked.words())
+                format!("{} (again; the limit is {max_replans} times)", asked.words())
             }
         }
     }

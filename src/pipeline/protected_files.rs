@@ -94,7 +94,7 @@ pub(crate) fn offer_protected(
     make_ours(run, &refused)?;
     progress.refusals = 0;
     let words = format!(
-        "you may now change {names}; keep what is there unless the task needs it otherwise"
+        "you may now change {names}; keep what is there unless the task requires changing it"
     );
     let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
     run.give_feedback(vec![entry])?;
@@ -109,12 +109,14 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         let path = &proposed.path;
         let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
             let what = match &proposed.content {
-                Some(copy) => format!("the model's version is {}", copy.display()),
-                None => "the model wants to delete it".to_owned(),
+                Some(copy) => {
+                    format!("the model's version is {}; copy and commit it", copy.display())
+                }
+                None => "the model wants to delete it; delete it yourself".to_owned(),
             };
             run.warn_once(format!(
-                "{path} was left as it is: {}, so you decide; {what}; copy it and commit it \
-                 yourself, or decide on a terminal: git cowork resume",
+                "{path} was left as it is: {}, so you decide; {what}, \
+                 or decide on a terminal: git cowork resume",
                 why_protected(path)
             ));
             continue;

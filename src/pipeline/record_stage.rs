@@ -39,12 +39,12 @@ pub(crate) fn record_stage(
             Some(approval) => approved_content::code_digest(run, &approval.bytes)?,
             None => None,
         },
-        self_review: progress.self_review.outcome(),
-        credit: progress.credit.clone(),
-        checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
-        evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
+        self_review: progress.newest.self_review.outcome(),
+        credit: progress.newest.credit.clone(),
+        checks: spec.runs_checks.then(|| evidence::trailer(progress.newest.evidence.as_ref())),
+        evidence: progress.newest.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         knowledge: proposed(run, spec, progress)?,
-        tests: progress.evidence.as_ref().map(Evidence::test_trailers).unwrap_or_default(),
+        tests: progress.newest.evidence.as_ref().map(Evidence::test_trailers).unwrap_or_default(),
     };
     match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
@@ -83,13 +83,13 @@ fn stage_completed(
     let changed = approved.map(|approved| hook_changed(run, spec, approved, commit)).transpose()?;
     if changed == Some(true) {
         progress.hook_changes += 1;
-        progress.readings.person = progress.draft.take();
+        progress.readings.person = progress.newest.commit.take();
         progress.verdicts.person = None;
         let (number, notes) = (progress.iteration, progress.notes());
         let draft =
             record::stage::take_back(&run.recorder(), commit, tip, spec.stage, number, &notes)?;
         record::stage::mark_compared(&run.recorder())?;
-        progress.draft = Some(draft);
+        progress.newest.commit = Some(draft);
         progress.verdicts.critic = None;
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
         if progress.hook_changes >= MAX_HOOK_CHANGES {
@@ -99,7 +99,7 @@ fn stage_completed(
             .hint("make the hook leave formatted files unchanged, or exclude .cowork from it")
             .into());
         }
-        progress.note = Some(HOOK_CHANGED.to_owned());
+        progress.gate.note = Some(HOOK_CHANGED.to_owned());
         return Ok(StepOutcome::Again);
     }
     record::stage::mark_compared(&run.recorder())?;

@@ -63,7 +63,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     };
     other_model::take_up(run, spec, &mut progress).await?;
     dropped::tell_why_again(run, spec.stage, progress.offset)?;
-    progress.evidence = evidence;
+    progress.newest.evidence = evidence;
     if spec.writes_code() {
         scope::tell_change_so_far(run)?;
     }
@@ -90,11 +90,11 @@ async fn step(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
-    if let Some(words) = progress.asks.clone() {
+    if let Some(words) = progress.gate.asks.clone() {
         return Ok(StepOutcome::Blocked(BlockReason::Asked(words)));
     }
     if run.env.mode == Mode::Ask
-        && let Some(words) = progress.waits.take()
+        && let Some(words) = progress.gate.waits.take()
     {
         // This comes before the checks: a role that stopped to ask may not have finished the draft,
         // and the checks would send it back without an answer.
@@ -214,10 +214,11 @@ async fn checks_hold(
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     if spec.runs_checks {
-        let known = progress.evidence.take();
-        progress.evidence = gather::gather_evidence(run, known, &progress.checked).await?;
-        criteria::look_at_named_tests(run, &mut progress.evidence).await?;
-        if progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+        let known = progress.newest.evidence.take();
+        progress.newest.evidence =
+            gather::gather_evidence(run, known, &progress.newest.checked).await?;
+        criteria::look_at_named_tests(run, &mut progress.newest.evidence).await?;
+        if progress.newest.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             gather::require_dependencies(run).await?;
         }
     }
@@ -230,7 +231,7 @@ async fn checks_hold(
     if report.is_ok() {
         return Ok(StepOutcome::Next);
     }
-    if let Some(edit) = progress.edit.as_mut().filter(|edit| !edit.told)
+    if let Some(edit) = progress.newest.edit.as_mut().filter(|edit| !edit.told)
         && run.env.mode != Mode::Auto
     {
         // The person is shown the findings about their edit before the actor gets it.

@@ -46,6 +46,6 @@ fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
 /// The usage of the stage in progress so far, with its tasks.
 pub(crate) fn stage_so_far(run: &Run<'_>, progress: &Progress) -> Spent {
     let mut spent = run.session.tasks_spent();
-    spent += progress.credit.spent;
+    spent += progress.newest.credit.spent;
     spent
 }

@@ -42,7 +42,7 @@ pub(super) fn expect_on_tip(
             take_off(recorder, name, &parent, commit, paths)?;
             let error = if *name == branch {
                 Error::moved(format!("{short} moved during the commit"))
-                    .hint("your commits stay; git-cowork's was undone, its files stay")
+                    .hint("your commits stay; git-cowork's commit was undone, its files stay")
                     .hint(format!("to continue: git cowork resume {}", recorder.name))
             } else {
                 let elsewhere = name.short();

@@ -36,7 +36,7 @@ pub fn raise(
     point("format.before-commit");
     let message = Message {
         subject: recorder.subject("session", &format!("format {from} -> {to}")),
-        body: format!("{path} in the form that versions with format {to} read and write."),
+        body: format!("Convert {path} to format {to}."),
         // It completes nothing, and is not an event of the session either.
         trailers: recorder.base_trailers(),
     };

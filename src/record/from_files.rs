@@ -28,7 +28,7 @@ pub fn take_as_done(
             trailers.push(key::REVIEW, Verdict::Passed.name());
             trailers.push(key::APPROVED, bytes.render());
             trailers.push(key::REVIEWED_BY, by);
-            recorder.subject(stage.name(), "taken as done from the files")
+            recorder.subject(stage.name(), "completed from existing files")
         }
         None => {
             trailers.push(key::EVENT, "start");

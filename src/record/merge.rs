@@ -187,7 +187,7 @@ pub fn merge_code(
             take_merge_back(recorder, &commit, onto)?;
             Err(Error::repository("a hook took the trailers out of the message")
                 .hint("they record that the session is merged: check the commit-msg and prepare-commit-msg hooks")
-                .hint(format!("nothing has changed; then run again: git cowork merge {}", recorder.name))
+                .hint(format!("nothing has changed; afterwards run: git cowork merge {}", recorder.name))
                 .into())
         }
         CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),

@@ -62,7 +62,7 @@ pub fn commit_derived(
 ) -> anyhow::Result<Recorded> {
     let subject = match lines {
         [one] => format!("Records: {one}"),
-        _ => "Records: write them again from the documents".to_owned(),
+        _ => "Records: regenerate from the documents".to_owned(),
     };
     let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
     let message = Message { subject, body: body.join("\n"), trailers: recorder.base_trailers() };

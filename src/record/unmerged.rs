@@ -178,7 +178,7 @@ fn solve_records(
             return Ok(());
         }
         None => {
-            let told = format!("{name} is of an older version: merge its records by hand");
+            let told = format!("{name} is in an older format: merge its records by hand");
             solution.left.push(told);
             return Ok(());
         }

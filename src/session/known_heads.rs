@@ -199,7 +199,7 @@ impl KnownHeads {
         }
         let made = std::fs::create_dir_all(git.state_dir());
         if let Err(error) = made.and_then(|()| replace_file(&path(git), text.as_bytes())) {
-            tracing::debug!(%error, "the heads of sessions are not kept");
+            tracing::debug!(%error, "cannot cache the heads of sessions");
         }
     }
 }

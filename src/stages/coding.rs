@@ -78,6 +78,6 @@ pub(super) const CODING: StageSpec = StageSpec {
     approves: Approves::Tree,
     iterations: 5,
     called: "code",
-    after_abort: "keeps its tasks and has the whole corrected",
+    after_abort: "keeps its tasks and corrects the code as a whole",
     ..USUAL
 };

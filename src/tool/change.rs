@@ -37,7 +37,7 @@ impl Argument for Scope {
 pub(super) static TOOLS: [&dyn Tool; 2] = [
     &Plain {
         name: "save_change_request",
-        description: "Save what the change touches.",
+        description: "Save the change request: what the change affects.",
         effect: Effect::WritesRecords,
         run: |context, args: SaveChangeRequest| {
             let mut fields = fields_of(&args, &[])?;

@@ -49,7 +49,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
     &Plain {
         name: "check_feature_coverage",
-        description: "Which features no component covers; without a design, no task.",
+        description: "Features that no component covers (or no task, if there is no design).",
         effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let features = context.store.features()?;

@@ -34,7 +34,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Waiting {
         name: "run_command",
         description: "Run a shell command at the top of the project. No servers, background jobs, \
-                      git commands that write; no input.",
+                      or git commands that write; no input.",
         run: |context, args| Box::pin(run(context, args)),
     },
     &Waiting {
@@ -160,7 +160,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     let mut text = format!("{verdict}{} after {:.1} s", result.ending(), result.seconds);
     if result.timed_out {
         text.push_str(&format!(
-            "; it was killed, with all it started, and did not end by itself in that time. {when_late}"
+            "; it did not end by itself in that time and was killed, with all it started. {when_late}"
         ));
     }
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {

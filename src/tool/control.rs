@@ -133,7 +133,7 @@ fn reject(
         Role::SelfReview => Origin::SelfReview,
         // This stage has no critic: its only agent is read-only and gives the verdict.
         Role::Actor if row(context.stage).judges => Origin::Critic,
-        Role::Actor => anyhow::bail!("feedback is the critic's; fix the draft yourself"),
+        Role::Actor => anyhow::bail!("only the critic gives feedback; fix the draft yourself"),
     };
     let withdrawn = context.outcome.approved.take().is_some();
     let feedback = Feedback {
@@ -153,14 +153,14 @@ fn reject(
     }
     context.outcome.feedback.push(feedback);
     let number = context.outcome.feedback.len();
-    let withdrawn = if withdrawn { " The approval before it is withdrawn." } else { "" };
+    let withdrawn = if withdrawn { " Your earlier approval is withdrawn." } else { "" };
     Ok(Answer::ok(format!("Feedback {number} recorded; the actor gets it.{withdrawn}")))
 }
 
 fn exit_loop(context: &mut Context<'_>, args: ExitLoop) -> anyhow::Result<Answer> {
     anyhow::ensure!(
         context.role != Role::Actor,
-        "approving is the critic's; a draft ends when you answer without a tool call"
+        "only the critic approves; a draft ends when you answer without a tool call"
     );
     anyhow::ensure!(
         context.outcome.feedback.is_empty(),
@@ -226,7 +226,7 @@ fn go_back(
         Ok(stage) => stage,
         Err(why) if matches!(context.role, Role::Critic | Role::Challenger) => {
             let mut answer = reject(context, FeedbackType::QualityIssue, severity, &reason, None)?;
-            answer.text = format!("{why}, so this draft is refused instead. {}", answer.text);
+            answer.text = format!("{why}, so this draft is rejected instead. {}", answer.text);
             return Ok(answer);
         }
         Err(why) => return Err(why),
@@ -247,7 +247,7 @@ fn request_human_review(
         text.push_str(&format!(": {details}"));
     }
     context.outcome.human_review = Some(text);
-    Ok(Answer::ok("A person will look after this turn."))
+    Ok(Answer::ok("A person will look at it after this turn."))
 }
 
 fn ask_user(context: &mut Context<'_>, args: AskUser) -> anyhow::Result<Answer> {
@@ -386,7 +386,7 @@ mod tests {
             );
             context.0.role = Role::Critic;
             let answer = context.call(tool, arguments);
-            assert!(answer.ok && answer.text.contains("refused instead"), "{answer:?}");
+            assert!(answer.ok && answer.text.contains("rejected instead"), "{answer:?}");
             let outcome = &context.0.outcome;
             assert!(outcome.ends_run(Role::Critic) && outcome.go_back.is_none());
             assert!(outcome.feedback[0].details.ends_with("two stores"), "{outcome:?}");

@@ -82,7 +82,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "search_files",
-        description: "Find lines by a regular expression, as path:line: text.",
+        description: "Find lines that match a regular expression; prints path:line: text.",
         effect: Effect::Looks,
         run: |context, args: SearchFiles| {
             let path = some(args.path.as_ref()).unwrap_or(".");
@@ -92,7 +92,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "write_file",
-        description: "Write a whole file; directories are made.",
+        description: "Write a whole file; missing directories are created.",
         effect: Effect::Acts,
         run: |context, args: WriteFile| {
             Ok(Answer::ok(context.workspace.write(&args.path, &args.content)?))
@@ -100,8 +100,8 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "edit_file",
-        description: "Replace a passage of a file, or several in edits: all or none. Copy old_text \
-                      exactly, with enough lines that it occurs once.",
+        description: "Replace one passage of a file, or several with edits (all or none). \
+                      Copy old_text exactly, with enough lines that it occurs once.",
         effect: Effect::Acts,
         run: |context, args: EditFile| {
             let path = args.path.clone();

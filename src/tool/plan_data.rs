@@ -75,7 +75,7 @@ pub(super) static TOOLS: [&dyn Tool; 4] = [
     },
     &Plain {
         name: "update_task_status",
-        description: "Say how far your task is.",
+        description: "Set the status of your task.",
         effect: Effect::WritesRecords,
         run: update_task_status,
     },
@@ -115,7 +115,7 @@ fn sub_task(
 ) -> anyhow::Result<Created<Task>> {
     anyhow::ensure!(
         parent.split('.').count() < MAX_LEVELS,
-        "{parent} is at the deepest of {MAX_LEVELS} levels; make the task a part of its parent"
+        "{parent} is at the deepest of {MAX_LEVELS} levels; include the work in {parent} instead"
     );
     let number_below = |id: &str| -> Option<u32> {
         let rest = id.strip_prefix(parent)?.strip_prefix('.')?;
@@ -160,7 +160,7 @@ fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<An
 fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
     let Some(task) = plan.tasks.iter().find(|task| task.id == id) else { return String::new() };
     if task.is_top_level() && plan.files_of(id).next().is_none() {
-        return " It names no file: files_to_change or files_to_create.".to_owned();
+        return " It names no file; set files_to_change or files_to_create.".to_owned();
     }
     let created = |path: &str| plan.tasks.iter().any(|task| task.creates().any(|p| p == path));
     let unknown = |path: &&str| !created(path) && !context.workspace.has(path);
@@ -225,7 +225,7 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
         let reopens = task.status == TaskStatus::Completed && status != TaskStatus::Completed;
         anyhow::ensure!(
             !(in_a_change && context.task.is_none() && reopens),
-            "{id} was done before and stays completed; say at the end what is wrong with it"
+            "{id} was completed before this change; leave it and say at the end what is wrong"
         );
         task.status = status;
     }

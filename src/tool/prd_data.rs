@@ -203,7 +203,7 @@ fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Ans
     let left = if left.is_empty() {
         String::new()
     } else {
-        format!(" Tasks that still name it, to fix in plan: {}.", left.join(", "))
+        format!(" These tasks still name it; fix them in plan: {}.", left.join(", "))
     };
     let tally = tally(context, IdKind::Feature, rest, context.limits.features)?;
     let cleaned = cleaned(&from);
@@ -226,14 +226,14 @@ fn update_feature_status(
         let open: Vec<_> = open.map(|task| task.id.as_str()).collect();
         anyhow::ensure!(
             open.is_empty(),
-            "{id} is implemented when its tasks are completed, with code; open: {}",
+            "{id} is implemented only when all its tasks are completed with code; open: {}",
             open.join(", ")
         );
     }
     for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
         anyhow::ensure!(
             feature.status < FeatureStatus::Verified,
-            "{id} was verified before; only check and delivery change that"
+            "{id} is already verified; only check and delivery can change that"
         );
         feature.status = status;
     }

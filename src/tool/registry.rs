@@ -110,8 +110,8 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     if (users.is_some() || WORKS.contains(&name)) && call.arguments.contains(WITHHELD) {
         return Answer::refused(format!(
             "{name}: the arguments contain a key that is hidden from you, shown as \
-             {WITHHELD}. Keys are never written or used: read it from an environment variable by \
-             its name, or edit only lines without it"
+             {WITHHELD}. Keys are never written or used: read the key from an environment \
+             variable, or edit only lines without it"
         ));
     }
     let fitted = arguments::parse(&call.arguments)

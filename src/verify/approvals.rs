@@ -177,7 +177,7 @@ fn why_missing(
             documents_hold(git, &refs, session, stage, entry)?
         }
     };
-    Ok(holds.err().map(|what| format!("{commit} contains other {what} than approved with {stage}")))
+    Ok(holds.err().map(|what| format!("{commit} does not have the {what} approved with {stage}")))
 }
 
 /// True if a commit's code is as approved: the whole tree, or the files changed by the session.

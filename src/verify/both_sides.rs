@@ -149,7 +149,7 @@ pub fn follow_documents(
             settled
                 .changed
                 .iter()
-                .map(|one| format!("{} was updated from its counterpart", one.file_name())),
+                .map(|one| format!("{} was updated from its JSON or Markdown", one.file_name())),
         );
     }
     let sides: Vec<CommittedFiles> =

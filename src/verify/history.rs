@@ -54,7 +54,7 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
     let trailers = &entry.trailers;
     let mut known = |key: &str, ok: &dyn Fn(&str) -> bool| {
         if let Some(value) = trailers.get(key).filter(|value| !ok(value)) {
-            wrong.push(format!("{key} is '{value}'"));
+            wrong.push(format!("{key} has the invalid value '{value}'"));
         }
     };
     known(key::SESSION, &|name| name == session.name.as_str());
@@ -72,7 +72,7 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
     known(key::APPROVED, &|bytes| bytes.split_whitespace().all(is_bytes));
     if trailers.get(key::REVIEW).is_some() && entry.verdict().is_none() {
         wrong.push(format!(
-            "{} is '{}'",
+            "{} has the invalid value '{}'",
             key::REVIEW,
             trailers.get(key::REVIEW).unwrap_or_default()
         ));
@@ -81,7 +81,7 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
         && let Kind::Stage(stage) = entry.kind
         && !(row(stage).is_in_new() && row(stage).is_before_code())
     {
-        wrong.push(format!("a start that completes {stage}"));
+        wrong.push(format!("a start commit must not complete {stage}"));
     }
     let event = trailers.get(key::EVENT);
     if matches!(event, Some("draft" | "review")) && trailers.get(key::STAGE).is_none() {
@@ -129,7 +129,7 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
                 if last.is_some_and(|last| *stage <= last)
                     && entry.trailers.get(key::APPROVED).is_some() => {}
             Kind::Review(stage, verdict) if !drafts.contains(stage) => {
-                find(format!("a review ({}) of {stage}, but no draft waits", verdict.name()));
+                find(format!("a review ({}) of {stage} without a waiting draft", verdict.name()));
             }
             Kind::Task(task) if !tasks.insert(task.clone()) => {
                 find(format!("{task} was completed twice"));

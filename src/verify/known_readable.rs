@@ -65,7 +65,7 @@ impl AskedTree {
 
     /// The problem for `verify` if the cache says the documents match the JSON, but they do not.
     pub(super) fn problem(&self, session: &Session) -> Option<Problem> {
-        let details = "says that the documents give the JSON, and they do not";
+        let details = "says that the documents match the JSON, but they do not";
         self.is_known()
             .then(|| Problem::to_remove(session, "kept-answer-differs", &self.path, details))
     }

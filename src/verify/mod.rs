@@ -112,7 +112,7 @@ impl Verify<'_> {
             unreadable.iter().map(|one| one.problem(session, &there)).collect();
         if session.file.name != session.name.as_str() {
             let path = artifact_path(&session.name, Artifact::Session);
-            let details = format!("{path} is about session '{}'", session.file.name);
+            let details = format!("{path} belongs to session '{}'", session.file.name);
             problems.push(Problem::new(session, "session-name", path, details));
         }
         if unreadable.iter().any(|one| one.broken != Broken::Uncommitted) {

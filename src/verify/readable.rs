@@ -173,7 +173,7 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
     }
     if found.iter().any(|one| one.recipe().is_some()) {
         error = error.hint(format!(
-            "or let git-cowork restore it and save the present files: git cowork verify {} --fix",
+            "or let git-cowork restore it and back up the broken files: git cowork verify {} --fix",
             session.name
         ));
     }

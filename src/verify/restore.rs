@@ -132,11 +132,11 @@ pub fn rewrite_json(
     Ok(told)
 }
 
-/// A line of the commit message: `prd.md from 1a2b3c4: it is empty`.
+/// A line of the commit message: `prd.md from 1a2b3c4: in the newest commit it is empty`.
 fn line(one: &Unreadable) -> String {
     let file = one.artifact.file_name();
     match &one.good {
-        Some(good) => format!("{file} from {}: it {}", good.short(), one.why),
+        Some(good) => format!("{file} from {}: in the newest commit it {}", good.short(), one.why),
         None => format!("{file} from the working tree: in the newest commit it {}", one.why),
     }
 }

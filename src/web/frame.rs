@@ -41,7 +41,7 @@ pub(super) fn around(
     html.element("code", &[], session.tip.as_str());
     if left_out > 0 {
         let things = if left_out == 1 { "1 thing is" } else { "some things are" };
-        html.text(&format!("; {things} left out, each is named in its place"));
+        html.text(&format!("; {things} left out; a note marks each place"));
     }
     html.raw(".</p>\n</footer>\n</body>\n</html>\n");
     html.into_string()

@@ -177,7 +177,7 @@ impl Graph {
         let free = |t: &usize| !self.works_on.iter().any(|(_, of)| of == t);
         let free: Vec<usize> = (0..self.tasks.len()).filter(free).collect();
         if !free.is_empty() {
-            html.raw("<li>of no requirement");
+            html.raw("<li>without a requirement");
             self.tasks_of(html, free);
             html.close("li");
         }

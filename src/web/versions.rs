@@ -35,7 +35,7 @@ pub(super) fn versions(source: &Source<'_>, artifact: Artifact) -> anyhow::Resul
     let session = source.session();
     let mut places = Vec::new();
     if let Some(start) = session.history.first() {
-        places.push(Place::of("as it began".to_owned(), start));
+        places.push(Place::of("at the start".to_owned(), start));
     }
     for stage in session.order() {
         if session.row(stage).artifacts.contains(&artifact) {

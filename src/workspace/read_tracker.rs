@@ -102,7 +102,7 @@ impl ReadTracker {
         }
         Err(Refusal::failed(format!(
             "{path} has changed since you last read or wrote it (a command or a person did that): \
-             read_file it again, then send the change for what is there now"
+             read_file it again, then make the change to its new content"
         )))
     }
 
@@ -123,8 +123,8 @@ impl ReadTracker {
         }
         let Ok(text) = std::str::from_utf8(now) else {
             return Err(Refusal::failed(format!(
-                "{path} exists and is not UTF-8 text, so you cannot know what is in it; if it is to \
-                 go, delete_file it first"
+                "{path} exists and is not UTF-8 text, so you cannot know what is in it; to replace \
+                 it, delete_file it first"
             )));
         };
         let lines = text.lines().count();

@@ -40,7 +40,7 @@ fn ten_plain_commits_are_adopted_delivered_and_merged() {
         .exits(3)
         .says("Adopted from feature/todo-list: 10 commits by Ana Example\n")
         .says(
-            "draft 1 of the plan has 10 tasks made from them; feature/todo-list is not changed\n",
+            "draft 1 of the plan has 10 tasks made from these commits; feature/todo-list is not changed\n",
         );
     assert!(sandbox.server.requests().is_empty() && sandbox.server.first_requests().is_empty());
     let plan = sandbox.blob("HEAD", ".cowork/sessions/todo-list/plan.md");

@@ -118,7 +118,7 @@ fn a_wish_that_waits_for_a_person_says_whose_it_is() {
     terminal.sees("stop for now");
     terminal.types("g");
     terminal.sees("Go back to which stage?");
-    terminal.sees("other keys stay");
+    terminal.sees("any other key: stay here");
     terminal.types("3");
     terminal.sees("stop for now");
     terminal.types("q");

@@ -71,7 +71,7 @@ fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
     let clean = sandbox.cowork(&revert).exits(0).says("1 commit of cowork/todo is kept");
     assert!(!clean.stderr.contains("not committed"), "{}", clean.stderr);
     assert!(!clean.stderr.contains("uncommitted"), "{}", clean.stderr);
-    let nothing = sandbox.cowork(&revert).exits(0).says("nothing of cowork/todo is left behind");
+    let nothing = sandbox.cowork(&revert).exits(0).says("no commits of cowork/todo are dropped");
     assert!(!nothing.stderr.contains("uncommitted"), "{}", nothing.stderr);
     sandbox.cowork(&["undo"]).exits(0);
     sandbox.cowork(&["undo"]).exits(0);

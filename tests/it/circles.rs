@@ -52,7 +52,7 @@ fn three_rejections_in_the_same_words() {
         &sandbox,
         &["nobody says who it is for", "Nobody says: who it is for?", "nobody says who it is for."],
     );
-    let stderr = fails_for_good(&sandbox, "three rejections in a row say the same");
+    let stderr = fails_for_good(&sandbox, "three rejections in a row say the same thing");
     assert!(stderr.contains("[critic] nobody says who it is for."), "{stderr}");
     assert!(stderr.contains("git cowork revert todo --to prd"), "{stderr}");
     assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 3);
@@ -63,7 +63,7 @@ fn one_finding_on_one_id_in_ever_other_words() {
     let sandbox = before_prd();
     drafts_differ(&sandbox);
     refusals(&sandbox, &["REQ-002 is vague", "who could try REQ-002 out?", "what is REQ-002?"]);
-    fails_for_good(&sandbox, "find the same wrong with REQ-002");
+    fails_for_good(&sandbox, "find the same problem with REQ-002");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_circle_is_noticed_across_a_kill() {
     let server = &sandbox.server;
     sandbox.cowork_watched(&RESUME, |pid| server.set_victim(pid)).was_killed();
     sandbox.server.spare_everyone();
-    sandbox.cowork(&RESUME).exits(1).says("three rejections in a row say the same");
+    sandbox.cowork(&RESUME).exits(1).says("three rejections in a row say the same thing");
     assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 4);
     sandbox.assert_sound();
 }
@@ -228,17 +228,17 @@ fn going_back_again_and_again_is_bounded() {
     let sandbox = Sandbox::stopped_after("prd");
     sandbox.server.on(at("design", "critic"), replan());
     let resume = ["resume", "--review", "auto", "--stop-after", "design"];
-    let outcome = sandbox.cowork(&resume).exits(1).says("2 times is the limit");
+    let outcome = sandbox.cowork(&resume).exits(1).says("the limit is 2 times");
     assert!(outcome.stderr.contains("git cowork revert todo --to prd"), "{}", outcome.stderr);
     assert_eq!(sandbox.server.requests_of("design", "critic").len(), 3);
     sandbox.assert_sound();
     sandbox.server.forget();
-    sandbox.cowork(&resume).exits(1).says("2 times is the limit");
+    sandbox.cowork(&resume).exits(1).says("the limit is 2 times");
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.server.on(at("design", "critic"), crate::support::todo::approve());
     let mut terminal = sandbox.terminal(&resume);
     let shown = terminal.sees("What now");
-    assert!(shown.contains("2 times is the limit"), "{shown}");
+    assert!(shown.contains("the limit is 2 times"), "{shown}");
     terminal.sees("resume asks again");
     terminal.types("2");
     terminal.sees("what should the actor do?");

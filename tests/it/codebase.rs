@@ -87,7 +87,7 @@ fn every_request_of_a_session_is_told_the_same() {
     let requests = sandbox.server.requests();
     let first = repository(&requests[0]);
     // Where code is written, what a task touches takes the place of what is most used.
-    let used = first.find("## What is most used").unwrap();
+    let used = first.find("## Most used definitions").unwrap();
     let readme_end = first.find("## AGENTS.md").unwrap();
     let short = format!("{}{}", &first[..used], &first[readme_end..]);
     // Who judges code can read what it needs.
@@ -163,7 +163,7 @@ fn what_the_idea_names_is_told_as_it_is_written() {
     let told = repository(&sandbox.server.requests()[0]);
     for part in [
         "## tools/sum.py (as the session found it)\n\ndef total(rows):\n    return sum(rows)\n",
-        "## What the idea names in it\n\nsrc/ledger.rs, lines 1-1\npub struct Ledger;\n",
+        "## Definitions that the idea names\n\nsrc/ledger.rs, lines 1-1\npub struct Ledger;\n",
     ] {
         assert!(told.contains(part), "{part}\nis not in\n{told}");
     }
@@ -185,8 +185,7 @@ fn who_writes_a_task_sees_its_files_and_what_is_beside_them() {
     };
     let first = of("TASK-001");
     let file = "## lib/store.sh (as it is now)\n\n# nothing is stored yet\n\n";
-    let beside =
-        "## What files beside them define (LINE: head)\n\nlib/near.py\n  1: def near(path)\n\n";
+    let beside = "## Definitions in neighbouring files (LINE: signature)\n\nlib/near.py\n  1: def near(path)\n\n";
     assert!(first.contains(&format!("{file}{beside}")), "{first}");
     assert!(!first.contains("def far()"), "{first}");
     let fifth = of("TASK-005");

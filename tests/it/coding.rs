@@ -205,7 +205,7 @@ fn a_task_that_ends_without_its_status_is_what_is_told() {
     let third = at("coding", "actor").task("TASK-003");
     sandbox.server.sequence(third, vec![Reply::text("I think it is done.")]);
     let told = sandbox.auto(&[]).exits(1).stderr;
-    let open = "TASK-003 is not completed: the actor ended without setting its status; \
+    let open = "TASK-003 is not completed: the actor stopped without setting its status; \
                 the tasks after it wait";
     assert!(told.contains(open), "{told}");
     let finding = "is not completed (its status: pending); TASK-004, TASK-005 come after it and \

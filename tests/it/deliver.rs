@@ -141,7 +141,7 @@ fn a_task_that_names_no_file_is_told_at_once_and_refused() {
         sandbox.cowork(&new(&["--stop-after", "plan"])).exits(0).says("TASK-001 names no file");
         let requests = sandbox.server.requests_of("plan", "actor");
         let told = requests[1].text();
-        assert!(told.contains("It names no file: files_to_change or files_to_create"), "{told}");
+        assert!(told.contains("It names no file; set files_to_change"), "{told}");
         let again = requests.iter().find(|request| request.iteration == 2).unwrap().text();
         for field in ["set files_to_change (files that exist", "or files_to_create (new files)"] {
             assert!(again.contains(field), "{again}");
@@ -329,12 +329,12 @@ fn files_of_several_tasks_are_committed_with_the_task_that_names_them() {
     };
     // What runs in the working tree says nothing of a commit that lacks some of its files.
     let (said, evidence) = checks("TASK-001");
-    assert_eq!(said, "not run (files of TASK-002, TASK-003 are written and not in this commit)");
+    assert_eq!(said, "not run (files of TASK-002, TASK-003 are written but not in this commit)");
     assert_eq!(evidence, None);
     assert_eq!(checks("TASK-003").0, "passed (sh -n lib/store.sh)");
     let told = sandbox.server.requests_of("coding", "actor");
     let second = told.iter().find(|r| r.task.as_deref() == Some("TASK-002")).unwrap().text();
-    let section = second.split("Files that are written already").nth(1).unwrap();
+    let section = second.split("Files already written").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     assert!(section.contains("lib/add.sh") && !section.contains("lib/list.sh"), "{section}");
     assert_eq!(status(&sandbox, "coding"), "implemented");

@@ -345,7 +345,7 @@ fn the_base_is_measured_again_once_dependencies_are_there() {
     sandbox.auto(&[]).exits(4);
     paste(&sandbox, "npm ci");
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
-    assert!(told.contains("these fail before anything is changed"), "{told}");
+    assert!(told.contains("these already fail before the first change"), "{told}");
     let coding = sandbox.stage_commit("coding");
     let as_before = "failed (npm test, exit 1, as before)";
     assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [as_before]);
@@ -383,7 +383,7 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
         sandbox
             .cowork(&["resume", "--review", "auto"])
             .exits(0)
-            .says("looking again at what failed");
+            .says("checking again what failed before");
         let ran = sandbox.read("node_modules/ran");
         assert!(ran.starts_with("here.txt\nadd.sh\nhere.txt\n"), "first the base: {ran}");
         let coding = sandbox.stage_commit("coding");

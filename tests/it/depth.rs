@@ -122,7 +122,7 @@ fn every_command_works_on_a_quick_session() {
     let prd = sandbox.cowork(&["show", "prd"]).exits(0);
     assert!(prd.stdout.starts_with("### REQ-001 Add a todo"), "{}", prd.stdout);
     assert!(!prd.stdout.contains("TASK-001"), "{}", prd.stdout);
-    assert!(prd.stderr.contains("is quick and has no prd.md"), "{}", prd.stderr);
+    assert!(prd.stderr.contains("is a quick session and has no prd.md"), "{}", prd.stderr);
     let design = sandbox.cowork(&["show", "design"]).exits(0);
     assert!(design.stdout.contains("Must keep working"), "{}", design.stdout);
     let check = sandbox.cowork(&["show", "check"]).exits(0);

@@ -178,7 +178,7 @@ fn a_smaller_window_than_configured_is_a_warning() {
     let sandbox = well();
     sandbox.server.lists(json!([{"id": "scripted", "max_model_len": 32_768}]));
     let fix = "git config cowork.llm.contextwindow 32768";
-    wrong(&sandbox, "model", "warning", "of 32768 tokens, and 128000 are configured", fix);
+    wrong(&sandbox, "model", "warning", "of 32768 tokens, but 128000 are configured", fix);
     sandbox.git(&["config", "cowork.llm.contextwindow", "32768"]);
     assert_eq!(one(&doctor(&sandbox).exits(0), "model")["state"], "ok");
 }

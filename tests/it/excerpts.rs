@@ -117,7 +117,7 @@ fn tools_that_run_commands_say_what_these_may_reach() {
         let told = of("run_command");
         assert_eq!(told.contains("There is no network."), !network, "{told}");
         let writable = format!(
-            "Writable besides the project: $HOME (its own, for caches), $TMPDIR, {shared}."
+            "Writable besides the project: $HOME (private, for caches), $TMPDIR, {shared}."
         );
         assert!(told.ends_with(&writable), "{told}");
         assert!(!of("check_tests").contains("Writable"));

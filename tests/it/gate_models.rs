@@ -232,7 +232,7 @@ fn the_actor_answers_a_question_and_the_draft_stays_what_it_was() {
     assert!(!sandbox.exists(".cowork/sessions/todo/feedback_history.json"));
     assert_eq!(sandbox.artifact("prd.md"), PRD);
     let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
-    assert!(log.contains(&format!("asked: {QUESTION}")), "{log}");
+    assert!(log.contains(&format!("question: {QUESTION}")), "{log}");
     assert!(log.contains("actor: Nobody asked for it"), "{log}");
     let steps = sandbox.cowork(&["log", "--json"]).exits(0).json_lines();
     let told = steps.iter().find(|step| step["event"] == "question_answered").unwrap();

@@ -68,8 +68,8 @@ fn every_line_reads_well() {
     }
     for whole in [
         "from coding to design, by Ana Example\n",
-        "was at plan, by Ana Example\n",
-        "was completed, by Ana Example\n",
+        "while at plan, by Ana Example\n",
+        "after completion, by Ana Example\n",
     ] {
         assert!(verbose.contains(whole), "{whole:?} not in\n{verbose}");
     }

@@ -66,7 +66,7 @@ fn what_a_person_writes_meanwhile_is_not_written_over() {
         Some(reply.and("write_file", write("lib/store.sh")))
     });
     sandbox.server.on_with(task().turn(2), |received| {
-        assert_eq!(received.text().matches("has your uncommitted changes").count(), 2);
+        assert_eq!(received.text().matches("has uncommitted changes: ").count(), 2);
         Some(task_work("TASK-002"))
     });
     sandbox.server.on(task().turn(3), Reply::text("The task is done."));
@@ -387,7 +387,7 @@ fn an_edit_between_two_answers_is_seen_by_the_second() {
         Some(reply.and("write_file", write("lib/two.sh")))
     });
     sandbox.server.on_with(task().turn(3), |received| {
-        assert_eq!(received.text().matches("has your uncommitted changes").count(), 2);
+        assert_eq!(received.text().matches("has uncommitted changes: ").count(), 2);
         Some(task_work("TASK-001"))
     });
     sandbox.server.on(task().turn(4), Reply::text("The task is done."));

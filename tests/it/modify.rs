@@ -256,7 +256,7 @@ fn a_change_of_code_cannot_touch_documents_or_old_tasks() {
     let plan = format!("{DIR}/implementation_plan.json");
     assert_eq!(sandbox.blob("HEAD", &plan), sandbox.blob("cowork/todo", &plan));
     let told = sandbox.server.requests_of("coding", "actor").last().unwrap().tool_results();
-    assert!(told.iter().any(|text| text.contains("stays completed")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("was completed before this change")), "{told:?}");
 }
 
 #[test]

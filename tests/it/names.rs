@@ -108,7 +108,7 @@ fn a_first_request_that_fails_leaves_nothing_behind() {
     let sandbox = scripted(Reply::status(400, "this model is asleep"));
     let before = sandbox.all_refs();
     let outcome = new(&sandbox, &[]).exits(4).says("this model is asleep");
-    outcome.says("then give the same command again; nothing was changed");
+    outcome.says("then run the same command again; nothing was changed");
     assert_eq!(sandbox.all_refs(), before);
     assert!(!sandbox.exists(".cowork") && sandbox.server.requests().is_empty());
     sandbox.assert_clean();

@@ -272,7 +272,7 @@ fn a_tool_does_not_write_what_has_uncommitted_changes() {
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     assert_eq!(sandbox.read("README.md"), "# Mine, in work\n");
     let told = sandbox.server.requests_of("coding", "actor")[1].tool_results().join("\n");
-    assert!(told.contains("has your uncommitted changes"), "{told}");
+    assert!(told.contains("README.md has uncommitted changes"), "{told}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn an_unreadable_untracked_file_stops_nothing() {
         std::fs::set_permissions(sandbox.path(path), PermissionsExt::from_mode(0o000)).unwrap();
     }
     let outcome = sandbox.auto(&TO_IDEA).exits(0);
-    outcome.says("no copy of secret.txt is kept beside your own").says("Permission denied");
+    outcome.says("could not save a copy of your file secret.txt").says("Permission denied");
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
     let listed = sandbox.git(&["ls-tree", "-r", "--name-only", "cowork/todo"]);
     assert!(!listed.contains("secret.txt"), "{listed}");
@@ -79,7 +79,7 @@ fn a_missing_filter_program_stops_nothing() {
     sandbox.git(&["config", "filter.gone.required", "true"]);
     sandbox.write("a.bin", "x\n");
     let outcome = sandbox.auto(&TO_IDEA).exits(0);
-    outcome.says("no copy of a.bin is kept beside your own").says("no-such-program");
+    outcome.says("could not save a copy of your file a.bin").says("no-such-program");
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
 }
 
@@ -194,7 +194,7 @@ fn a_persons_own_ignore_file_that_hides_promised_files_is_named() {
     std::fs::write(&ignore, "*.log\n*.sh\n").unwrap();
     sandbox.git(&["config", "--global", "core.excludesFile", &ignore]);
     let ran = sandbox.auto(&["--stop-after", "plan"]).exits(1);
-    let cause = format!("git ignores todo.sh, which TASK-005 creates, by {ignore}, line 2 (*.sh)");
+    let cause = format!("git ignores todo.sh, which TASK-005 creates: {ignore}, line 2 (*.sh)");
     ran.says(&cause);
     let requests = sandbox.server.requests_of("plan", "actor");
     let told = requests.last().unwrap().text();

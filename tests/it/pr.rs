@@ -276,7 +276,7 @@ fn a_refused_push_is_explained() {
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
     fs::write(&lock, "").unwrap();
     let refused = far.cowork(&["pr"]).exits(5);
-    refused.says("holds a lock on cowork/todo").says("then again: git cowork pr todo");
+    refused.says("holds a lock on cowork/todo").says("then run again: git cowork pr todo");
     fs::remove_file(lock).unwrap();
     // Somebody else was quicker.
     let theirs = far.git(&["commit-tree", "-p", "cowork/todo", "-m", "x", "cowork/todo^{tree}"]);

@@ -80,7 +80,7 @@ fn a_folder_of_spec_kit_is_delivered() {
     for words in [
         "From specs/001-todo-list (spec-kit): spec.md, plan.md, tasks.md\n",
         "Not read: contracts/todo.yaml, research.md\n",
-        "depth quick (its requirements and tasks are written)",
+        "depth quick (its requirements and tasks already exist)",
         "draft 1 of the plan is made from it: 6 requirements, 3 features, 4 tasks",
         "1 task already ticked in tasks.md; not planned",
         "1 place marked [NEEDS CLARIFICATION]: FR-004",
@@ -92,7 +92,7 @@ fn a_folder_of_spec_kit_is_delivered() {
     for words in [
         "# Todo list for the terminal\n\nFrom specs/001-todo-list (spec-kit): ",
         "Not read: contracts/todo.yaml, research.md.",
-        "Text of the idea only: Edge Cases, Key Entities, Measurable Outcomes.",
+        "Only in the text of the idea, not in records: Edge Cases, Key Entities, Measurable Outcomes.",
         "To be clarified:\n\n- FR-004: System MUST keep finished todos for [NEEDS CLARIFICATION: how long?]",
         "### REQ-001 US1 Add a todo\n\n`high` `functional`\n\nAna has something to do",
         "- Given a list of one, When Ana adds \"bread\", Then the file holds two lines\n",
@@ -224,7 +224,7 @@ fn a_deeper_session_is_told_what_the_folder_says() {
             "idea",
         ])
         .exits(0);
-    told.says("depth standard: the model writes the documents from its text");
+    told.says("depth standard: the model writes the documents from these files");
     let text = sandbox.server.requests_of("idea", "actor")[0].text();
     assert!(text.contains("Ana sees what is left to do"), "{text}");
     let file = json_of(&sandbox, "todo-list", "session.json");

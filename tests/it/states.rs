@@ -132,7 +132,7 @@ fn an_aborted_draft_stops_the_session_and_the_log_says_so() {
     let log = sandbox.read(".git/cowork/sessions/todo/log");
     let error = log.lines().find(|line| line.contains("ERROR") && line.contains("prd was aborted"));
     assert!(error.is_some(), "{log}");
-    assert!(log.contains("git cowork resume starts the stage again"), "{log}");
+    assert!(log.contains("resume starts the stage again: git cowork resume"), "{log}");
     sandbox.assert_sound();
     // Undone it is as it was; without that the next run begins.
     let other = sandbox.fork();

@@ -84,7 +84,7 @@ fn a_person_may_go_back_from_the_menu() {
     let mut terminal = at_the_menu(&sandbox);
     terminal.types("g");
     terminal.sees("Go back to which stage?");
-    terminal.sees("other keys stay");
+    terminal.sees("any other key: stay here");
     terminal.types("1");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");

@@ -188,11 +188,11 @@ fn an_abort_in_coding_says_and_does_that_the_whole_is_corrected() {
     let mut terminal = sandbox.terminal(&["resume"]);
     terminal.sees("stop for now");
     terminal.types("a");
-    terminal.sees("corrected. [y/n]");
+    terminal.sees("[y/n]");
     terminal.types("y");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 1, "{rest}");
-    assert!(rest.contains("has the whole corrected"), "{rest}");
+    assert!(rest.contains("corrects the code as a whole"), "{rest}");
     sandbox.assert_clean();
     sandbox.server.forget();
     sandbox.server.on_with(at("coding", "actor").turn(1), |received| {

@@ -75,7 +75,7 @@ fn what_another_model_misses_is_filled_in() {
     sandbox
         .cowork(&[&RESUME[..], &["--model", "kimi-k3"]].concat())
         .exits(0)
-        .says("the model server misses `reasoning_content`");
+        .says("the model server requires `reasoning_content`");
     let refused = seen.refused();
     assert!(refused.len() == 1 && refused[0].starts_with("Missing `reasoning"), "{refused:?}");
 }

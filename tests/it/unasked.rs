@@ -63,7 +63,7 @@ fn named(sandbox: &Sandbox, words: &str) {
     }
 }
 
-const NOBODY: &str = ": neither idea, PRD nor the repository's conventions ask for them";
+const NOBODY: &str = ": the idea, the PRD and the conventions do not ask for them";
 
 #[test]
 fn they_are_named_where_nobody_is_at_the_gate() {
@@ -110,7 +110,7 @@ fn to_want_no_tests_is_not_to_ask_for_them() {
     sandbox.commit_file("tests/test_b.py", TEST, "tests");
     let idea = "a todo list, no tests please";
     sandbox.cowork(&new(idea, "check")).exits(0);
-    named(&sandbox, &format!(": the idea asks for none: \"{idea}\""));
+    named(&sandbox, &format!(": not wanted by the idea: \"{idea}\""));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_tool_is_kept_from_them_and_they_are_in_an_object_before_anything_begins() {
         let ran = ran.says("1 file with your uncommitted changes: protected");
         ran.says("tools wanted to write README.md, but you have uncommitted changes there");
         let told = sandbox.server.requests_of("coding", "actor");
-        assert!(told[1].text().contains("README.md has your uncommitted changes"), "{mark}");
+        assert!(told[1].text().contains("README.md has uncommitted changes"), "{mark}");
         assert_eq!(sandbox.read("README.md"), MINE, "{mark}");
         let list = protected(&sandbox);
         let [(path, blob)] = list.as_slice() else { panic!("{mark}: {list:?}") };

@@ -55,7 +55,7 @@ fn what_the_files_show_can_be_taken_as_done() {
         assert!(sandbox.server.requests_of(stage, "actor").is_empty(), "{stage}");
     }
     assert_eq!([sandbox.artifact("prd.md"), sandbox.artifact("design.md")], [PRD, DESIGN]);
-    let commit = sandbox.commit_of("HEAD", "plan: taken as done from the files");
+    let commit = sandbox.commit_of("HEAD", "plan: completed from existing files");
     let trailers = sandbox.trailers(&commit);
     assert_eq!(trailers["Cowork-Stage"], ["plan"]);
     assert!(trailers["Cowork-From"][0].starts_with("files "), "{trailers:?}");
@@ -117,7 +117,7 @@ fn at_a_terminal_it_is_a_question() {
     let mut terminal = sandbox.terminal(&resume);
     let shown = terminal.sees("cancel: nothing is changed");
     assert!(shown.contains("idea: start over"), "{shown}");
-    assert!(shown.contains("coding: take all of these as done"), "{shown}");
+    assert!(shown.contains("coding: mark all of these as done"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 130);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
@@ -150,7 +150,7 @@ fn code_counts_where_every_task_is_completed() {
 fn where_all_is_done_the_command_that_says_so_can_be_pasted() {
     let sandbox = squashed("delivery");
     let told = sandbox.cowork(&["resume"]).exits(5).stderr;
-    let line = told.lines().find_map(|line| line.split_once("take these as done: ")).unwrap().1;
+    let line = told.lines().find_map(|line| line.split_once("mark these as done: ")).unwrap().1;
     let mut shell = sandbox.command("sh");
     assert!(shell.args(["-c", line]).status().unwrap().success(), "{line}");
     assert_eq!(sandbox.cowork(&["status", "--json"]).json()["state"], "completed");

@@ -156,7 +156,7 @@ fn what_there_is_no_room_for_is_named_with_its_command() {
     for said in [
         &format!("190 more files are left out here: git show {commit}"),
         &format!("git show {commit} -- long/0.txt"),
-        "things are left out, each is named in its place",
+        "things are left out; a note marks each place",
     ] {
         assert!(page.text.contains(said), "{said}");
     }
@@ -208,7 +208,7 @@ fn a_change_request_shows_what_is_its_own() {
     assert!(graph.contains("REQ-004") && graph.contains("lib/colour.sh"), "{graph}");
     assert!(!graph.contains("TASK-001") && !graph.contains("REQ-001"), "{graph}");
     let documents = page.section("documents");
-    assert!(documents.contains("as it began → prd draft 1"), "{documents}");
+    assert!(documents.contains("at the start → prd draft 1"), "{documents}");
     assert!(!page.section("changes").contains("lib/store.sh"));
     page.keep("change");
 }

@@ -116,9 +116,9 @@ fn a_run_killed_behind_such_words_has_used_no_draft() {
 fn drafts_in_which_nothing_is_saved_are_called_that() {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.server.on(at("prd", "actor"), Reply::text("I would write a PRD."));
-    sandbox.cowork(&RESUME).exits(1).says("two drafts in a row save nothing");
+    sandbox.cowork(&RESUME).exits(1).says("two drafts in a row change nothing");
     let status = sandbox.cowork(&["status"]).exits(0).stdout;
-    assert!(status.contains("prd: three drafts in a row save nothing"), "{status}");
+    assert!(status.contains("prd: three drafts in a row change nothing"), "{status}");
 }
 
 #[test]

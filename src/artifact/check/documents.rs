@@ -108,7 +108,7 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                         "delivery-summary",
                         "delivery_report.md has no summary right after its title, where a reviewer starts",
                     )
-                    .fix("after the title, a section '## Summary' with text in it: what a user can do now, how to try it"),
+                    .fix("after the title, add a section '## Summary': what a user can do now, how to try it"),
                 );
             }
         });

@@ -111,10 +111,10 @@ pub(super) fn ignored_files(
         report.find(
             Finding::wrong(
                 "ignored-file",
-                format!("git ignores {path}, which {} creates, by {rule}", task.id),
+                format!("git ignores {path}, which {} creates: {rule}", task.id),
             )
             .fix(format!(
-                "add a line !/{path} to .gitignore (which a task names among its files), or plan \
+                "add a line !/{path} to .gitignore (and name .gitignore in a task), or plan \
                  another file"
             ))
             .about(&task.id),
@@ -199,7 +199,7 @@ mod tests {
         };
         let known = |path: &str| path == "there.log";
         let found = found(|report| ignored_files(report, &plan, &known, &rules, None));
-        let told = "git ignores a.log, which TASK-001 creates, by /home/ana/ignore, line 1 (*.log)";
+        let told = "git ignores a.log, which TASK-001 creates: /home/ana/ignore, line 1 (*.log)";
         assert_eq!(found, [told]);
     }
 

@@ -82,7 +82,7 @@ pub fn coding(
             report.find(Finding::missing("open-task", "there are no tasks").critical());
         }
     });
-    report.rule("completed tasks left the files they promised", |report| {
+    report.rule("completed tasks created the files they promised", |report| {
         for (task, path) in promised(&plan, added) {
             if !exists(path) {
                 report.find(missing_file(task, path));
@@ -97,7 +97,8 @@ pub fn coding(
         for change in derive_feature_status(&mut features, &plan, &has_code) {
             let id = change.split(' ').next().unwrap_or_default().to_owned();
             report.find(
-                Finding::wrong("feature-status", format!("by its tasks, {change}")).about(id),
+                Finding::wrong("feature-status", format!("according to its tasks, {change}"))
+                    .about(id),
             );
         }
     });
@@ -196,8 +197,11 @@ fn nested(report: &mut Report, task: &Task, ids: &[&str]) {
         && !ids.contains(&parent)
     {
         report.find(
-            Finding::wrong("sub-task-without-parent", format!("{} has no {parent}", task.id))
-                .about(&task.id),
+            Finding::wrong(
+                "sub-task-without-parent",
+                format!("the parent of {}, {parent}, does not exist", task.id),
+            )
+            .about(&task.id),
         );
     }
 }

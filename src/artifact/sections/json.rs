@@ -92,7 +92,7 @@ pub fn take_json_edit(
         if let Some(base) = &base
             && base.status() != record.status()
         {
-            taken.notes.push(format!("the status of {id} is put back: it follows the commits"));
+            taken.notes.push(format!("the status of {id} is reset: it comes from the commits"));
         }
         if base.as_ref() != Some(&record)
             && let Record::Task(task) = &record

@@ -23,7 +23,7 @@ pub fn references(
                 }
                 let said = match kind {
                     IdKind::Component if !documents.design => {
-                        format!("{id} names {named}, and there is no design.md; remove it here")
+                        format!("{id} names {named}, but there is no design.md; remove it here")
                     }
                     _ => format!(
                         "{id} refers to {named}, which has no section; remove it here or restore \

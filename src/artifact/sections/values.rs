@@ -24,7 +24,7 @@ impl Remarks {
     fn unread_status(&mut self, value: &Value) {
         self.note(
             value.range.start,
-            format!("'{}' is ignored: status follows the commits", value.text),
+            format!("'{}' is ignored: status comes from the commits", value.text),
         );
     }
 
@@ -133,7 +133,7 @@ pub(super) fn feature(
             Meaning::Status => remarks.unread_status(value),
             Meaning::Empty => {}
             _ => {
-                let text = format!("'{}' is not a requirement (REQ-001)", value.text);
+                let text = format!("'{}' is not a requirement id (such as REQ-001)", value.text);
                 remarks.refuse(value.range.start, text);
             }
         }
@@ -155,7 +155,7 @@ pub(super) fn component(
             Meaning::Id(IdKind::Feature, id) => push_once(&mut component.related_features, id),
             Meaning::NewId => remarks.new_id(value, IdKind::Feature, floors),
             Meaning::Id(..) => {
-                let text = format!("'{}' is not a feature (FEAT-001)", value.text);
+                let text = format!("'{}' is not a feature id (such as FEAT-001)", value.text);
                 remarks.refuse(value.range.start, text);
             }
             _ if named == 0 && value.code => {
@@ -168,7 +168,7 @@ pub(super) fn component(
             }
             Meaning::Empty => {}
             _ => {
-                let text = format!("'{}' is not a feature (FEAT-001)", value.text);
+                let text = format!("'{}' is not a feature id (such as FEAT-001)", value.text);
                 remarks.refuse(value.range.start, text);
             }
         }

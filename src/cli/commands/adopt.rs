@@ -130,10 +130,10 @@ fn tell(context: &Context, branch: &str, work: &Adopted, plan: &Drafted) {
     note(work.note().trim_end_matches('.').to_owned());
     let (tasks, s) = (work.tasks(), if work.tasks() == 1 { "" } else { "s" });
     note(format!(
-        "draft 1 of the plan has {tasks} task{s} made from them; {branch} is not changed"
+        "draft 1 of the plan has {tasks} task{s} made from these commits; {branch} is not changed"
     ));
     for one in &plan.left_out {
-        context.ui.emit(Event::Warning { text: format!("not a record: {one}") });
+        context.ui.emit(Event::Warning { text: format!("not in the plan: {one}") });
     }
     match work.left_out {
         0 => {}
@@ -265,7 +265,7 @@ fn free_name(
 ) -> anyhow::Result<SessionName> {
     let name = named.cloned().unwrap_or_else(|| slug(&title(&branch.name)));
     if name.patch_parts().is_some() {
-        return Err(Error::usage(format!("'{name}' is the name of a change request"))
+        return Err(Error::usage(format!("'{name}' can only name a change request"))
             .hint("the name of a new session must not contain a double dash")
             .into());
     }

@@ -111,7 +111,7 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
         context.print(&format!(
             "\nThe demo waits for you in {}\n\n  \
              cd {there}\n  \
-             git cowork                               # where it is\n  \
+             git cowork                               # the session's state\n  \
              git cowork resume                        # opens the gate again\n",
             top.display()
         ))?;

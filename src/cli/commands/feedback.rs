@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     }
     let (held, session) = open::take(context, Some(name), "git cowork feedback")?;
     require_readable(&held.git, &session)?;
-    dependencies::require(context, &held, name, "then give the same command again")?;
+    dependencies::require(context, &held, name, "then run the same command again")?;
     let models = models::open(context)?;
     let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });

@@ -213,7 +213,7 @@ fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
     let commit = &from.base.commit;
     let Some(start) = git.resolve(commit)? else {
         return Err(Error::repository(format!(
-            "the commit that session was started from is missing: {commit}"
+            "the commit from which that session started is missing: {commit}"
         ))
         .hint("fetch it: git fetch --unshallow")
         .hint("or start from another commit: -b REV")
@@ -250,7 +250,7 @@ fn free_name(
 ) -> anyhow::Result<SessionName> {
     if let Some(name) = named {
         if name.patch_parts().is_some() {
-            return Err(Error::usage(format!("'{name}' is the name of a change request"))
+            return Err(Error::usage(format!("'{name}' can only name a change request"))
                 .hint("the name of a new session must not contain a double dash")
                 .into());
         }

@@ -72,7 +72,7 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         let mut error = Error::repository(format!("'{name}' is not in the archive"));
         if let Some(newest) = attempts(git, Some(name))?.last() {
             error = error.hint(format!(
-                "or restore its attempt {}: git cowork restore {name} {}",
+                "restore its attempt {}: git cowork restore {name} {}",
                 newest.ref_name(),
                 newest.number
             ));
@@ -86,7 +86,7 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
             "branch {} already exists",
             refs.short_branch(name)
         ))
-        .hint("delete or rename one of the two")
+        .hint("delete or rename that branch")
         .into());
     }
     let held = lock::hold(context, name, "git cowork restore")?;

@@ -143,10 +143,10 @@ fn instead(
             Artifact::Prd => plan_parts::requirement_sections(&plan),
             _ => plan_parts::prose(&plan),
         };
-        ("this is its part of plan.md", format!("{part}\n"))
+        ("this is the part of plan.md that replaces it", format!("{part}\n"))
     };
     let (name, file) = (&session.name, artifact.file_name());
-    let text_of_note = format!("'{name}' is {depth} and has no {file}; {what}");
+    let text_of_note = format!("'{name}' is a {depth} session and has no {file}; {what}");
     context.ui.emit(Event::Note { text: text_of_note });
     Ok(Some(text))
 }

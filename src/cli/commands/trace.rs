@@ -185,7 +185,7 @@ fn require_known(session: &Session, records: &Records, id: &str) -> anyhow::Resu
 fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
     let mut out = match &branch.requirement {
         Some(one) => format!("{}\n", paint.green(&format!("{} {}", one.id, line(&one.title)))),
-        None => "Of no requirement\n".to_owned(),
+        None => "Without a requirement\n".to_owned(),
     };
     if let Some(why) = &branch.why {
         let shared = branch.features.iter().flat_map(|of| &of.tasks).any(|t| !t.shared.is_empty());
@@ -196,7 +196,7 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
         out += &of_feature(feature, shown, paint);
     }
     if !branch.files.is_empty() {
-        out += "  of no single task\n";
+        out += "  belonging to no single task\n";
         out += &files(&branch.files);
     }
     out
@@ -215,13 +215,13 @@ fn of_feature<'a>(feature: &'a OfFeature, shown: &mut BTreeSet<&'a str>, paint: 
             true => "no commit".to_owned(),
             false => paint.yellow(&commits.join(" ")),
         });
-        let by = if *known_by == "plan" { ", by the plan" } else { "" };
+        let by = if *known_by == "plan" { ", according to the plan" } else { "" };
         let is_new = shown.insert(id);
-        let above = if is_new || *lines == 0 { "" } else { ", above" };
+        let above = if is_new || *lines == 0 { "" } else { ", listed above" };
         facts.push(count(*lines, "line") + by + above);
         if !shared.is_empty() {
             let files: Vec<String> = shared.iter().map(|path| line(path)).collect();
-            facts.push(format!("of it or of another task: {}", files.join(", ")));
+            facts.push(format!("belongs to it or to another task: {}", files.join(", ")));
         }
         let _ = writeln!(out, "    {}", facts.join(" · "));
         if is_new {

@@ -60,7 +60,7 @@ pub(crate) fn project_check(context: &Context, git: &Git) -> anyhow::Result<Opti
 /// Interrupted, or the tree cannot be copied.
 pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result<Finding> {
     let _guard = Guard::removing();
-    let place = tempfile::tempdir().context("making room for a copy of the working tree")?;
+    let place = tempfile::tempdir().context("creating a folder for a copy of the working tree")?;
     let copy = place.path().join("tree");
     let mut left = MOST_BYTES;
     let copied = copy_tree(git.top(), &copy, &mut left);
@@ -79,7 +79,7 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     };
     tell("in the sandbox");
     let inside = ran(context, git, &place, command, true)?;
-    tell("outside of it");
+    tell("outside the sandbox");
     let outside = ran(context, git, &place, command, false)?;
     let of_commands = confinement::new(context, git)?.cache.map(|cache| cache.dir.join("home"));
     let home = Home {
@@ -226,7 +226,7 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
     if let Some(path) = complaints().find_map(|line| below(line, &home.of_commands)) {
         return finding
             .and(&format!("; commands have their own home, which does not contain ~/{path}"))
-            .fix(format!("name it by its whole path: {}/{path}", home.own))
+            .fix(format!("use its absolute path: {}/{path}", home.own))
             .fix(home.with(path));
     }
     if let Some(path) = complaints().find_map(|line| below(line, &home.own)) {
@@ -327,7 +327,7 @@ mod tests {
         let own = "cat: /home/ana/data/x.csv: No such file or directory\n";
         assert_eq!(fixes(own, ""), [readable]);
         let private = "cat: /home/ana/.cache/git-cowork/x-1/home/data/x.csv: No such file\n";
-        let whole = "name it by its whole path: /home/ana/data/x.csv";
+        let whole = "use its absolute path: /home/ana/data/x.csv";
         assert_eq!(fixes(private, ""), [whole, readable]);
         for (inside, outside) in [(own, own), ("/home/ana/: not found", ""), ("/x: not found", "")]
         {

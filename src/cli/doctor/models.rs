@@ -211,7 +211,7 @@ fn seen(
     let text = format!("{at}: {}", said.join(", "));
     if let Some(tokens) = window.filter(|tokens| *tokens < model.context_window) {
         let configured = model.context_window;
-        return Finding::warning("model", format!("{text}, and {configured} are configured"))
+        return Finding::warning("model", format!("{text}, but {configured} are configured"))
             .fix(set(context, name, "context_window", &tokens.to_string()))
             .fixed_by((!takes_them).then(|| for_tools(model)));
     }

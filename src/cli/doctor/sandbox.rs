@@ -68,6 +68,6 @@ fn none(found: &Found, unconfined: bool) -> Finding {
         true => finding.fix("to be asked about each: git config cowork.sandbox.unconfined false"),
         false => finding
             .fix("to use a program that confines them: git config cowork.sandbox.commandprefix 'PROGRAM'")
-            .fix("to run them unconfined, if nothing here is of value: git config cowork.sandbox.unconfined true"),
+            .fix("to run them unconfined, if nothing here needs protection: git config cowork.sandbox.unconfined true"),
     }
 }

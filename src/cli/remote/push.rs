@@ -52,7 +52,7 @@ pub(crate) fn refused(
 ) -> anyhow::Result<()> {
     let short = branch.short();
     let clean = |text: &str| text.replace(url, &without_credentials(url));
-    let again = format!("then again: git cowork pr {name}");
+    let again = format!("then run again: git cowork pr {name}");
     let error = match outcome {
         PushOutcome::Done(_) => return Ok(()),
         PushOutcome::HookRefused { output } => {
@@ -60,7 +60,7 @@ pub(crate) fn refused(
                 .hint("fix the reported problem").hint(again)
         }
         PushOutcome::Unreachable { said } => {
-            Error::repository(format!("{remote} could not be pushed to: {}", clean(&said)))
+            Error::repository(format!("could not push to {remote}: {}", clean(&said)))
                 .hint(format!("check the connection and your access: git ls-remote {remote}"))
                 .hint("if you cannot push there, fork it, then: git cowork pr --remote FORK")
         }

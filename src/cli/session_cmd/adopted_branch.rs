@@ -125,7 +125,7 @@ impl Adopted {
             Record::Requirement(Requirement {
                 id: requirement.clone(),
                 title: title.clone(),
-                description: format!("What the commits of {} were made for.", self.branch),
+                description: format!("The purpose of the commits of {}.", self.branch),
                 acceptance_criteria: titles.iter().cloned().map(Into::into).collect(),
                 ..Requirement::default()
             }),

@@ -71,7 +71,7 @@ fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
         (_, true) => (
             format!(
                 "{title} is not run: nothing confines it on this machine, and there is no terminal to \
-                 allow that on"
+                 ask you on"
             ),
             "find out what is missing: git cowork doctor",
         ),

@@ -67,13 +67,13 @@ fn unchecked(
         let asked = fixed.filter(|_| option.is_some()).unwrap_or(from.depth);
         if asked < from.depth || (asked > from.depth && from.depth == Depth::Quick) {
             return Err(Error::usage(format!(
-                "it starts from a {} session, so it cannot be {asked}",
+                "a session that starts from a {} session cannot be {asked}",
                 from.depth
             ))
             .hint("leave out --depth; to raise it later: git cowork resume --depth DEPTH")
             .into());
         }
-        return because(asked, "of the session it starts from".to_owned());
+        return because(asked, "the depth of the session it starts from".to_owned());
     }
     if let Some(depth) = fixed {
         let by = if option.is_some() { "--depth" } else { "[project] depth" };
@@ -87,7 +87,7 @@ fn unchecked(
         return because(Depth::Standard, format!("{stage} is among your gates"));
     }
     if work.planned {
-        return because(Depth::Quick, "its requirements and tasks are written".to_owned());
+        return because(Depth::Quick, "its requirements and tasks already exist".to_owned());
     }
     if let Some((Depth::Standard | Depth::Thorough, why)) = &work.suggested {
         let why = if why.is_empty() { "suggested by the model" } else { why.as_str() };
@@ -137,6 +137,6 @@ pub(crate) fn require_stage(
         return Ok(());
     }
     let (name, more) = (&session.name, least_with(stage));
-    let error = Error::repository(format!("'{name}' is {depth} and has no stage {stage}"));
+    let error = Error::repository(format!("'{name}' is a {depth} session without stage {stage}"));
     Err(error.hint(format!("raise its depth: git cowork resume {name} --depth {more}")).into())
 }

@@ -124,7 +124,7 @@ pub(crate) fn found(context: &Context, git: &Git) -> anyhow::Result<Option<Found
 
 /// Describes the confinement in one line.
 pub(crate) fn described(context: &Context, found: &Found) -> anyhow::Result<String> {
-    let network = if context.config()?.sandbox.network { ", with the network" } else { "" };
+    let network = if context.config()?.sandbox.network { ", with network access" } else { "" };
     let home = match found.closes_home {
         true => "in your home, commands can read only toolchains and fetched packages",
         false => {
@@ -224,14 +224,14 @@ impl Consent for Asking {
                 |[config, key, all]| format!("git {config} {key} {}", shell_quote::quoted(&all)),
             );
             let text = format!(
-                "commands cannot read paths that files name outside of the working tree: {told}. \
+                "commands cannot read paths outside the working tree that files refer to: {told}. \
                  To let them: {by_hand}"
             );
             self.ui.emit(Event::Warning { text });
             return Ok(false);
         };
         let question = format!(
-            "Files name paths outside of the working tree: {told}.\nLet commands read them, in \
+            "Files refer to paths outside of the working tree: {told}.\nLet commands read them, in \
              this repository from now on?"
         );
         if !fetch_consent::confirm(terminal, &question)? {

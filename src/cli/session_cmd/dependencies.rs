@@ -64,7 +64,7 @@ pub(crate) fn resume_in(
 }
 
 /// The hint for a user who fetches dependencies by hand before the session exists.
-pub(crate) const AGAIN: &str = "then give the same command again; nothing was changed";
+pub(crate) const AGAIN: &str = "then run the same command again; nothing was changed";
 
 /// True if the working tree has the same manifests as `start`, where the session starts. If not,
 /// its dependencies can be checked only once the session's tree is checked out.

@@ -60,7 +60,7 @@ impl Fetching for Agreement {
         let Some(terminal) = &self.terminal else { return Ok(MayFetch::NobodyThere) };
         let question = format!(
             "Dependencies are missing, and commands have no network ({}).\n{}\nFetch them with the \
-             network, and again without asking as long as these files stay as they are?",
+             network now, and again without asking as long as these files stay as they are?",
             wanted.named, wanted.command
         );
         if !confirm(terminal, &question)? {

@@ -56,7 +56,7 @@ fn ask(
     let stop = files_show(session, &shown);
     if mode != Mode::Ask {
         let mut error = Error::repository(format!("'{name}': {}; nothing was changed", stop.why));
-        error = error.hint(format!("take these as done: {}", stop.next));
+        error = error.hint(format!("mark these as done: {}", stop.next));
         error = stop.other.into_iter().fold(error, Error::hint);
         return Err(error.into());
     }
@@ -68,9 +68,9 @@ fn ask(
         .enumerate()
         .map(|(at, stage)| match stage {
             Some(stage) if Some(&stage) == order.first() => format!("{stage}: start over"),
-            Some(stage) if at == shown.len() => format!("{stage}: take all of these as done"),
-            Some(stage) => format!("{stage}: take those before it as done"),
-            None => "take all of these as done".to_owned(),
+            Some(stage) if at == shown.len() => format!("{stage}: mark all of these as done"),
+            Some(stage) => format!("{stage}: mark those before it as done"),
+            None => "mark all of these as done".to_owned(),
         })
         .collect();
     let ways = ways.iter().enumerate().map(|(at, way)| (Some(at), way.as_str()));

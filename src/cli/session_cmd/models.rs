@@ -170,10 +170,10 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
 pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     let instead = match name {
         DEFAULT_MODEL => {
-            "or let a model of a server write: describe it as [models.NAME], then: git config \
+            "let a server's model write drafts: describe it as [models.NAME], then: git config \
              cowork.roles.actor NAME"
         }
-        _ => "or let a model of a server write: git config cowork.roles.actor default",
+        _ => "let a server's model write drafts: git config cowork.roles.actor default",
     };
     if !config.project.private.is_empty() {
         return Err(Error::model(format!(
@@ -208,7 +208,7 @@ fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow
         let answer = choose_answer(&Tty::new(context.color), &why, &answers, None)?;
         return match answer {
             Some(true) => Ok(true),
-            _ => Err(Error::new(Kind::Interrupted, "cancelled; nothing was asked").into()),
+            _ => Err(Error::new(Kind::Interrupted, "cancelled; no model was asked").into()),
         };
     }
     Err(Error::model(why)

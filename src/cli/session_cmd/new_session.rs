@@ -161,7 +161,7 @@ fn kept(
     let one = |path: &String| match git::blobs::hash_files(&held.git, &[path], store) {
         Ok(blobs) => blobs.into_iter().next().flatten(),
         Err(error) => {
-            let text = format!("no copy of {path} is kept beside your own: {error:#}");
+            let text = format!("could not save a copy of your file {path}: {error:#}");
             context.ui.emit(Event::Warning { text });
             None
         }

@@ -136,7 +136,7 @@ fn ask_about_dirty_tree(
     );
     // The value for the option; `None` cancels.
     let answers = [
-        (Some(Some(None)), "work in a linked worktree, this one stays as it is"),
+        (Some(Some(None)), "work in a linked worktree; this one stays as it is"),
         (Some(None), "go on here; these files are protected, never written or committed"),
         (None, "cancel"),
     ];

@@ -82,7 +82,7 @@ impl SpecFolder {
         }
         unread.extend(others.iter().map(|file| one_line(file, LINE)));
         if found.more {
-            unread.push(format!("everything beyond {MOST_FILES} files or {DEEPEST} folders"));
+            unread.push(format!("everything beyond {MOST_FILES} files or {DEEPEST} folder levels"));
         }
         let main = if tool == SpecTool::SpecKit { "spec.md" } else { "proposal.md" };
         if !files.iter().any(|file| file.path == main) {
@@ -151,10 +151,10 @@ impl SpecFolder {
     fn prose(&self, found: &Specified) -> String {
         let note = self.note().replace('\n', "\n\n");
         let mut out = format!("# {}\n\n{note}\n", one_line(&found.title, LINE));
-        out += "\nThe titles contain the names that requirements, stories and tasks have there.\n";
+        out += "\nTitles contain the names of requirements, stories and tasks in that folder.\n";
         if !found.text_only.is_empty() {
             let all: Vec<String> = found.text_only.iter().map(|one| one_line(one, LINE)).collect();
-            out += &format!("\nText of the idea only: {}.\n", named(&all));
+            out += &format!("\nOnly in the text of the idea, not in records: {}.\n", named(&all));
         }
         if found.ticked > 0 {
             out += &format!(
@@ -191,12 +191,12 @@ impl SpecFolder {
                     "draft 1 of the plan is made from it: {requirements}, {features}, {tasks}"
                 ));
                 for one in &drafted.left_out {
-                    context.ui.emit(Event::Warning { text: format!("not a record: {one}") });
+                    context.ui.emit(Event::Warning { text: format!("not in the plan: {one}") });
                 }
             }
             None => note(format!(
-                "depth {depth}: the model writes the documents from its text (with --depth quick, its \
-                 requirements and tasks become the plan)"
+                "depth {depth}: the model writes the documents from these files (with --depth quick, \
+                 their requirements and tasks become the plan)"
             )),
         }
         if found.ticked > 0 {
@@ -282,7 +282,7 @@ impl Found {
             }
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
                 self.odd.push(format!(
-                    "{} (its name)",
+                    "{} (its name is not UTF-8)",
                     one_line(&entry.file_name().to_string_lossy(), LINE)
                 ));
                 continue;

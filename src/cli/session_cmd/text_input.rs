@@ -55,7 +55,7 @@ pub(crate) fn text(
         None => words.join(" "),
     };
     if text.trim().is_empty() {
-        return Err(Error::usage(format!("there is no {what}"))
+        return Err(Error::usage(format!("no {what} was given"))
             .hint("give it in quotes, or use -F FILE, or -F - for standard input")
             .into());
     }

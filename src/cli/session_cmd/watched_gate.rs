@@ -258,7 +258,7 @@ impl Look<'_> {
             Some(Said::Chose(chosen)) => {
                 format!("it was answered from another terminal: {}", self.told(&chosen))
             }
-            None => "it is closed".to_owned(),
+            None => "the gate is closed".to_owned(),
         };
         self.context.ui.emit(Event::Note { text: what });
         Ok(())

@@ -83,7 +83,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
     }
     let by_plan = match answer.known_by {
         "plan" => {
-            " · by the plan and the delivery report: they name no other task of this commit for the file"
+            " · from the plan and the delivery report: no other task of this commit names the file"
         }
         _ => "",
     };
@@ -95,7 +95,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
         rows.add("Requirement", &format!("{} {}", requirement.id, requirement.title));
         for criterion in &requirement.criteria {
             let test = criterion.test.as_ref().map(|test| {
-                let became = criterion.became.as_deref().unwrap_or("not looked at");
+                let became = criterion.became.as_deref().unwrap_or("no recorded result");
                 format!(" · {test}: {became}")
             });
             rows.add("", &format!("- {}{}", criterion.text, test.unwrap_or_default()));
@@ -156,7 +156,7 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
             "one commit contains the whole session; its original commits are gone".to_owned()
         }
         _ => {
-            let stage = told.stage.map(|stage| format!(" of {stage}")).unwrap_or_default();
+            let stage = told.stage.map(|stage| format!(" of stage {stage}")).unwrap_or_default();
             format!("a commit{stage} that belongs to no single task")
         }
     })
@@ -249,7 +249,7 @@ fn row(answer: &Answer) -> String {
         (None, None) => parts.push(format!("session {}", told.session)),
     }
     if answer.known_by == "plan" {
-        parts.push("by the plan".to_owned());
+        parts.push("according to the plan".to_owned());
     }
     if ["hook", "adopted"].contains(&answer.origin) {
         parts.push(note(answer, told).unwrap_or_default());

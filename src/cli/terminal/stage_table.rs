@@ -276,8 +276,8 @@ fn in_progress(status: &Status, details: &Details, stage: Stage, paint: &Paint) 
         Some(None) => present.push("waits for review".to_owned()),
         Some(Some(answer)) => present.push(match answer.verdict() {
             Some(Verdict::Aborted) => format!("aborted, resume {}", row(stage).after_abort),
-            Some(Verdict::Feedback) => "feedback given; resume continues".to_owned(),
-            _ => "reviewed; resume continues".to_owned(),
+            Some(Verdict::Feedback) => "feedback given; resume to continue".to_owned(),
+            _ => "reviewed; resume to continue".to_owned(),
         }),
         None => {}
     }

@@ -135,8 +135,8 @@ const GUIDANCE: &str = "\
       `name/__main__.py`), with `pyproject.toml` when it is installed. `.gitignore` has \
       `__pycache__/` and `.venv/`.\n\
     - Tests, where they are asked for: in `tests/test_*.py`, with the runner the project has; a \
-      new one uses `unittest`, which needs nothing.\n\
-    - Errors: raise and catch precise exceptions, never a bare `except`. A user's mistake ends \
+      new project uses `unittest`, which needs no package.\n\
+    - Errors: raise and catch specific exceptions, never a bare `except`. A user's mistake ends \
       in a message on stderr and an exit code that is not 0, not in a traceback.\n\
     - Dependencies: the standard library first (argparse, json, pathlib, sqlite3). What the \
       design names goes into `pyproject.toml` or `requirements.txt`.\n\

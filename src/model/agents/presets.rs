@@ -164,7 +164,7 @@ const PRESETS: [Preset; 4] = [
         counts: (true, true),
         adds_up: false,
         install: "npm install -g @anthropic-ai/claude-code",
-        sign_in: "run claude and type /login, or lend it a key: env = [\"ANTHROPIC_API_KEY\"]",
+        sign_in: "run claude and type /login, or pass it a key: env = [\"ANTHROPIC_API_KEY\"]",
         signed_out: &[
             "not logged in",
             "please run /login",
@@ -254,7 +254,7 @@ const PRESETS: [Preset; 4] = [
         counts: (true, false),
         adds_up: false,
         install: "npm install -g @google/gemini-cli",
-        sign_in: "run gemini and choose a way to sign in, or lend it a key: env = [\"GEMINI_API_KEY\"]",
+        sign_in: "run gemini and choose a way to sign in, or pass it a key: env = [\"GEMINI_API_KEY\"]",
         signed_out: &["set an auth method", "gemini_api_key environment variable", "\"code\":41"],
         lost: &["invalid session identifier"],
     },

@@ -118,7 +118,7 @@ impl Choice {
             Api::Auto | Api::Responses | Api::Messages => "the model server has no Responses API",
         };
         Some(format!(
-            "{why}, and {model} accepts tools on chat completions only without reasoning: \
+            "{why}, and on chat completions {model} accepts tools only without reasoning: \
              sending reasoning_effort \"none\""
         ))
     }

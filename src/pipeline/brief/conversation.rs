@@ -36,9 +36,9 @@ const MAX_RESTARTS: u32 = 3;
 /// The end of the first message of a restarted conversation.
 const RESTARTED: &str = "## You have begun this already
 
-Your conversation grew too long for you to hold and begins again here. What you did so far is kept: \
+Your conversation outgrew your context window and starts again here. What you did so far is kept: \
 it is in the documents and files. Go on from there; read only what you need, in small parts, and do \
-not do again what is done.
+not redo what is done.
 ";
 
 /// Runs one conversation. If it outgrows the model's context window, starts another one from the
@@ -296,7 +296,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     let language = run.session.file.language.as_ref();
     let within = language.map(|name| format!(", in {name}")).unwrap_or_default();
     let title = match run.session.is_patch() {
-        true => "The change, as it was asked for",
+        true => "The change, as requested",
         false => "The idea, as it was given",
     };
     section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
@@ -393,7 +393,7 @@ pub(crate) fn brief_variables(
             false => String::new(),
         },
         commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },
-        evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+        evidence: progress.newest.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
         failed_before: match spec.approves {
             Approves::Tree => recorded::failed_before(run)?,
             Approves::Artifacts => String::new(),

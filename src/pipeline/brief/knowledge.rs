@@ -51,7 +51,7 @@ fn within<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
         }
     }
     if left_out > 0 {
-        text += &format!("[{left_out} more facts are not told here]\n");
+        text += &format!("[{left_out} more facts left out]\n");
     }
     text
 }
@@ -104,8 +104,6 @@ mod tests {
             .collect();
         let text = within(facts.iter());
         assert!(text.len() <= FACTS && text.len() > FACTS - 200, "{}", text.len());
-        assert!(
-            text.starts_with("- Traps: 0 x") && text.contains(" more facts are not told here]")
-        );
+        assert!(text.starts_with("- Traps: 0 x") && text.contains(" more facts left out]"));
     }
 }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
-use crate::git::{self, Git, Oid, TreeFile};
+use crate::git::{self, Git, Oid};
 use crate::languages;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::files::project_files;
@@ -156,7 +156,7 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
         Files { git: run.env.git, files: git::files::at(run.env.git, &run.session.tip, &beside)? };
     let map = Map { source: &source, cache: None, about: &words, shown: &[] };
     let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
-    section(&mut out, "What files beside them define (LINE: head)", &symbols, BESIDE);
+    section(&mut out, "Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
     Ok(out)
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     }
     let map = Map { source: &files, cache: None, about: &about, shown: &[] };
     let symbols = codebase::symbols(&map, WRITTEN, 0)?.most_used;
-    section(&mut out, "What they define (LINE: head)", &symbols, WRITTEN);
+    section(&mut out, "Definitions in these files (LINE: signature)", &symbols, WRITTEN);
     Ok(out)
 }
 
@@ -274,12 +274,12 @@ pub fn describe(
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
     let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
-    section(&mut out, "What the idea names in it", &symbols.named, NAMED);
+    section(&mut out, "Definitions that the idea names", &symbols.named, NAMED);
     if let Some((path, text)) = readme {
         section(&mut out, &format!("{path} (its beginning)"), &text, README);
     }
     let (head, mut text) = (out, String::new());
-    section(&mut text, "What is most used in it (LINE: head)", &symbols.most_used, SYMBOLS);
+    section(&mut text, "Most used definitions (LINE: signature)", &symbols.most_used, SYMBOLS);
     Ok(Description { head, text })
 }
 
@@ -337,7 +337,8 @@ impl Source for AsFound<'_> {
 /// A fixed list of files.
 struct Files<'a> {
     git: &'a Git,
-    files: Vec<TreeFile>,
+    /// Paths and blobs.
+    files: Vec<(String, Oid)>,
 }
 
 impl Source for Files<'_> {
@@ -345,7 +346,7 @@ impl Source for Files<'_> {
         &self,
         visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
-        let _ = self.files.iter().try_for_each(|file| visit(&file.path, file.blob.as_str()));
+        let _ = self.files.iter().try_for_each(|(path, blob)| visit(path, blob.as_str()));
         Ok(())
     }
 

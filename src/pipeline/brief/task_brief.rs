@@ -67,7 +67,7 @@ pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Resu
     written.retain(|path| !left.contains_key(path));
     section(
         &mut out,
-        "Files that are written already and become part of this task's commit",
+        "Files already written that will be part of this task's commit",
         &written.join("\n"),
         TOLD,
     );

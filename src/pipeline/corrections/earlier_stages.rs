@@ -95,7 +95,7 @@ pub(crate) fn findings_of_earlier(
             "the check found a problem in {}, and the session may go back only {limit} times",
             stages.join(" and ")
         ),
-        false => format!("check finds {} wrong", stages.join(" and ")),
+        false => format!("the check found a problem in {}", stages.join(" and ")),
     };
     let title = format!("{stage} has to be done again");
     limits::alert(run, spec.stage, &title, &words);

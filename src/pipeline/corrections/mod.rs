@@ -89,7 +89,7 @@ fn corrections_are_stuck(
                 .hint("or fix it yourself, commit it, then: git cowork resume")
                 .into());
         }
-        Some(LimitDecision::Retry) => format!("these must hold:\n{}", details.join("\n")),
+        Some(LimitDecision::Retry) => format!("fix these problems:\n{}", details.join("\n")),
         Some(LimitDecision::Guide(text)) => text,
         Some(LimitDecision::GoBack(stage)) => {
             let way = WayBack::decided(spec.stage, stage, &words, None);

@@ -75,7 +75,7 @@ async fn now(
         return Ok(());
     }
     let Some(alone) = &test.alone else {
-        found.now = Became::Unknown("no command is known that runs it alone".to_owned());
+        found.now = Became::Unknown("no known command runs it alone".to_owned());
         return Ok(());
     };
     let mut ran = gather::run_all(run, &[(Which::Test, alone.clone())], tree, &[]).await?;

@@ -82,7 +82,7 @@ fn without_a_run(
             return Ok(Some(Became::Unknown(why)));
         }
     }
-    let unknown = || Became::Unknown("no command is known that runs it alone".to_owned());
+    let unknown = || Became::Unknown("no known command runs it alone".to_owned());
     Ok(test.alone.is_none().then(unknown))
 }
 

@@ -54,7 +54,7 @@ pub(super) fn runnable(
     };
     let Some(one_test) = languages::of_file(path).and_then(|language| language.one_test.as_ref())
     else {
-        return Ok(Err(format!("no command is known that runs one test of {path}")));
+        return Ok(Err(format!("no known command runs one test of {path}")));
     };
     let mut found = Runnable { path: path.to_owned(), parts, one_test, alone: None };
     let commands = (run.env.commands)();

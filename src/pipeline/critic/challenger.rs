@@ -47,7 +47,7 @@ pub(crate) async fn ask_challenger(
     let mut conversation =
         conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
     progress.note_run(&mut conversation);
-    progress.credit.merge(usage::take_credit(run));
+    progress.newest.credit.merge(usage::take_credit(run));
     let said = without_judgement(&conversation.text);
     let said: String = said.chars().take(MOST_SAID).collect();
     let Some(verdict) = challenge_marker(&conversation.text) else {
@@ -59,7 +59,7 @@ pub(crate) async fn ask_challenger(
             None => Err(no_verdict(run, spec, &said)),
         };
     };
-    progress.readings.challenger.clone_from(&progress.draft);
+    progress.readings.challenger.clone_from(&progress.newest.commit);
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     if verdict == Marker::Pass {
         progress.verdicts.challenger = Some((bytes, said));

@@ -60,14 +60,14 @@ pub(crate) async fn ask_critic(
     let mut conversation =
         conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
     progress.note_run(&mut conversation);
-    progress.credit.merge(usage::take_credit(run));
+    progress.newest.credit.merge(usage::take_credit(run));
     let outcome = &conversation.outcome;
     if outcome.approved.is_some()
         || !outcome.feedback.is_empty()
         || verdict_marker(&conversation.text).is_some()
     {
         // Without a verdict it has not judged the whole draft.
-        progress.readings.critic.clone_from(&progress.draft);
+        progress.readings.critic.clone_from(&progress.newest.commit);
     }
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     Ok(match take_verdict(run, spec, progress, conversation, bytes)? {
@@ -86,7 +86,7 @@ fn reader_part<'a>(
     mut variables: Variables,
 ) -> anyhow::Result<Part<'a>> {
     if spec.approves == Approves::Tree {
-        let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
+        let draft = progress.newest.commit.as_ref().unwrap_or(&run.session.tip);
         variables.evidence += &test_changes::tests_for_readers(run, draft)?;
     }
     Ok(Part {
@@ -117,13 +117,13 @@ fn edited_while_read(
     if bytes.same(run.env.git.reader().as_ref(), &now)? {
         return Ok(false);
     }
-    if let Some(read) = progress.draft.clone() {
+    if let Some(read) = progress.newest.commit.clone() {
         edits::note_edit(run, spec, progress, &read)?;
     }
     let why = format!("the {} draft was edited while the critic read it", spec.stage);
     run.env.sink.emit(Event::Note { text: why.clone() });
     progress.verdicts.person = if run.env.mode != Mode::Auto && run.gated(spec.stage) {
-        progress.note = Some(why);
+        progress.gate.note = Some(why);
         None
     } else {
         Some(Approval { bytes: now, verdict: Verdict::Edited, by: None })
@@ -144,7 +144,7 @@ fn take_verdict(
     if let Some(wish) = outcome.go_back {
         // Its feedback on the draft counts beside its request.
         run.give_feedback(outcome.feedback)?;
-        progress.critic_asks = true;
+        progress.gate.critic_asks = true;
         let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);
         return Ok(StepOutcome::Asks(Request::GoBack(Asked { by, stage, iteration, wish })));
     }
@@ -152,8 +152,8 @@ fn take_verdict(
     let asked = outcome.human_review.map(|why| format!("the critic says: {why}"));
     let astray = outcome.astray.filter(|_| !verdict).map(|why| format!("the critic: {why}"));
     if let Some(why) = asked.or(astray) {
-        progress.critic_asks = true;
-        progress.asks = Some(why.clone());
+        progress.gate.critic_asks = true;
+        progress.gate.asks = Some(why.clone());
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
         return Ok(StepOutcome::Blocked(BlockReason::Asked(why)));
     }

@@ -67,7 +67,7 @@ pub(crate) fn changes_since_reading(
         &format!("{unchanged}{}", how_to_read(reading.role)),
         DIFF,
     );
-    let changes = if diff.is_empty() { "It is above, whole.".to_owned() } else { diff };
+    let changes = if diff.is_empty() { "It is above in full.".to_owned() } else { diff };
     Ok(Some(SecondReading { opening, changes }))
 }
 

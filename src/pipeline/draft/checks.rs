@@ -35,7 +35,7 @@ pub(crate) fn report_on(
         sizes: run.limits().sizes(),
         baseline: baseline.as_ref(),
         files: &project,
-        evidence: progress.evidence.as_ref().map(Evidence::report),
+        evidence: progress.newest.evidence.as_ref().map(Evidence::report),
         drafting: true,
     });
     if spec.offers("save_idea") && run.session.is_patch() {
@@ -51,7 +51,7 @@ pub(crate) fn task_report(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<Report> {
-    let mut report = progress.evidence.as_ref().map(Evidence::report).unwrap_or_default();
+    let mut report = progress.newest.evidence.as_ref().map(Evidence::report).unwrap_or_default();
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
 }

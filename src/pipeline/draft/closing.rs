@@ -75,7 +75,7 @@ impl<'a, 'r> Closing<'a, 'r> {
             return Ok(Standing::Open);
         }
         let report = self.report().await?;
-        if self.progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+        if self.progress.newest.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             // No model can install them.
             return Ok(Standing::Ends);
         }
@@ -121,10 +121,10 @@ impl<'a, 'r> Closing<'a, 'r> {
             Some(task) => task_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
-        let known = self.progress.evidence.take();
+        let known = self.progress.newest.evidence.take();
         if runs {
-            self.progress.evidence =
-                gather::gather_evidence(run, known, &self.progress.checked).await?;
+            self.progress.newest.evidence =
+                gather::gather_evidence(run, known, &self.progress.newest.checked).await?;
         }
         match self.task {
             Some(_) => checks::task_report(run, spec, self.progress),
@@ -134,7 +134,9 @@ impl<'a, 'r> Closing<'a, 'r> {
 
     /// True if the previous draft was rejected and this one is the same.
     fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
-        let (Some(rejected), None) = (&self.progress.draft, self.task) else { return Ok(false) };
+        let (Some(rejected), None) = (&self.progress.newest.commit, self.task) else {
+            return Ok(false);
+        };
         let mut changed = git::paths::changed(self.run.env.git, rejected, tree)?;
         changed.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
         Ok(changed.is_empty())

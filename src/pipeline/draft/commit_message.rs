@@ -42,7 +42,7 @@ fn facts<T>(
     // Counting files reads the whole tree, and only coding uses the number.
     let files_changed = match spec.approves {
         Approves::Tree => {
-            let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
+            let draft = progress.newest.commit.as_ref().unwrap_or(&run.session.tip);
             project_files::code_since_start(run, draft)?.len()
         }
         Approves::Artifacts => 0,
@@ -52,7 +52,7 @@ fn facts<T>(
         signs: record_diff::signs(&changes),
         ids: changes.into_iter().map(|change| change.id).collect(),
     });
-    let evidence = progress.evidence.as_ref();
+    let evidence = progress.newest.evidence.as_ref();
     let own_tasks = scope::own_tasks(run)?;
     with(&Facts {
         changes,

@@ -95,7 +95,7 @@ pub(crate) fn finish_features(
         }
     }
     derive_feature_status(&mut features, &plan, &has_code);
-    let verified = gather::verifies(run, progress.evidence.as_ref());
+    let verified = gather::verifies(run, progress.newest.evidence.as_ref());
     for feature in &mut features.features {
         feature.status = (spec.feature_status)(feature.status, verified);
         if verifies_here && task.is_none() {
@@ -210,7 +210,7 @@ fn criteria_items(
     if requirements.iter().all(|one| one.acceptance_criteria.is_empty()) {
         return Ok(String::new());
     }
-    let judged = report::judged(run).unwrap_or_else(|| "Nobody has passed the code.".to_owned());
+    let judged = report::judged(run).unwrap_or_else(|| "Nobody has approved the code.".to_owned());
     let mut out = format!("- criteria. {judged}\n");
     let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
     let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
@@ -251,12 +251,13 @@ struct KnownNow<'a> {
 
 impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
-        let found = mechanical_section(self.run, self.store, self.progress.evidence.as_ref())?;
+        let found =
+            mechanical_section(self.run, self.store, self.progress.newest.evidence.as_ref())?;
         Ok(with_section(report, MECHANICAL, &found))
     }
 
     fn all_is_shown(&self) -> anyhow::Result<bool> {
-        let (run, evidence) = (self.run, self.progress.evidence.as_ref());
+        let (run, evidence) = (self.run, self.progress.newest.evidence.as_ref());
         let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
         let is_shown = |criterion: &Criterion| match &criterion.test {
             Some(test) => tests.iter().any(|one| one.test == *test && one.is_shown()),

@@ -16,7 +16,7 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     mark(run, progress, number, DraftEnding::Whole);
     let notes = progress.notes();
     let whole = DraftEnding::Whole;
-    progress.draft =
+    progress.newest.commit =
         Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
     // Whoever wrote the present files, they are saved now and may be overwritten.
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
@@ -35,7 +35,7 @@ pub(crate) fn keep_answer(
     let notes = progress.notes();
     let kept =
         record::draft_refs::keep_answer(&run.recorder(), tip, spec.stage, number, &notes, asked)?;
-    progress.draft = Some(kept);
+    progress.newest.commit = Some(kept);
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 

@@ -36,12 +36,12 @@ impl Works {
         }
         out + match self {
             Self::WithTools => {
-                "\n\nFix it, all calls in one answer. That ends your turn when nothing is missing any \
+                "\n\nFix it with all calls in one answer. Your turn ends when nothing is missing any \
                  more."
             }
             Self::OnFiles => {
                 "\n\nFix it in your working directory, where your files are as you left them, and end \
-                 with a sentence."
+                 with a one-sentence answer."
             }
         }
     }

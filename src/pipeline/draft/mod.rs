@@ -38,16 +38,7 @@ pub(crate) async fn make_draft(
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     let first = progress.iteration == progress.offset;
-    progress.edit = None;
-    progress.by_hand = false;
-    progress.iteration += 1;
-    progress.next = Next::Draft;
-    progress.verdicts.person = None;
-    progress.words.clear();
-    progress.note = None;
-    progress.verdicts.critic = None;
-    progress.critic_asks = false;
-    progress.asks = None;
+    progress.begin_draft();
     keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
     base::look_before_coding(run, spec).await?;
     adopted::complete_tasks(run, spec)?;
@@ -79,7 +70,7 @@ pub(crate) async fn make_draft(
     run.recorder().expect_tip(&run.session.tip)?;
     finish_draft::finish(run, spec, progress, None)?;
     keep::keep(run, spec, progress)?;
-    if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
+    if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.newest.commit) {
         scope::warn_outside_scope(run, &project_files::code_since_start(run, draft)?)?;
         test_changes::warn_of_tests(run, draft)?;
     }
@@ -117,8 +108,8 @@ async fn whole(
     let mut closing = Closing::new(run, spec, progress, None);
     let mut conversation = agent_program::converse(run, &part, refusals, &mut closing).await?;
     progress.note_run(&mut conversation);
-    progress.credit.merge(usage::take_credit(run));
-    progress.words.clone_from(&conversation.text);
+    progress.newest.credit.merge(usage::take_credit(run));
+    progress.newest.words.clone_from(&conversation.text);
     let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
     let tries_again = protected_files::offer_protected(run, spec, progress, &turned)?;
     Ok(if tries_again { StepOutcome::Again } else { turned })

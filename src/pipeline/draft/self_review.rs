@@ -36,7 +36,7 @@ pub(crate) fn is_self_reviewing(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<bool> {
-    Ok(progress.self_review.reads().is_some() && is_for_self_review(run, spec, progress)?)
+    Ok(progress.newest.self_review.reads().is_some() && is_for_self_review(run, spec, progress)?)
 }
 
 /// True until the self-review is done, or somebody else has judged the draft: from then on the
@@ -47,9 +47,9 @@ fn is_for_self_review(
     progress: &Progress,
 ) -> anyhow::Result<bool> {
     let open = run.env.config.self_reviewed(run.session.depth(), spec.stage)
-        && !matches!(progress.self_review, SelfReview::Done(_))
+        && !matches!(progress.newest.self_review, SelfReview::Done(_))
         && progress.verdicts.person.is_none()
-        && progress.edit.is_none();
+        && progress.newest.edit.is_none();
     let has_spoken = |entry: &Feedback| {
         entry.stage == spec.stage
             && entry.iteration > progress.offset
@@ -68,15 +68,15 @@ pub(crate) async fn self_review(
     if !is_for_self_review(run, spec, progress)? {
         return Ok(StepOutcome::Next);
     }
-    let goes_on = progress.self_review.reads().cloned();
+    let goes_on = progress.newest.self_review.reads().cloned();
     let unchecked = goes_on.is_some();
-    let before = match goes_on.or_else(|| progress.draft.clone()) {
+    let before = match goes_on.or_else(|| progress.newest.commit.clone()) {
         Some(before) => before,
         None => run.session.tip.clone(),
     };
     if !unchecked {
         // If the run is killed during the self-review, the next one knows which draft it read.
-        progress.self_review = SelfReview::Begun(before.clone());
+        progress.newest.self_review = SelfReview::Begun(before.clone());
         keep::keep(run, spec, progress)?;
         run.continues_transcript.set(false);
     }
@@ -100,7 +100,7 @@ pub(crate) async fn self_review(
         agent_program::converse(run, &part, progress.refusals, &mut WithWords).await?;
     run.continues_transcript.set(false);
     progress.note_run(&mut conversation);
-    progress.credit.merge(usage::take_credit(run));
+    progress.newest.credit.merge(usage::take_credit(run));
     let unfixed = take_unfixed(run, spec, progress, &mut conversation);
     // After a branch switch the files are not the draft.
     run.recorder().expect_tip(&run.session.tip)?;
@@ -122,7 +122,7 @@ pub(crate) async fn self_review(
         unfixed: unfixed.len(),
     });
     run.give_feedback(unfixed)?;
-    progress.self_review = SelfReview::Done(outcome);
+    progress.newest.self_review = SelfReview::Done(outcome);
     keep::keep(run, spec, progress)?;
     Ok(match outcome::of_conversation(spec, progress, Origin::SelfReview, conversation) {
         StepOutcome::Next if unchecked || !files.is_empty() => StepOutcome::Again,

@@ -74,11 +74,11 @@ pub(crate) async fn work_on_tasks(
         let said = conversation.text.clone();
         let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
         if protected_files::offer_protected(run, spec, progress, &turned)? {
-            progress.credit.merge(credit);
+            progress.newest.credit.merge(credit);
             return Ok(StepOutcome::Again);
         }
         if let StepOutcome::Asks(_) | StepOutcome::Blocked(_) = turned {
-            progress.credit.merge(credit);
+            progress.newest.credit.merge(credit);
             return Ok(turned);
         }
         match finish_task(run, spec, progress, &task, credit, &said).await? {
@@ -108,7 +108,7 @@ async fn finish_task(
 ) -> anyhow::Result<TaskEnd> {
     reviewer_feedback::close_review_task(run, task)?;
     if !task_is_completed(run, task)? {
-        progress.credit.merge(credit);
+        progress.newest.credit.merge(credit);
         return Ok(TaskEnd::Open);
     }
     finish_draft::finish(run, spec, progress, Some(task))?;
@@ -132,13 +132,14 @@ async fn finish_task(
     let (mut fails, mut tests) = (false, String::new());
     if left.is_empty() {
         let evidence =
-            gather::gather_evidence(run, progress.evidence.take(), &progress.checked).await?;
+            gather::gather_evidence(run, progress.newest.evidence.take(), &progress.newest.checked)
+                .await?;
         record.checks = evidence::trailer(evidence.as_ref());
         record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
         fails = evidence.as_ref().is_some_and(Evidence::fails);
         tests =
             evidence.as_ref().map(|ran| recorded::passed_in_short(run, ran)).unwrap_or_default();
-        progress.evidence = evidence;
+        progress.newest.evidence = evidence;
     } else {
         record.checks = not_run_on_a_part(run, &left);
     }
@@ -167,7 +168,7 @@ async fn finish_task(
             Ok(TaskEnd::Committed)
         }
         Recorded::Refused(why) => {
-            progress.credit.merge(record.credit);
+            progress.newest.credit.merge(record.credit);
             keep::refusal_feedback(run, spec, progress.iteration, &why)?;
             Ok(TaskEnd::Refused)
         }
@@ -189,7 +190,7 @@ fn not_run_on_a_part(run: &Run<'_>, left: &Left) -> String {
     let tasks: BTreeSet<&str> = left.values().map(String::as_str).collect();
     let tasks = tasks.into_iter().collect::<Vec<_>>().join(", ");
     match gather::has_commands(run) {
-        true => format!("not run (files of {tasks} are written and not in this commit)"),
+        true => format!("not run (files of {tasks} are written but not in this commit)"),
         false => evidence::trailer(None),
     }
 }
@@ -209,8 +210,8 @@ fn task_status(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<TaskStatus>>
 fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::Result<()> {
     let how = match task_status(run, task)? {
         Some(TaskStatus::Blocked) => "the actor says that it is blocked",
-        Some(TaskStatus::InProgress) => "the actor ended with it in progress",
-        Some(_) => "the actor ended without setting its status",
+        Some(TaskStatus::InProgress) => "the actor stopped while it was in progress",
+        Some(_) => "the actor stopped without setting its status",
         None => "it is no longer in the plan",
     };
     let wait = if others_wait { "; the tasks after it wait" } else { "" };

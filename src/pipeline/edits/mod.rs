@@ -62,7 +62,7 @@ pub(crate) fn note_edit(
     shown: &Oid,
 ) -> anyhow::Result<()> {
     let Some(new) = edit_since(run, spec, shown)? else { return Ok(()) };
-    progress.edit = match progress.edit.take() {
+    progress.newest.edit = match progress.newest.edit.take() {
         None => Some(new),
         // A file restored to its first version is not edited.
         Some(earlier) => edit_since(run, spec, &earlier.since)?.and_then(|mut all| {
@@ -90,10 +90,10 @@ pub(crate) fn note_edit_by_hand(
     if new.files.is_empty() {
         return Ok(false);
     }
-    let earlier = progress.edit.as_ref().map(|edit| edit.files.clone()).unwrap_or_default();
+    let earlier = progress.newest.edit.as_ref().map(|edit| edit.files.clone()).unwrap_or_default();
     new.files.extend(earlier);
     note_edit(run, spec, progress, draft)?;
-    if let Some(edit) = &mut progress.edit {
+    if let Some(edit) = &mut progress.newest.edit {
         edit.files.retain(|file| new.files.contains(file));
     }
     Ok(true)
@@ -114,7 +114,7 @@ pub(crate) fn note_code_by_hand(
         return Ok(false);
     }
     let since = draft.commit.clone();
-    progress.edit = Some(Edit { since, files: Vec::new(), told: false });
+    progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
     Ok(true)
 }
 
@@ -144,10 +144,10 @@ pub(crate) fn tell_edit(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
-    let Some(edit) = progress.edit.clone() else { return Ok(()) };
+    let Some(edit) = progress.newest.edit.clone() else { return Ok(()) };
     let words = format!(
-        "I edited {} by hand. What I wrote stays as it is, unless something I say later asks \
-         for a change of that very place. My changes:\n{}",
+        "I edited {} by hand. What I wrote stays as it is, unless I later ask you \
+         to change that part. My changes:\n{}",
         edit.names(),
         cut(diff_of(run, spec, &edit)?.trim_end(), TOLD)
     );

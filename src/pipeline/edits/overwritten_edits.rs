@@ -52,7 +52,7 @@ pub(crate) fn note_version(
     let path = |file: &Artifact| artifact_path(&run.session.name, *file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
     let theirs = git::blobs::hash_files(git, &paths, Store::No)?;
-    let kept = progress.draft.iter().chain([&run.session.tip]);
+    let kept = progress.newest.commit.iter().chain([&run.session.tip]);
     let mut is_kept = false;
     for commit in kept {
         is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == theirs;
@@ -63,7 +63,7 @@ pub(crate) fn note_version(
             false => (progress.iteration, DraftEnding::Whole),
         };
         let (tip, notes) = (&run.session.tip, progress.notes());
-        progress.draft = Some(record::draft_refs::keep(
+        progress.newest.commit = Some(record::draft_refs::keep(
             &run.recorder(),
             tip,
             spec.stage,
@@ -103,7 +103,7 @@ pub(crate) fn tell_of_overwritten(
         }
         if gated {
             let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
-            progress.note = Some(match progress.note.take() {
+            progress.gate.note = Some(match progress.gate.note.take() {
                 // A waiting draft's note said so already.
                 Some(note) if note.contains(&short) => note.replace(&short, &words),
                 Some(note) => format!("{note}; {words}"),
@@ -179,7 +179,7 @@ fn overwritten(
             let now = run.files().read(*file)?.unwrap_or_default();
             let mut broken = law.broken(&now);
             // The person's own changes in this draft are not the draft's doing.
-            if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
+            if let Some(edit) = progress.newest.edit.as_ref().filter(|e| e.files.contains(file)) {
                 let drafted = law.broken(&text_at(run, &edit.since, *file)?);
                 broken.0.retain(|line| drafted.0.contains(line));
                 broken.1.retain(|line| drafted.1.contains(line));

@@ -22,11 +22,11 @@ pub(crate) fn take_back(
     shown: &Oid,
 ) -> anyhow::Result<String> {
     edits::note_edit(run, spec, progress, shown)?;
-    let edit = progress.edit.take();
+    let edit = progress.newest.edit.take();
     let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
     let said = put_back(run, spec, &since, AT_GATE)?;
     progress.verdicts.person = None;
-    progress.by_hand = false;
+    progress.newest.by_hand = false;
     Ok(said)
 }
 

@@ -117,7 +117,7 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
     {
         return Ok(());
     }
-    run.note("looking at what fails before anything is changed");
+    run.note("checking what fails before the first change");
     look_at(run, tree).await
 }
 
@@ -145,9 +145,7 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
         );
         return Ok(());
     }
-    run.note(
-        "looking again at what failed before anything was changed: dependencies are installed",
-    );
+    run.note("dependencies are installed now: checking again what failed before the first change");
     let back = to_base(run, OnBase { base: before.tree.clone(), tip: tree, paths })?;
     let looked = look_at(run, before.tree).await;
     drop(back);
@@ -188,7 +186,7 @@ async fn look_at(run: &Run<'_>, tree: Oid) -> anyhow::Result<()> {
     let failing = failing_before(&runs);
     if !failing.is_empty() {
         run.warn(format!(
-            "these fail before anything is changed, so only new failures count:\n{failing}"
+            "these already fail before the first change, so only new failures count:\n{failing}"
         ));
     }
     let (session, commands) = (run.session.file.id.clone(), commands_asked(run));

@@ -67,7 +67,7 @@ fn call(text: &str, level: Level) -> Option<&'static str> {
         }
         let around = lines[at.saturating_sub(AROUND)..lines.len().min(at + 2)].join("\n");
         if says(&CONNECTS, &around) {
-            Some("connect was refused")
+            Some("connecting was refused")
         } else {
             says(&LISTENS, &around).then_some("listening was refused")
         }

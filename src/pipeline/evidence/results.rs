@@ -175,7 +175,7 @@ impl Evidence {
             };
             let (verdict, said) = match self.outcome(run) {
                 Outcome::Passed if run.excerpt.trim().is_empty() => {
-                    let _ = writeln!(out, "The program ran `{command}` itself: passed.");
+                    let _ = writeln!(out, "git-cowork ran `{command}` itself: passed.");
                     continue;
                 }
                 Outcome::Passed => ("passed".to_owned(), said(PASSED_EXCERPT)),
@@ -190,13 +190,13 @@ impl Evidence {
                     (format!("failed ({ending}), {before}. {fault}"), said(EXCERPT))
                 }
                 Outcome::NotRun(why) => {
-                    let nothing = "It says nothing about this code, for it or against it";
+                    let nothing = "This says nothing for or against this code";
                     let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
                     let _ = write!(out, "`{command}`: not run ({why}). {nothing}.\n\n{said}\n\n");
                     continue;
                 }
             };
-            let _ = write!(out, "The program ran `{command}` itself: {verdict}.\n\n{said}\n\n");
+            let _ = write!(out, "git-cowork ran `{command}` itself: {verdict}.\n\n{said}\n\n");
         }
         if !self.tests.is_empty() {
             out += "Tests that criteria name:\n";
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(none.summary(), "make test not run (dependencies missing)");
         assert!(
             none.describe()
-                .contains("`make test`: not run (dependencies missing). It says nothing")
+                .contains("`make test`: not run (dependencies missing). This says nothing")
         );
         let report = none.report();
         assert!(report.is_ok() && report.passed.is_empty(), "{report:?}");

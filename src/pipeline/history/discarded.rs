@@ -90,7 +90,7 @@ impl Discarded {
         let Self { branch, .. } = self;
         let commits = format!("{} of {branch}", commits(self.commits));
         note(match (self.commits, self.edits.is_empty()) {
-            (0, true) => format!("{what}: nothing of {branch} is left behind"),
+            (0, true) => format!("{what}: no commits of {branch} are dropped"),
             (1, true) => format!("{what}: {commits} is kept as an attempt"),
             (_, true) => format!("{what}: {commits} are kept as an attempt"),
             (0, false) => format!("{what}: uncommitted edits are kept as an attempt"),

@@ -83,7 +83,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             }
         }
     }
-    progress.credit.at_least(usage::credit_so_far(run, spec.stage));
+    progress.newest.credit.at_least(usage::credit_so_far(run, spec.stage));
     Ok(Some(progress))
 }
 
@@ -136,18 +136,18 @@ fn resume_draft(
 ) -> anyhow::Result<()> {
     let number = entry.iterations();
     let partial = entry.trailers.get(key::PARTIAL).is_some();
-    progress.credit = Credit::of(entry);
-    progress.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
+    progress.newest.credit = Credit::of(entry);
+    progress.newest.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let noted = |key| {
         let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
         commit.filter(|commit| is_there(run, commit))
     };
     progress.readings.person = noted(key::SEEN).or(progress.readings.person.take());
     progress.readings.critic = noted(key::READ).or(progress.readings.critic.take());
-    progress.edit = edit_noted(run, entry);
+    progress.newest.edit = edit_noted(run, entry);
     let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    progress.self_review = SelfReview::parse(own);
-    let reading = progress.self_review.reads().is_some_and(|oid| is_there(run, oid));
+    progress.newest.self_review = SelfReview::parse(own);
+    let reading = progress.newest.self_review.reads().is_some_and(|oid| is_there(run, oid));
     progress.taken = entry.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
     let refusals = entry.trailers.get(key::REFUSALS);
     progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -176,7 +176,7 @@ fn resume_draft(
             }
         }
     }
-    progress.draft = Some(entry.commit.clone());
+    progress.newest.commit = Some(entry.commit.clone());
     let stuck = entry.trailers.get(key::STUCK).is_some();
     let edited = edits::note_edit_by_hand(run, spec, progress, &entry.commit)?;
     if (stuck || !partial && is_refused(run, spec.stage, number)?)
@@ -193,7 +193,7 @@ fn resume_draft(
     progress.iteration = number;
     if let Some(passed) = passed_before(run, entry)? {
         progress.readings.person = Some(passed);
-        progress.note = Some(HOOK_CHANGED.to_owned());
+        progress.gate.note = Some(HOOK_CHANGED.to_owned());
     }
     let is_refused = refused_by_somebody(run, spec.stage, number)?;
     progress.next = if is_refused { Next::Draft } else { Next::Review };
@@ -224,11 +224,11 @@ fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
 fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
     progress.next = Next::Review;
     progress.refusals = 0;
-    progress.by_hand = true;
-    let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
+    progress.newest.by_hand = true;
+    let names = progress.newest.edit.as_ref().map(Edit::names).unwrap_or_default();
     let number = progress.used();
     run.note(format!("{}: your edits of {names} are draft {number}", spec.stage));
-    progress.note = Some(format!("draft {number} contains your edits of {names}"));
+    progress.gate.note = Some(format!("draft {number} contains your edits of {names}"));
     keep::keep(run, spec, progress)
 }
 
@@ -257,8 +257,8 @@ fn resume_verdicts(
             progress.verdicts.critic = Some((bytes, said(key::CRITIC_SAID).to_owned()));
         }
         Some((who @ ("asks" | "actor"), words)) => {
-            progress.critic_asks = who == "asks";
-            progress.asks = Some(words.to_owned());
+            progress.gate.critic_asks = who == "asks";
+            progress.gate.asks = Some(words.to_owned());
         }
         _ => {}
     }
@@ -309,27 +309,28 @@ fn resume_waiting(
     progress: &mut Progress,
 ) -> anyhow::Result<bool> {
     progress.iteration = waiting.draft.iterations();
-    progress.draft = Some(waiting.draft.commit.clone());
+    progress.newest.commit = Some(waiting.draft.commit.clone());
     progress.next = Next::Review;
-    progress.credit = Credit::of(&waiting.draft);
-    progress.words = waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
+    progress.newest.credit = Credit::of(&waiting.draft);
+    progress.newest.words =
+        waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    progress.self_review = SelfReview::parse(own);
+    progress.newest.self_review = SelfReview::parse(own);
     progress.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
     run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
     let critic = waiting.draft.trailers.get(key::CRITIC);
-    progress.edit = edit_noted(run, &waiting.draft);
+    progress.newest.edit = edit_noted(run, &waiting.draft);
     let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
     let Some(answer) = &waiting.answer else {
-        progress.note = waiting.reason();
-        progress.waits.clone_from(&progress.note);
-        progress.critic_asks = critic == Some("asks");
+        progress.gate.note = waiting.reason();
+        progress.gate.waits.clone_from(&progress.gate.note);
+        progress.gate.critic_asks = critic == Some("asks");
         return Ok(run.env.mode != Mode::Wait);
     };
     match answer.verdict() {
         Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
             let bytes = approved_content::content_at(run, spec, &answer.commit)?;
-            progress.draft = Some(answer.commit.clone());
+            progress.newest.commit = Some(answer.commit.clone());
             let passed = answer.verdict() == Some(Verdict::Passed);
             // A judge that approved before, or asked for this person's decision, is not asked
             // again.
@@ -345,11 +346,11 @@ fn resume_waiting(
                 entry.kind == Kind::Review(spec.stage, Verdict::Edited)
                     && entry.iterations() == number
             });
-            if let Some(edit) = &mut progress.edit {
+            if let Some(edit) = &mut progress.newest.edit {
                 // The person was shown this draft together with its check results.
                 edit.told |= !changed;
             }
-            let verdict = match edited || progress.edit.is_some() {
+            let verdict = match edited || progress.newest.edit.is_some() {
                 true => Verdict::Edited,
                 false => verdict,
             };
@@ -357,17 +358,18 @@ fn resume_waiting(
                 let by = Some(answer.author.clone());
                 progress.verdicts.person = Some(Approval { bytes, verdict, by });
             } else {
-                progress.note = Some("the committed draft is not the one you passed".to_owned());
+                progress.gate.note =
+                    Some("the committed draft is not the one you passed".to_owned());
             }
         }
         Some(Verdict::Feedback) => progress.next = Next::Draft,
         Some(Verdict::Aborted) | None => {
             progress.iteration = progress.offset;
             progress.next = Next::Draft;
-            progress.draft = None;
+            progress.newest.commit = None;
             progress.readings.person = None;
-            progress.edit = None;
-            progress.self_review = SelfReview::default();
+            progress.newest.edit = None;
+            progress.newest.self_review = SelfReview::default();
             if spec.approves == Approves::Tree {
                 correct_the_whole(run, spec, progress.offset)?;
             } else if !run.continues_transcript.get() {

@@ -87,7 +87,7 @@ fn say_waiting(run: &Run<'_>) -> anyhow::Result<()> {
     let facts = pending.iter().map(|one| one.proposals.len()).sum::<usize>();
     if facts > 0 {
         let (facts, name) = (count(facts, "proposed fact"), &run.session.name);
-        run.note(format!("{facts} about the project to decide: git cowork resume {name}"));
+        run.note(format!("{facts} about the project to decide on: git cowork resume {name}"));
     }
     Ok(())
 }

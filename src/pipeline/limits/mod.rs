@@ -106,8 +106,8 @@ pub(crate) async fn stuck(
     let limit = run.env.config.iterations(spec.stage);
     let used = progress::counted(run, spec, progress)?;
     let words = why.words(used, run.env.config.limits.max_replans);
-    if matches!(why, BlockReason::Replans(_)) && progress.critic_asks {
-        progress.asks = Some(words.clone());
+    if matches!(why, BlockReason::Replans(_)) && progress.gate.critic_asks {
+        progress.gate.asks = Some(words.clone());
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
     }
     if let Some(current) = run.current_draft.borrow_mut().as_mut() {
@@ -129,8 +129,9 @@ pub(crate) async fn stuck(
         (LimitDecision::Review, _) => {
             // A person who reviews the draft after a judge refused it decides instead of that
             // judge.
-            progress.critic_asks |= progress::has_refused(run, spec, progress, Origin::Critic)?
-                || progress::has_refused(run, spec, progress, Origin::Challenger)?;
+            progress.gate.critic_asks |=
+                progress::has_refused(run, spec, progress, Origin::Critic)?
+                    || progress::has_refused(run, spec, progress, Origin::Challenger)?;
             return read_draft(run, spec, progress, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
@@ -150,7 +151,7 @@ pub(crate) async fn stuck(
     // A person's feedback restarts the count.
     let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
     run.give_feedback(vec![entry])?;
-    progress.asks = None;
+    progress.gate.asks = None;
     progress.refusals = 0;
     if has_draft {
         keep::keep(run, spec, progress)?;
@@ -168,8 +169,8 @@ pub(crate) async fn read_draft(
 ) -> anyhow::Result<StepOutcome> {
     progress.next = Next::Review;
     // However the run ends before the person has answered, the next one must ask again.
-    progress.asks = Some(note.clone());
-    progress.note = Some(note);
+    progress.gate.asks = Some(note.clone());
+    progress.gate.note = Some(note);
     keep::keep(run, spec, progress)?;
     Ok(match review::open_gate(run, spec, progress).await? {
         StepOutcome::Next => StepOutcome::Again,

@@ -40,7 +40,7 @@ pub(crate) fn repetition(
     let unchanged = unchanged(run, spec, &drafts)?;
     if unchanged > 1 && unchanged >= worded {
         let what = if saves_nothing(run, spec, &drafts)? {
-            "drafts in a row save nothing"
+            "drafts in a row change nothing"
         } else {
             "drafts in a row are the same: the actor changes nothing after feedback"
         };
@@ -49,8 +49,8 @@ pub(crate) fn repetition(
     Ok(said.map(|said| Repetition {
         strikes: said.strikes,
         what: match said.alike {
-            Alike::Words => "rejections in a row say the same".to_owned(),
-            Alike::Finding(id) => format!("rejections in a row find the same wrong with {id}"),
+            Alike::Words => "rejections in a row say the same thing".to_owned(),
+            Alike::Finding(id) => format!("rejections in a row find the same problem with {id}"),
         },
     }))
 }
@@ -75,7 +75,7 @@ fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::R
 
 /// The last state of each of the newest complete drafts, newest first.
 fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
-    let Some(newest) = &progress.draft else { return Ok(Vec::new()) };
+    let Some(newest) = &progress.newest.commit else { return Ok(Vec::new()) };
     let beside = run.session.beside_tip(run.env.git, newest)?;
     let mut drafts: Vec<Entry> = Vec::new();
     let mut next = Some(newest.clone());

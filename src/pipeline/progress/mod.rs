@@ -52,6 +52,41 @@ pub(crate) struct Readings {
     pub challenger: Option<Oid>,
 }
 
+/// The newest draft of a stage.
+#[derive(Debug, Default)]
+pub(crate) struct NewestDraft {
+    /// Its commit.
+    pub commit: Option<Oid>,
+    /// The actor's closing words about it.
+    pub words: String,
+    /// The models that generated it.
+    pub credit: Credit,
+    /// The state of the actor's self-review.
+    pub self_review: SelfReview,
+    /// A person's edits of it.
+    pub edit: Option<Edit>,
+    /// Whether it consists of a person's edits of a refused draft, not reviewed yet.
+    pub by_hand: bool,
+    /// The check results.
+    pub evidence: Option<Evidence>,
+    /// The newest run of each of the project's commands that the actor requested.
+    pub checked: Vec<Checked>,
+}
+
+/// Why a person is asked about the newest draft.
+#[derive(Debug, Default)]
+pub(crate) struct GateReasons {
+    /// Whether the critic asked for a person. If so, the person's approval replaces the critic's
+    /// verdict.
+    pub critic_asks: bool,
+    /// The reason to ask a person, until they have answered.
+    pub asks: Option<String>,
+    /// The reason of a draft waiting on the branch, if the person was not shown it yet.
+    pub waits: Option<String>,
+    /// The reason why the gate opens again, if it is not the usual one.
+    pub note: Option<String>,
+}
+
 /// The state of a stage while it is worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -61,37 +96,16 @@ pub(crate) struct Progress {
     pub iteration: u32,
     /// What is done next.
     pub next: Next,
-    /// The newest draft's commit.
-    pub draft: Option<Oid>,
+    /// The newest draft.
+    pub newest: NewestDraft,
     /// Who has approved which content.
     pub verdicts: Verdicts,
     /// The drafts that were read last.
     pub readings: Readings,
-    /// Whether the critic asked for a person. If so, the person's approval replaces the critic's
-    /// verdict.
-    pub critic_asks: bool,
-    /// The reason to ask a person, until they have answered.
-    pub asks: Option<String>,
-    /// The reason of a draft waiting on the branch, if the person was not shown it yet.
-    pub waits: Option<String>,
+    /// Why a person is asked.
+    pub gate: GateReasons,
     /// The number of calls that a guard has refused since a person last looked.
     pub refusals: u32,
-    /// The reason why the gate opens again, if it is not the usual one.
-    pub note: Option<String>,
-    /// The state of the actor's self-review.
-    pub self_review: SelfReview,
-    /// A person's edits of the newest draft.
-    pub edit: Option<Edit>,
-    /// Whether the newest draft consists of a person's edits of a refused one, not reviewed yet.
-    pub by_hand: bool,
-    /// The actor's closing words about the newest draft.
-    pub words: String,
-    /// The models that generated it.
-    pub credit: Credit,
-    /// The check results.
-    pub evidence: Option<Evidence>,
-    /// The newest run of each of the project's commands that the actor requested.
-    pub checked: Vec<Checked>,
     /// The model that a person chose for the next drafts.
     pub taken: Option<Taken>,
     /// How often a hook changed approved content.
@@ -104,6 +118,18 @@ impl Progress {
         self.iteration.saturating_sub(self.offset)
     }
 
+    /// Begins another draft, to which nobody has said anything yet.
+    pub fn begin_draft(&mut self) {
+        self.iteration += 1;
+        self.next = Next::Draft;
+        self.newest.edit = None;
+        self.newest.by_hand = false;
+        self.newest.words.clear();
+        self.verdicts.person = None;
+        self.verdicts.critic = None;
+        self.gate = GateReasons { waits: self.gate.waits.take(), ..GateReasons::default() };
+    }
+
     /// Adds the refused calls and the command runs of a conversation.
     pub fn note_run(&mut self, run: &mut Conversation) {
         self.refusals += run.outcome.guard_refusals;
@@ -113,32 +139,32 @@ impl Progress {
     /// Records the newest run of each of the project's commands.
     pub fn note_checked(&mut self, runs: &[Checked]) {
         for checked in runs {
-            self.checked.retain(|older| older.command != checked.command);
-            self.checked.push(checked.clone());
+            self.newest.checked.retain(|older| older.command != checked.command);
+            self.newest.checked.push(checked.clone());
         }
     }
 
     /// The actor's closing words as one line.
     pub fn said(&self) -> String {
-        self.words.split_whitespace().collect::<Vec<_>>().join(" ")
+        self.newest.words.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The notes that are saved with a draft.
     pub fn notes(&self) -> DraftNotes {
         DraftNotes {
-            credit: self.credit.clone(),
+            credit: self.newest.credit.clone(),
             approval: self.verdicts.person.clone(),
-            edited: self.edit.as_ref().map(Edit::render).unwrap_or_default(),
+            edited: self.newest.edit.as_ref().map(Edit::render).unwrap_or_default(),
             seen: self.readings.person.clone(),
             read: self.readings.critic.clone(),
             judged: self.verdicts.critic.clone(),
             challenged: self.verdicts.challenger.clone(),
-            asks: self.asks.as_ref().map(|words| {
-                let who = if self.critic_asks { "asks" } else { "actor" };
+            asks: self.gate.asks.as_ref().map(|words| {
+                let who = if self.gate.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")
             }),
             said: self.said(),
-            self_review: self.self_review.render(),
+            self_review: self.newest.self_review.render(),
             refusals: self.refusals,
             taken: self.taken.as_ref().map(Taken::render).unwrap_or_default(),
             stuck: None,

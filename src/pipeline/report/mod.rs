@@ -256,7 +256,7 @@ impl Story {
             one_line_item(&format!("- {}, by {by}: ", said.stage), why)
         });
         let attempts = self.attempts.iter();
-        let attempts = attempts.map(|why| one_line_item("- a whole attempt was left: ", why));
+        let attempts = attempts.map(|why| one_line_item("- a whole attempt was abandoned: ", why));
         let mut items: Vec<String> = refused.chain(attempts).collect();
         let more = items.len().saturating_sub(REFUSALS);
         items.truncate(REFUSALS);
@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(
             section,
             "- prd, by the critic: REQ-002 is vague &lt;b>\n- prd, by a person: no colours\n\
-             - a whole attempt was left: back to design\n- … and 1 more: `git cowork log todo`\n"
+             - a whole attempt was abandoned: back to design\n- … and 1 more: `git cowork log todo`\n"
         );
     }
 }

@@ -211,14 +211,15 @@ fn edit(
             .into());
     }
     let mut verdict = Verdict::Passed;
-    let progress = Progress { draft: Some(run.session.tip.clone()), ..Progress::default() };
+    let mut progress = Progress::default();
+    progress.newest.commit = Some(run.session.tip.clone());
     loop {
         if let EditResult::Changed(_) = editor.open(&files)? {
             verdict = Verdict::Edited;
         }
         let (Some(gate), Verdict::Edited) = (&run.env.gate, verdict) else { break };
         let with_checks = !feedback::has_comments(run, spec, &waiting.draft.commit)?;
-        let shown = progress.draft.as_ref();
+        let shown = progress.newest.commit.as_ref();
         let broken = broken_edit::broken(run, spec, &progress, shown, with_checks)?;
         if broken.lines.is_empty() {
             break;

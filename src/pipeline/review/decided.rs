@@ -45,7 +45,8 @@ pub(crate) fn by_command(
             format!("the {} draft was changed while {name} looked at it", spec.stage)
         }
         Decided::Pass => {
-            let verdict = if progress.edit.is_some() { Verdict::Edited } else { Verdict::Auto };
+            let verdict =
+                if progress.newest.edit.is_some() { Verdict::Edited } else { Verdict::Auto };
             let by = (verdict == Verdict::Auto).then(|| name.clone());
             progress.verdicts.person = Some(Approval { bytes: now, verdict, by });
             run.note(format!("{}: {name} passed the draft", spec.stage));
@@ -66,7 +67,7 @@ pub(crate) fn by_command(
         Decided::Person(why) => why,
     };
     run.warn(why.clone());
-    progress.note = progress.note.take().or_else(|| Some(why.clone()));
+    progress.gate.note = progress.gate.note.take().or_else(|| Some(why.clone()));
     if run.env.mode == Mode::Auto {
         return waiting::leave_waiting(run, spec, progress, Some(why)).map(Some);
     }

@@ -34,6 +34,6 @@ pub(crate) fn note_code_edit(spec: &StageSpec, progress: &mut Progress) {
     if spec.approves == Approves::Tree
         && let Some(since) = progress.readings.person.clone()
     {
-        progress.edit = Some(Edit { since, files: Vec::new(), told: false });
+        progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
     }
 }

@@ -58,19 +58,19 @@ pub(crate) fn take_up_comments(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
-    let Some(edit) = progress.edit.clone() else { return Ok(()) };
+    let Some(edit) = progress.newest.edit.clone() else { return Ok(()) };
     let comments = take_comments(run, spec, &edit.since)?;
     if comments.is_empty() {
         return Ok(());
     }
     // The rest of the edit, without the comments.
-    progress.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
+    progress.newest.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
         rest.files.retain(|file| edit.files.contains(file));
         (!rest.files.is_empty()).then_some(rest)
     });
     if progress.next == Next::Review {
         keep::keep(run, spec, progress)?;
-        progress.readings.person.clone_from(&progress.draft);
+        progress.readings.person.clone_from(&progress.newest.commit);
     }
     take_answer(run, spec, progress, &comments)?;
     Ok(())

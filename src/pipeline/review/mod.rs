@@ -38,7 +38,7 @@ pub(crate) async fn pass_gate(
 ) -> anyhow::Result<StepOutcome> {
     if !run.gated(spec.stage) {
         overwritten_edits::tell_of_overwritten(run, spec, progress)?;
-        if progress.edit.is_some() {
+        if progress.newest.edit.is_some() {
             let bytes = approved_content::content_now(run, spec)?;
             progress.verdicts.person = Some(Approval { bytes, verdict: Verdict::Edited, by: None });
         }
@@ -57,13 +57,13 @@ pub(crate) async fn pass_gate(
     match run.env.mode {
         Mode::Auto => {
             let before = progress.verdicts.person.as_ref().map(|approval| approval.verdict);
-            let edited = progress.edit.is_some() || before == Some(Verdict::Edited);
+            let edited = progress.newest.edit.is_some() || before == Some(Verdict::Edited);
             let verdict = if edited { Verdict::Edited } else { Verdict::Auto };
             progress.verdicts.person = Some(Approval { bytes, verdict, by: None });
             Ok(StepOutcome::Next)
         }
         Mode::Wait => {
-            let why = progress.note.take();
+            let why = progress.gate.note.take();
             waiting::leave_waiting(run, spec, progress, why)
         }
         Mode::Ask => open_gate(run, spec, progress).await,
@@ -80,7 +80,7 @@ pub(crate) async fn open_gate(
     keep_persons_code(run, spec, progress)?;
     let mut reply = None;
     let (shown, decision) = loop {
-        let shown = progress.draft.clone();
+        let shown = progress.newest.commit.clone();
         let decision = shown::ask_person(run, spec, progress, true, reply.take());
         if !matches!(decision, Ok(Decision::PassedElsewhere)) {
             run.env.gates.close(None);
@@ -90,11 +90,11 @@ pub(crate) async fn open_gate(
                 let unread = edits::records::unreadable(run, Some(&shown))?.join("\n");
                 let said = taken_back::take_back(run, spec, progress, &shown)?;
                 // The text that could not be parsed is gone.
-                progress.asks.take_if(|asks| *asks == unread);
+                progress.gate.asks.take_if(|asks| *asks == unread);
                 keep::keep(run, spec, progress)?;
                 progress.readings.person = Some(shown);
                 // Remarks about the edit no longer apply.
-                progress.note.clone_from(&progress.asks);
+                progress.gate.note.clone_from(&progress.gate.asks);
                 if spec.approves == Approves::Tree {
                     // The checks ran on the edit.
                     run.note(said);
@@ -120,8 +120,8 @@ pub(crate) async fn open_gate(
     };
     // The gate has no editor for code: a person edits it beside the gate.
     let edited = keep_persons_code(run, spec, progress)?;
-    let why = progress.note.take();
-    let asks = progress.asks.take().or_else(|| why.clone());
+    let why = progress.gate.note.take();
+    let asks = progress.gate.asks.take().or_else(|| why.clone());
     progress.readings.person = shown;
     if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
         elsewhere::note_code_edit(spec, progress);
@@ -134,7 +134,7 @@ pub(crate) async fn open_gate(
             }
             let verdict = if edited { Verdict::Edited } else { Verdict::Passed };
             note_pass(run, spec, progress, verdict)?;
-            if std::mem::take(&mut progress.critic_asks) {
+            if std::mem::take(&mut progress.gate.critic_asks) {
                 // The critic asked for a person's decision, and this is the decision.
                 let bytes = approved_content::content_now(run, spec)?;
                 if progress::has_refused(run, spec, progress, Origin::Challenger)? {
@@ -147,7 +147,7 @@ pub(crate) async fn open_gate(
         Decision::Edited => save_edited(run, spec, progress, true),
         Decision::HandOver => {
             let saved = save_edited(run, spec, progress, false)?;
-            if let Some(edit) = &mut progress.edit {
+            if let Some(edit) = &mut progress.newest.edit {
                 edit.told = true;
             }
             Ok(saved)
@@ -155,10 +155,10 @@ pub(crate) async fn open_gate(
         Decision::Look => {
             // Passing this version passes a person's edit.
             if let Some(since) = progress.readings.person.clone().filter(|_| edited) {
-                progress.edit = Some(Edit { since, files: Vec::new(), told: false });
+                progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
                 keep::keep(run, spec, progress)?;
             }
-            progress.note = why;
+            progress.gate.note = why;
             Ok(StepOutcome::Again)
         }
         Decision::Feedback(text) => {
@@ -185,7 +185,7 @@ pub(crate) async fn open_gate(
             Err(outcome::aborted(spec).into())
         }
         Decision::Stop | Decision::TakeBack | Decision::Question(_) | Decision::OtherModel => {
-            let unread = edits::records::unreadable(run, progress.draft.as_ref())?;
+            let unread = edits::records::unreadable(run, progress.newest.commit.as_ref())?;
             // The person's edits are recorded as theirs, even if they cannot be parsed.
             if let Some(shown) = progress.readings.person.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
@@ -202,8 +202,8 @@ fn keep_persons_code(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<bool> {
-    let edited =
-        !approved_content::take_persons_code(run, spec, progress.draft.as_ref())?.is_empty();
+    let edited = !approved_content::take_persons_code(run, spec, progress.newest.commit.as_ref())?
+        .is_empty();
     if edited {
         keep::keep(run, spec, progress)?;
     }
@@ -216,7 +216,7 @@ fn opens(run: &Run<'_>, spec: &StageSpec, progress: &Progress) {
         stage: spec.stage,
         iteration: progress.iteration,
         commit: None,
-        reason: progress.note.clone(),
+        reason: progress.gate.note.clone(),
     });
 }
 
@@ -230,7 +230,7 @@ fn note_edits_meanwhile(
     let Some(shown) = shown else { return Ok(()) };
     if keep_persons_code(run, spec, progress)? {
         let since = shown.clone();
-        progress.edit.get_or_insert(Edit { since, files: Vec::new(), told: false });
+        progress.newest.edit.get_or_insert(Edit { since, files: Vec::new(), told: false });
     }
     edits::note_edit(run, spec, progress, shown)
 }
@@ -242,15 +242,15 @@ pub(crate) async fn refused_edit(
     progress: &mut Progress,
     report: &Report,
 ) -> anyhow::Result<StepOutcome> {
-    let why = progress.note.take();
+    let why = progress.gate.note.take();
     let refused = "your edit does not pass the checks";
     let why = match why {
-        Some(why) if progress.by_hand => format!("{why}; {refused}"),
+        Some(why) if progress.newest.by_hand => format!("{why}; {refused}"),
         Some(why) => why,
         None => refused.to_owned(),
     };
     if run.env.mode == Mode::Ask {
-        progress.note = Some(format!("{why}; if you pass it, the actor gets it as it is"));
+        progress.gate.note = Some(format!("{why}; if you pass it, the actor gets it as it is"));
         return Ok(match open_gate(run, spec, progress).await? {
             StepOutcome::Next => StepOutcome::Again,
             other => other,
@@ -279,7 +279,7 @@ fn save_edited(
         edits::note_edit(run, spec, progress, shown)?;
     }
     keep::keep(run, spec, progress)?;
-    progress.readings.person.clone_from(&progress.draft);
+    progress.readings.person.clone_from(&progress.newest.commit);
     if !comments.is_empty() {
         return feedback::take_answer(run, spec, progress, &comments);
     }
@@ -300,7 +300,7 @@ fn note_pass(
 ) -> anyhow::Result<()> {
     let bytes = approved_content::content_now(run, spec)?;
     let by = Some(git::state::author(run.env.git)?);
-    let edited = progress.edit.is_some() && verdict == Verdict::Passed;
+    let edited = progress.newest.edit.is_some() && verdict == Verdict::Passed;
     let verdict = if edited { Verdict::Edited } else { verdict };
     progress.verdicts.person = Some(Approval { bytes, verdict, by });
     keep::keep(run, spec, progress)

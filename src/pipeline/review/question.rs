@@ -24,7 +24,7 @@ pub(crate) async fn ask(
     question: &str,
 ) -> anyhow::Result<Reply> {
     let answered = answer(run, spec, progress, question).await;
-    progress.credit.merge(usage::take_credit(run));
+    progress.newest.credit.merge(usage::take_credit(run));
     let said = |text: String| Reply { text, redraws: false, calls: true };
     let answer = match answered {
         Ok(answer) => answer,

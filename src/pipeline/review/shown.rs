@@ -43,7 +43,8 @@ pub(crate) fn ask_person(
     let look = since_last_review::since_last_review(run, spec, progress, &tree)?;
     if shared {
         let findings = report.findings.iter().map(|finding| finding.details.clone());
-        let remarks = progress.note.iter().cloned().chain(findings).chain(report.warnings.clone());
+        let remarks =
+            progress.gate.note.iter().cloned().chain(findings).chain(report.warnings.clone());
         let (iteration, remarks) = (progress.iteration, remarks.collect());
         open_gate::open(run, spec, &tree, iteration, (Asks::Draft, remarks))?;
     }
@@ -73,11 +74,11 @@ pub(crate) fn ask_person(
         challenger_said: progress.verdicts.challenger.as_ref().map(|(_, words)| words.clone()),
         critic_next: run.critic(spec).is_some()
             && progress.verdicts.critic.is_none()
-            && !progress.critic_asks,
+            && !progress.gate.critic_asks,
         diffstat,
         full_diff: &full,
         broken: &|with_checks| {
-            broken_edit::broken(run, spec, progress, progress.draft.as_ref(), with_checks)
+            broken_edit::broken(run, spec, progress, progress.newest.commit.as_ref(), with_checks)
         },
         edited: edited(run, spec, progress, shared)?,
         actor: if shared { actor(run, spec)? } else { Actor::Absent },
@@ -88,7 +89,7 @@ pub(crate) fn ask_person(
         more: change::depth::depth(run)?
             .next()
             .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
-        note: progress.note.clone(),
+        note: progress.gate.note.clone(),
     })
 }
 
@@ -102,7 +103,7 @@ fn edited(
 ) -> anyhow::Result<Option<String>> {
     let edit = match run.session.waiting().filter(|_| !in_run) {
         Some(waiting) => edits::edit_since(run, spec, &waiting.draft.commit)?,
-        None => progress.edit.clone(),
+        None => progress.newest.edit.clone(),
     };
     Ok(edit.as_ref().map(Edit::names))
 }

@@ -42,7 +42,7 @@ async fn refused(
     if run.env.mode != Mode::Ask {
         return waiting::leave_waiting(run, spec, progress, Some(why));
     }
-    progress.note = Some(why);
+    progress.gate.note = Some(why);
     Ok(match open_gate(run, spec, progress).await? {
         StepOutcome::Next => StepOutcome::Again,
         other => other,

@@ -62,24 +62,24 @@ pub(crate) fn leave_waiting(
     let stops = why.is_some() || run.env.mode != Mode::Wait;
     let body = why.clone().unwrap_or_default();
     let number = progress.iteration;
-    let credit = progress.credit.clone();
-    let critic = match (progress.critic_asks, &progress.verdicts.critic) {
+    let credit = progress.newest.credit.clone();
+    let critic = match (progress.gate.critic_asks, &progress.verdicts.critic) {
         (true, _) => "asks",
         (false, Some(_)) => "approved",
         (false, None) => "",
     };
     let challenger = match &progress.verdicts.challenger {
         Some(_) => "approved",
-        None if progress.critic_asks
+        None if progress.gate.critic_asks
             && progress::has_refused(run, spec, progress, Origin::Challenger)? =>
         {
             "asks"
         }
         None => "",
     };
-    let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
+    let edited = progress.newest.edit.as_ref().map(Edit::render).unwrap_or_default();
     let taken = progress.taken.as_ref().map(Taken::render).unwrap_or_default();
-    let (recorder, own) = (run.recorder(), progress.self_review.outcome());
+    let (recorder, own) = (run.recorder(), progress.newest.self_review.outcome());
     let said = progress.said();
     let marks = [
         (key::CRITIC, critic),
@@ -105,7 +105,7 @@ pub(crate) fn leave_waiting(
         }
         // Another draft is not requested if a person stopped or a role asked.
         Recorded::Refused(why) if stops => Err(Error::waiting(format!(
-            "{} is stopped, but its draft could not be committed to wait for review: {why}",
+            "{} is stopped, but its draft could not be committed for review: {why}",
             spec.stage
         ))
         .hint("the draft is saved; continue: git cowork resume")

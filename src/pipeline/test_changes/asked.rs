@@ -111,16 +111,16 @@ fn no_request(
         match said {
             Request::Asked => return Ok(None),
             Request::Refused(words) => {
-                return Ok(Some(format!("{whose} asks for none: \"{words}\"")));
+                return Ok(Some(format!("not wanted by {whose}: \"{words}\"")));
             }
             Request::Unclear(words) => {
-                unclear = unclear.or(Some(format!(" ({whose} only says: \"{words}\")")));
+                unclear = unclear.or(Some(format!(" (unclear words in {whose}: \"{words}\")")));
             }
             Request::Nothing => {}
         }
     }
     let unclear = unclear.unwrap_or_default();
-    Ok(Some(format!("neither idea, PRD nor the repository's conventions ask for them{unclear}")))
+    Ok(Some(format!("the idea, the PRD and the conventions do not ask for them{unclear}")))
 }
 
 /// What the original idea and the change request say about tests.

@@ -129,7 +129,7 @@ pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<Strin
         let words = unasked.words(&unasked.files);
         let _ = write!(
             out,
-            "\n\ngit-cowork looked for a request for tests and found none. It knows only a few words of a few languages, so judge yourself whether these tests were asked for. If not, they are a fault, even if the plan names their files.\n\n- {words}\n"
+            "\n\ngit-cowork looked for a request for tests and found none. It knows only a few words of a few languages, so judge for yourself whether these tests were asked for. If not, they are a fault, even if the plan names their files.\n\n- {words}\n"
         );
     }
     Ok(out)
@@ -139,6 +139,6 @@ pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<Strin
 fn told(changes: &TestChanges) -> Vec<String> {
     let weakened = changes.weakened.iter().take(TOLD).map(|weakened| format!("test: {weakened}"));
     let more = changes.weakened.len().saturating_sub(TOLD);
-    let more = (more > 0).then(|| format!("tests: {more} more are deleted or weakened"));
+    let more = (more > 0).then(|| format!("tests: {more} more deleted or weakened"));
     weakened.chain(more).collect()
 }

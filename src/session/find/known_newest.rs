@@ -155,7 +155,7 @@ impl Kept {
         };
         match write() {
             Ok(kept) => tracing::debug!(kept, "the newest session"),
-            Err(error) => tracing::debug!(%error, "the newest session is not kept"),
+            Err(error) => tracing::debug!(%error, "cannot cache the newest session"),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::workspace::refusal::Refusal;
 use crate::workspace::sandbox::{Level, Overlay, OwnFiles};
 
 /// Reason why a program does not run if connections cannot be limited by server.
-const CANNOT_LIMIT: &str = "the sandbox of this machine cannot limit programs to some servers";
+const CANNOT_LIMIT: &str = "this machine's sandbox cannot limit which servers a program reaches";
 
 /// How to run a confined program.
 #[derive(Clone, Debug, Default)]

@@ -186,7 +186,7 @@ impl Fetcher<'_> {
         if manager.shared {
             self.choose(manager, own, &mut found, sandbox).await?;
         }
-        let elsewhere = "they are in another directory than those of another project";
+        let elsewhere = "commands can use only one package directory, and they are not in it";
         for (at, (hash, need)) in own.iter().enumerate() {
             let missing = Missing {
                 named: need.named(),

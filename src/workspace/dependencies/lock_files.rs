@@ -73,7 +73,7 @@ fn keep_lock_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>
         let kept = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
         match kept.and_then(|()| std::fs::write(&copy, now)) {
             Ok(()) => tracing::warn!(
-                "{} was restored as before a fetch that was killed; its last content is in {}",
+                "{} was restored because a fetch was killed; its last content is in {}",
                 path.display(),
                 copy.display()
             ),

@@ -128,7 +128,7 @@ impl Sandbox {
         let (Some(helper), Some(ready)) = (&self.wanted.helper, self.ready()?) else {
             return Ok(None);
         };
-        let env = ready.place.environment_to_fetch(env).context("creating a home to fetch in")?;
+        let env = ready.place.environment_to_fetch(env).context("creating $HOME for the fetch")?;
         self.follow_moved(ready);
         let mut spec = self.without_private(ready.spec.borrow().clone())?;
         spec.network = true;
@@ -213,7 +213,7 @@ impl Sandbox {
         sweep::temporary(&std::env::temp_dir());
         let nested = Nested::find(&self.root, &self.ignored()?, &existing(&wanted.writable));
         let mut why = Why::told(match LEVELS.first().is_some_and(|best| wanted.most < *best) {
-            true => "better levels are disabled",
+            true => "stronger confinement is disabled",
             false => "this system does not support confinement",
         });
         for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {

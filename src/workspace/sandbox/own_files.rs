@@ -109,7 +109,7 @@ impl OwnFiles {
             let within = lasting.chain(&self.sealed).chain(fresh).map(|name| self.at.join(name));
             for folder in [self.at.clone()].into_iter().chain(within) {
                 if let Err(error) = fs::create_dir_all(&folder) {
-                    tracing::info!("{} is not there: {error}", folder.display());
+                    tracing::info!("cannot create {}: {error}", folder.display());
                 }
             }
         }
@@ -174,7 +174,7 @@ impl OwnFiles {
             } else if found.is_file() && found.len() <= FILE_MAX && !text.contains(DATABASE) {
                 // A file unreadable to this user is useless to the program.
                 if let Err(error) = fs::copy(entry.path(), own.join(&name)) {
-                    tracing::info!("{} is not seen: {error}", entry.path().display());
+                    tracing::info!("cannot copy {}: {error}", entry.path().display());
                 }
             }
         }

@@ -10,7 +10,7 @@ impl Sandbox {
             return String::new();
         }
         let network = if self.wanted.network { "" } else { "There is no network. " };
-        let mut writable = vec!["$HOME (its own, for caches)".to_owned(), "$TMPDIR".to_owned()];
+        let mut writable = vec!["$HOME (private, for caches)".to_owned(), "$TMPDIR".to_owned()];
         let more = existing(&self.wanted.writable);
         writable.extend(more.iter().map(|dir| dir.display().to_string()));
         format!("{network}Writable besides the project: {}.", writable.join(", "))

@@ -271,7 +271,7 @@ fn a_clone_lists_no_server_and_a_list_that_cannot_be_read_is_an_error() {
     for host in ["https://example.org", "example.org", "*.example.org:443", "example.org:0"] {
         settle(&sandbox, &[host.to_owned()]);
         let outcome = sandbox.cowork(&["status"]).exits(4);
-        outcome.says("`sandbox.hosts` in ").says("is not a name with its port");
+        outcome.says("`sandbox.hosts` in ").says("is not a host with a port");
     }
 }
 

@@ -50,13 +50,13 @@ fi
     let told = noted(&sandbox, "input.2");
     assert!(told.contains("The following changes were not copied"), "{told}");
     for (path, why) in [
-        ("README.md", "has your uncommitted changes"),
+        ("README.md", "has uncommitted changes"),
         (".gitattributes", "git itself acts on it"),
         ("lib/link", "it is a symbolic link"),
         ("lib/key.sh", "contains a secret key"),
         ("many/", "too big to be recorded (201 files)"),
         ("repo/", "it is a separate repository"),
-        (".cowork/sessions/todo/prd.md", "coding does not change it"),
+        (".cowork/sessions/todo/prd.md", "the coding stage must not change it"),
         (".claude/settings.json", "it configures agent programs"),
     ] {
         let line = told.lines().find(|line| line.starts_with(&format!("- {path}: ")));

@@ -56,7 +56,7 @@ fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, S
     }
     let now = change.now.as_ref().map_err(Clone::clone)?;
     if !part.spec.writes_code() {
-        return Err(format!("{} writes its documents and no other files", part.spec.stage));
+        return Err(format!("the {} stage may write only its documents", part.spec.stage));
     }
     let files = workspace::linked(run.env.workspace);
     files.take_over(&change.path, change.is_new, now).map_err(|refusal| refusal.message)
@@ -74,9 +74,9 @@ fn document(
     let Some(artifact) = own.filter(|own| part.tools.contains(&own.save_tool())) else {
         return Err(match own {
             Some(own) if own.is_json() => {
-                "git-cowork writes it from the documents; change them".to_owned()
+                "git-cowork generates it from the documents; edit those".to_owned()
             }
-            _ => format!("{} does not change it", part.spec.stage),
+            _ => format!("the {} stage must not change it", part.spec.stage),
         });
     };
     match change.now? {

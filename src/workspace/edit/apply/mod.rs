@@ -182,9 +182,9 @@ fn none_applied(path: &str, all: usize, failed: &[(usize, String)]) -> String {
     let fit: Vec<usize> = (1..=all).filter(|n| failed.iter().all(|(f, _)| f != n)).collect();
     if !fit.is_empty() {
         let each = if fit.len() == 1 { "edit" } else { "edits" };
-        text.push_str(&format!("\n{each} {} would fit", join(&fit)));
+        text.push_str(&format!("\n{each} {} would apply", join(&fit)));
     }
-    text.push_str(&format!("\nfix these and send all {all} again"));
+    text.push_str(&format!("\nfix the failed edits and send all {all} again"));
     text
 }
 

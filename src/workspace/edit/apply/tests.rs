@@ -186,8 +186,8 @@ fn all_edits_are_applied_or_none_and_the_refusal_names_the_valid_ones() {
         passage from it\n\
         edit 4: old_text occurs 2 times in f, at lines 4, 5; give more of the lines around the one \
         you mean, or set replace_all\n\
-        edits 1, 3 would fit\n\
-        fix these and send all 4 again";
+        edits 1, 3 would apply\n\
+        fix the failed edits and send all 4 again";
     assert_eq!(refusal, expected);
     assert!(applied("a\n", &[]).unwrap_err().contains("nothing to edit"));
     let there_and_back = [edit("a", "b"), edit("b", "a")];

@@ -180,7 +180,7 @@ pub(crate) fn leave_to_person(
         Ok(()) => "your version is saved for the user to review",
         Err(error) => {
             tracing::warn!("cannot save the change to {path}: {error:#}");
-            "tell them at the end what the file should contain"
+            "tell the user at the end what the file should contain"
         }
     };
     Err(Refusal::protected(format!(

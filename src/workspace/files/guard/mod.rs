@@ -112,7 +112,7 @@ pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Ref
     if is_protected(tree, path) || was_edited_meanwhile(tree, path) {
         tree.protection.note_refused(path);
         return Err(Refusal::protected(format!(
-            "{path} has your uncommitted changes: the person you work for has edits there that \
+            "{path} has uncommitted changes: the person you work for has edits there that \
              git does not have; leave it alone, or ask them"
         )));
     }

@@ -187,7 +187,7 @@ fn a_persons_files_are_protected_until_allowed() {
     for path in ["mine", "./mine", "link", "new"] {
         let refusal = tree.workspace.write(path, "x").unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Protected);
-        assert!(refusal.message.contains("has your uncommitted changes"));
+        assert!(refusal.message.contains("has uncommitted changes: "));
     }
     assert!(tree.edit("mine", "text", "x").is_err());
     assert!(tree.workspace.delete("mine").is_err());

@@ -57,7 +57,7 @@ const EDITS: &[JsonEdit] = &[
     (
         "/features/0/status",
         r#""delivered""#,
-        Notes("the status of FEAT-001 is put back: it follows the commits", ""),
+        Notes("the status of FEAT-001 is reset: it comes from the commits", ""),
     ),
     ("/components/0/name", r#""Storage""#, Reads("COMP-001")),
     ("/components/0/component_type", r#""crate""#, Reads("COMP-001")),
@@ -143,7 +143,7 @@ fn taken(committed: &Records, edited: &Records) -> Result<(Vec<String>, Records)
             let id = section.record.id();
             if committed.get(id) == edited.get(id) {
                 let source = text[section.range.clone()].trim_end();
-                assert!(new.contains(source), "{id} is another one in\n{new}");
+                assert!(new.contains(source), "{id} differs in\n{new}");
             }
         }
         reading.records().iter().for_each(|record| after.push(record));

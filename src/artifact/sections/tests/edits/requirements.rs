@@ -113,7 +113,7 @@ pub(super) const EDITS: &[Edit] = &[
         Prd,
         "`REQ-002`\n\nSee",
         "`REQ-002` `planned`\n\nSee",
-        Notes("44: 'planned' is ignored: status follows the commits", ""),
+        Notes("44: 'planned' is ignored: status comes from the commits", ""),
     ),
     edit(
         Prd,
@@ -306,7 +306,7 @@ pub(super) const EDITS: &[Edit] = &[
         Prd,
         "`REQ-002`\n\nSee",
         "`REQ-002` `soon`\n\nSee",
-        Refused("44: 'soon' is not a requirement (REQ-001)"),
+        Refused("44: 'soon' is not a requirement id (such as REQ-001)"),
     ),
     edit(
         Prd,

@@ -51,7 +51,7 @@ pub(super) const EDITS: &[Edit] = &[
         Design,
         "`ui` `Rust, clap 4` `FEAT-001` `FEAT-002`",
         "`ui` `Rust` `clap 4`",
-        Refused("18: 'clap 4' is not a feature (FEAT-001)"),
+        Refused("18: 'clap 4' is not a feature id (such as FEAT-001)"),
     ),
     edit(
         Design,
@@ -92,7 +92,7 @@ pub(super) const EDITS: &[Edit] = &[
         Plan,
         "`src/main.rs`",
         "`src/main.rs` `completed`",
-        Notes("21: 'completed' is ignored: status follows the commits", ""),
+        Notes("21: 'completed' is ignored: status comes from the commits", ""),
     ),
     edit(Plan, "`src/main.rs`", "`cargo test`", Refused("21: 'cargo test' is not a path")),
     edit(Plan, "`src/main.rs`", "`a dir/file.txt`", Reads("TASK-003")),
