@@ -19,7 +19,9 @@ pub fn ask_each<T: Sync, A: Send>(
     if chunks.len() < 2 || !fallback::is_read_in_process(git) {
         return things.iter().map(|thing| question(git, thing)).collect();
     }
-    let mut opened: Vec<Git> = (0..in_threads::count()).map(|_| opened_again(git)).collect();
+    // The first one works in this thread, where the repository is open already.
+    let others = (1..in_threads::count()).map(|_| opened_again(git));
+    let mut opened: Vec<Git> = std::iter::once(git.clone()).chain(others).collect();
     let told = in_threads::each(&mut opened, &chunks, |git, chunk| {
         chunk.iter().map(|thing| question(git, thing)).collect::<Vec<A>>()
     });

@@ -13,7 +13,7 @@ mod way_back;
 mod words;
 
 pub use cost::Cost;
-pub use files::count_lines;
+pub use files::LineCounts;
 pub use once::once;
 pub use step::Step;
 
@@ -32,10 +32,14 @@ use crate::stage::Stage;
 use crate::stages;
 
 /// Returns all steps known in this repository, in order.
-pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
+///
+/// # Errors
+/// Git cannot be read.
+pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
+        lines,
         transcripts: transcripts::transcripts(git, session),
         told: HashSet::new(),
         on_branch: HashSet::new(),
@@ -58,6 +62,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
 struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
+    lines: LineCounts,
     transcripts: Vec<transcripts::Transcript>,
     /// Feedback already reported, as JSON text.
     told: HashSet<String>,
@@ -75,11 +80,7 @@ impl Teller<'_> {
         let mut steps = Vec::new();
         for (task, commit) in adopted(self.git, self.session)?.into_iter().rev() {
             steps.push(Step {
-                changes: files::of_project(files::changes_of(
-                    self.git,
-                    &commit.id,
-                    &commit.parents,
-                )?),
+                changes: files::code_changes(self.git, &commit.id, &commit.parents)?,
                 commit: Some(commit.id.clone()),
                 summary: commit.subject().to_owned(),
                 task: Some(task),
@@ -168,11 +169,12 @@ impl Teller<'_> {
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         let feedback = artifact_path(&self.session.name, Artifact::Feedback);
         let mut previous: Option<&Entry> = None;
-        for (entry, changes) in entries.iter().zip(files::changes(self.git, entries)) {
+        let changes = files::changes(self.git, entries, &feedback, self.lines);
+        for (entry, changes) in entries.iter().zip(changes) {
             let changes = changes?;
             let is_next = previous.is_some_and(|previous| files::is_next(previous, entry));
             // A commit directly upon the previous one has its feedback, unless it changes the file.
-            if !is_next || changes.iter().any(|change| change.path == feedback) {
+            if !is_next || changes.watched {
                 for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
                     // Feedback in a start commit was given in the session it started from.
                     if !entry.is_start() {
@@ -182,7 +184,7 @@ impl Teller<'_> {
             }
             previous = Some(entry);
             let Some(mut step) = self.step(entry) else { continue };
-            step.changes = files::of_project(changes);
+            (step.changes, step.lines) = (changes.code, changes.lines);
             if let Kind::Stage(stage) = entry.kind
                 && !entry.is_start()
             {

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::model::budget;
 use crate::session::{
-    Attempt, Session, StateDir, Status, Step, Used, attempts, count_lines, log, once,
+    Attempt, LineCounts, Session, StateDir, Status, Step, Used, attempts, log, once,
 };
 use crate::spent::tokens;
 use crate::ui::one_line;
@@ -42,7 +42,8 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     let git = context.git()?;
     let session = find::readable(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
-    let steps = log(git, &session)?;
+    let lines = if context.global.json { LineCounts::Unwanted } else { LineCounts::Wanted };
+    let steps = log(git, &session, lines)?;
     match context.global.json {
         true => context.print(&json(&steps)?)?,
         false => context.page(&text(context, git, session, steps, args.graph)?)?,
@@ -64,10 +65,9 @@ fn text(
     context: &Context,
     git: &Git,
     session: Session,
-    mut steps: Vec<Step>,
+    steps: Vec<Step>,
     is_graph: bool,
 ) -> anyhow::Result<String> {
-    count_lines(git, &mut steps)?;
     let verbose = context.global.verbose;
     let told = if verbose { all(&steps) } else { that_count(once(&steps)) };
     let (paint, width) = (Paint { on: context.color_stdout() }, context.width());

@@ -53,7 +53,7 @@ impl Row {
             mark: mark(step),
             label: label(step),
             text: text + &more,
-            files: one_line(&in_short(&step.changed), TEXT),
+            files: one_line(&in_short(&step.lines), TEXT),
             who: one_line(&reader.who(step), TEXT),
             tokens: match step.spent.tokens() {
                 0 => String::new(),

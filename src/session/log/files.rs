@@ -1,19 +1,52 @@
 //! The files that the steps of a session changed.
 
-use super::Step;
 use crate::git::{self, Git, Oid, TreeChange};
-use crate::session::{Entry, count_changes, is_code};
+use crate::session::{ChangedFile, Entry, Kind, count_changes, is_code};
 
-/// The changes of each of these commits since its parent, in their order; none for a merge.
-pub(super) fn changes(git: &Git, entries: &[Entry]) -> Vec<anyhow::Result<Vec<TreeChange>>> {
+/// Whether the changed lines of tasks are counted, which takes reading their files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineCounts {
+    /// Yes: [`Step::lines`](super::Step::lines) is filled in.
+    Wanted,
+    /// No.
+    Unwanted,
+}
+
+/// What a commit changed since its only parent; nothing for a merge.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Everything outside `.cowork`.
+    pub(super) code: Vec<TreeChange>,
+    /// The same with line counts, for a task's commit if wanted.
+    pub(super) lines: Vec<ChangedFile>,
+    /// True if this file was changed, too.
+    pub(super) watched: bool,
+}
+
+/// The changes of each of these commits, in their order; `watched` is the path of a file.
+pub(super) fn changes(
+    git: &Git,
+    entries: &[Entry],
+    watched: &str,
+    lines: LineCounts,
+) -> Vec<anyhow::Result<Changes>> {
     let mut pairs: Vec<(Option<&Entry>, &Entry)> = Vec::with_capacity(entries.len());
     for entry in entries {
         let previous = pairs.last().map(|(_, entry)| *entry);
         pairs.push((previous.filter(|previous| is_next(previous, entry)), entry));
     }
-    git::many::ask_each(git, &pairs, |git, (previous, entry)| match previous {
-        Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree),
-        None => changes_of(git, &entry.commit, &entry.parents),
+    git::many::ask_each(git, &pairs, |git, (previous, entry)| {
+        let all = match previous {
+            Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree)?,
+            None => since_parent(git, &entry.commit, &entry.parents)?,
+        };
+        let watched = all.iter().any(|change| change.path == watched);
+        let code = only_code(all);
+        let counted = match (lines, &entry.kind) {
+            (LineCounts::Wanted, Kind::Task(_)) => count_changes(git.reader().as_ref(), &code),
+            _ => Vec::new(),
+        };
+        Ok(Changes { code, lines: counted, watched })
     })
 }
 
@@ -22,12 +55,16 @@ pub(super) fn is_next(previous: &Entry, entry: &Entry) -> bool {
     matches!(&entry.parents[..], [parent] if *parent == previous.commit)
 }
 
-/// The changes of a commit since its only parent; none for a merge.
-pub(super) fn changes_of(
+/// The code that a commit changed since its only parent; none for a merge.
+pub(super) fn code_changes(
     git: &Git,
     commit: &Oid,
     parents: &[Oid],
 ) -> anyhow::Result<Vec<TreeChange>> {
+    Ok(only_code(since_parent(git, commit, parents)?))
+}
+
+fn since_parent(git: &Git, commit: &Oid, parents: &[Oid]) -> anyhow::Result<Vec<TreeChange>> {
     match parents {
         [parent] => git.reader().diff(Some(parent), commit),
         _ => Ok(Vec::new()),
@@ -35,23 +72,7 @@ pub(super) fn changes_of(
 }
 
 /// The changes outside `.cowork`.
-pub(super) fn of_project(mut changes: Vec<TreeChange>) -> Vec<TreeChange> {
+fn only_code(mut changes: Vec<TreeChange>) -> Vec<TreeChange> {
     changes.retain(|change| is_code(&change.path));
     changes
-}
-
-/// Fills in the changed lines of each task commit, by file.
-///
-/// # Errors
-/// Git cannot be read.
-pub fn count_lines(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
-    let is_task = |step: &&mut Step| step.event == "task_completed";
-    let tasks: Vec<&mut Step> = steps.iter_mut().filter(is_task).collect();
-    let counted = git::many::ask_each(git, &tasks, |git, step| {
-        count_changes(git.reader().as_ref(), &step.changes)
-    });
-    for (step, counted) in tasks.into_iter().zip(counted) {
-        step.changed = counted;
-    }
-    Ok(())
 }

@@ -72,9 +72,9 @@ pub struct Step {
     /// Transcripts of its conversations on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transcripts: Vec<PathBuf>,
-    /// Changed lines of a task's files; filled in by [`count_lines`](super::count_lines).
+    /// Changed lines of a task's files, if they are counted.
     #[serde(skip)]
-    pub changed: Vec<ChangedFile>,
+    pub lines: Vec<ChangedFile>,
     /// Severity of feedback: `critical`, `major` or `minor`.
     #[serde(skip)]
     pub severity: &'static str,
