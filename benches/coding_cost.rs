@@ -42,14 +42,15 @@ fn coding(sandbox: &Sandbox, size: usize, changes: usize, kept: Refs) {
     time(vec![cowork(sandbox, &[&new[..], &auto, &["plan"]].concat())]);
     let plan = sandbox.git(&["rev-parse", "HEAD"]);
     let resume = [&["resume"], &auto[..], &["coding"]].concat();
-    let aside = tempfile::tempdir_in(sandbox.root()).unwrap();
+    let aside = sandbox.root().join(format!("aside-{name}"));
+    std::fs::create_dir(&aside).unwrap();
     let moved = std::cell::Cell::new(0);
     let back = || {
         // They are moved away, not deleted: where many files were just deleted, ext4 looks long for
         // an inode for each new one, and only one side makes new ones.
         for path in (0..todo::TASKS.len()).flat_map(added) {
             moved.set(moved.get() + 1);
-            std::fs::rename(sandbox.path(&path), aside.path().join(moved.get().to_string())).ok();
+            std::fs::rename(sandbox.path(&path), aside.join(moved.get().to_string())).ok();
         }
         sandbox.git(&["reset", "-q", "--hard", &plan]);
         sandbox.git(&["update-ref", "-d", &format!("refs/tags/cowork/{name}/coding")]);

@@ -25,7 +25,6 @@ fn main() {
     let sandbox = repository(FILES);
     let replay = recording(&sandbox, |task| files_of(task, 1, 1));
     let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--replay", &replay];
-    back(&sandbox, Refs::Loose);
     measure::time(vec![cowork(&sandbox, &new)]);
     let commits = sandbox.git(&["rev-list", "--reverse", "--topo-order", "main..cowork/todo"]);
     let commits: Vec<String> = commits.lines().map(str::to_owned).collect();
@@ -37,34 +36,39 @@ fn main() {
         .map(|line| line.split_once(' ').unwrap())
         .map(|(oid, name)| (oid.to_owned(), name.to_owned()))
         .collect();
+    back(&sandbox);
     for kept in [Refs::Loose, Refs::Packed] {
         let count = std::cell::Cell::new(0);
-        let [ours, theirs] = compared(
-            SAMPLES,
-            [
-                &|| {
-                    back(&sandbox, kept);
-                    vec![cowork(&sandbox, &new)]
-                },
-                &|| {
-                    back(&sandbox, kept);
-                    // The files lie there, as a model would have written them.
-                    sandbox.git(&["restore", "--source", commits.last().unwrap(), "--", "."]);
-                    let script = script(&sandbox, &commits, &tags);
-                    count.set(script.len());
-                    script
-                },
-            ],
-        );
+        let forks = std::cell::RefCell::new(Vec::new());
+        // Each sample has a copy of its own, and no copy is deleted before the last: where files
+        // were just deleted, ext4 looks long for an inode for each new one.
+        let fork = |commands: &dyn Fn(&Sandbox) -> Vec<Command>| {
+            let fork = sandbox.fork();
+            if kept == Refs::Packed {
+                fork.git(&["pack-refs", "--all"]);
+            }
+            fork.git(&["status"]);
+            let commands = commands(&fork);
+            forks.borrow_mut().push(fork);
+            commands
+        };
+        let by_git = |fork: &Sandbox| {
+            // The files lie there, as a model would have written them.
+            fork.git(&["restore", "--source", commits.last().unwrap(), "--", "."]);
+            let script = script(fork, &commits, &tags);
+            count.set(script.len());
+            script
+        };
+        let [ours, theirs] =
+            compared(SAMPLES, [&|| fork(&|fork| vec![cowork(fork, &new)]), &|| fork(&by_git)]);
         let reference = format!("{} git commands", count.get());
         ratio(&format!("a run of 5 tasks, {kept:?}"), ours, &reference, theirs, 2.0);
     }
-    back(&sandbox, Refs::Loose);
     memory_line("memory of a run of 5 tasks", cowork(&sandbox, &new), 20.0);
 }
 
-/// To the state before the run.
-fn back(sandbox: &Sandbox, kept: Refs) {
+/// To the state before the run; the objects stay.
+fn back(sandbox: &Sandbox) {
     sandbox.git(&["switch", "-q", "--discard-changes", "main"]);
     sandbox.git(&["clean", "-q", "-f", "-d"]);
     for prefix in ["refs/heads/cowork", "refs/tags", "refs/cowork", "refs/notes"] {
@@ -73,10 +77,6 @@ fn back(sandbox: &Sandbox, kept: Refs) {
         }
     }
     std::fs::remove_dir_all(sandbox.path(".git/cowork")).ok();
-    if kept == Refs::Packed {
-        sandbox.git(&["pack-refs", "--all"]);
-    }
-    sandbox.git(&["status"]);
 }
 
 /// The commands that make these commits and tags.
