@@ -2,7 +2,7 @@
 //! the author of each record, as for JSON, and writes the new ids into headings and fields lines.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::derived::{is_source, plainly_read, readable_json, rendered};
 use super::ledger::replace;
@@ -42,6 +42,7 @@ impl View {
             replace(&mut records, own, &reading);
             kinds.extend(own);
         }
+        let known = by_name(&known);
         let records: Vec<Record> = records.iter().map(|one| as_known(one, &known)).collect();
         let mut new = json.clone();
         super::derived::set(&mut new, records.into_iter().collect());
@@ -118,12 +119,23 @@ impl Files for View {
     }
 }
 
+/// Records by id and title; of several, the first one.
+type ByName = HashMap<(String, String), Record>;
+
+fn by_name(records: &Records) -> ByName {
+    let mut found = ByName::new();
+    for record in records.iter() {
+        let name = (record.id().to_owned(), record.title().to_owned());
+        found.entry(name).or_insert(record);
+    }
+    found
+}
+
 /// Adds the fields that only JSON has, from the record with the same id and title.
-fn as_known(mut record: Record, known: &Records) -> Record {
-    let is_it = |other: &Record| other.id() == record.id() && other.title() == record.title();
-    if let Some(other) = known.iter().find(is_it) {
-        record.keep_unwritten(&other);
-        record.keep_sides(&other);
+fn as_known(mut record: Record, known: &ByName) -> Record {
+    if let Some(other) = known.get(&(record.id().to_owned(), record.title().to_owned())) {
+        record.keep_unwritten(other);
+        record.keep_sides(other);
     }
     record
 }

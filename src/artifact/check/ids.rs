@@ -42,8 +42,12 @@ fn canonical(kind: IdKind, id: &str) -> String {
 
 /// True when two spellings name the same record (`req-1`, `REQ-001`).
 pub(crate) fn same_id(kind: IdKind, a: &str, b: &str) -> bool {
-    let of = |id: &str| canonical(kind, &id.trim().to_ascii_uppercase());
-    of(a) == of(b)
+    name_of(kind, a) == name_of(kind, b)
+}
+
+/// Returns the canonical form of an id in any spelling.
+fn name_of(kind: IdKind, id: &str) -> String {
+    canonical(kind, &id.trim().to_ascii_uppercase())
 }
 
 /// Returns every id of a kind in the JSON files.
@@ -74,7 +78,8 @@ pub(super) fn agree(
         for kind in own.iter().chain(others) {
             let known = report.load(known_ids(store, *kind));
             let mentioned = mentioned_ids(*kind, &text);
-            for id in mentioned.iter().filter(|id| !known.iter().any(|k| same_id(*kind, k, id))) {
+            let names: BTreeSet<String> = known.iter().map(|id| name_of(*kind, id)).collect();
+            for id in mentioned.iter().filter(|id| !names.contains(*id)) {
                 report.find(
                     Finding::wrong(
                         "unknown-id-in-document",
