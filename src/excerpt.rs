@@ -60,7 +60,7 @@ pub fn failures(text: &str, most: usize) -> String {
             left -= cost;
             kept[at] = true;
         } else if weights[at] >= Weight::Other {
-            // Stop here, so that no single lines are shown from between omitted ones.
+            // Stop here, so that no isolated lines are shown between omitted ones.
             break;
         }
     }

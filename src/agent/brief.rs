@@ -31,7 +31,7 @@ pub struct Brief {
     pub temperature: f64,
     /// Maximum number of turns.
     pub max_turns: u32,
-    /// Number of its first turn: 1, unless an earlier conversation was about the same draft.
+    /// Number of the first turn: higher than 1 after an earlier conversation about the same draft.
     pub first_turn: u32,
     /// The model's context window, in tokens.
     pub context_window: u64,

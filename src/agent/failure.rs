@@ -16,7 +16,7 @@ fn refused_hint(status: Option<u16>) -> &'static str {
     }
 }
 
-/// Converts a model's failure to the error that ends the run; `then` is the hint how to continue.
+/// Converts a model's failure to the error that ends the run; `then` is the hint for resuming.
 pub(super) fn model_failure(error: ModelError, then: &str) -> anyhow::Error {
     let hint = match &error {
         ModelError::Budget { hint, .. } | ModelError::Agent { hint, .. } => {

@@ -259,7 +259,7 @@ impl Talk {
         newest.unwrap_or_default()
     }
 
-    /// The answer without calls after which a run was interrupted.
+    /// The last message, if it is an answer without tool calls: the run was interrupted after it.
     pub(super) fn newest_answer(&self) -> Option<Reply> {
         match self.messages.last() {
             Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {

@@ -1,9 +1,10 @@
 //! Whether an artifact's bytes can be read at all: complete text that fits its schema. The contents
 //! are checked elsewhere.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::files::LARGEST;
@@ -61,7 +62,7 @@ fn conflict(text: &str, fences: bool) -> Option<Range<usize>> {
 
 fn schema(artifact: Artifact, text: &str) -> Result<(), String> {
     let list = |key: &str| {
-        let all: Map<String, Value> = read(text)?;
+        let all: BTreeMap<String, IgnoredAny> = read(text)?;
         let there = all.contains_key(key);
         there.then_some(()).ok_or_else(|| format!("has no list '{key}'"))
     };

@@ -171,7 +171,7 @@ fn wrong_values_say_what_is_expected() {
         ("[review]\ngates = [\"prds\"]", "a list of stages"),
         ("[review]\ncomment_prefix = \" \"", "must be visible"),
         ("[limits]\ntasks = [9, 5]", "begins with the larger number ([9, 5])"),
-        ("[limits]\ntasks = 9", "fewest and most"),
+        ("[limits]\ntasks = 9", "minimum and maximum"),
         ("[limits]\niterations = { prd = 0 }", "`limits.iterations.prd`"),
         ("[limits]\ncommand_timeout_s = 9\ncommand_timeout_max_s = 5", "more than"),
         ("[stages.design]\ntemperature = 0.5", "must be a table"),

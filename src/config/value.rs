@@ -18,7 +18,7 @@ pub(super) enum Shape {
     Count(u64, u64),
     /// A number between these bounds.
     Number(f64, f64),
-    /// The fewest and the most.
+    /// A minimum and a maximum.
     Range,
     /// A list of texts.
     List,
@@ -124,7 +124,7 @@ impl Shape {
             Self::Count(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number(least, most) if most >= 1e9 => format!("a number, {least} or more"),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
-            Self::Range => "two whole numbers, fewest and most, such as [3, 6]".to_owned(),
+            Self::Range => "two whole numbers, minimum and maximum, such as [3, 6]".to_owned(),
             Self::List => "a list of strings".to_owned(),
             Self::Stages => {
                 let names: Vec<_> = Stage::ALL.iter().map(|stage| stage.name()).collect();

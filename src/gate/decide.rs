@@ -1,4 +1,4 @@
-//! Runs a command of the user that decides whether to approve a draft (`[review] decide`, row B21).
+//! Runs a command of the user that decides whether to approve a draft (`[review] decide`).
 //! It runs with the user's rights at the top of the working tree; environment variables describe
 //! the draft.
 
@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use crate::excerpt;
 use crate::interrupt;
 
-/// Interval of checks whether the command has ended.
+/// How often to check whether the command has ended.
 const BEAT: Duration = Duration::from_millis(20);
 /// Bytes of output after which the command is stopped.
 const FLOOD: u64 = 16 * 1024 * 1024;

@@ -27,7 +27,7 @@ pub struct Stuck<'a> {
     pub more: u32,
     /// True if there is a draft to read.
     pub has_draft: bool,
-    /// Stages that can be gone back to.
+    /// Stages that the session can go back to.
     pub earlier: &'a [Stage],
 }
 

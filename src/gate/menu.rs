@@ -165,7 +165,7 @@ fn again(gate: &Gate<'_>, draft: &Draft<'_>, reply: &str) -> Result<()> {
     gate.terminal.write(&menu_lines::menu(gate, draft))
 }
 
-/// Lets the person ask the actor a question. That is no decision on the draft.
+/// Lets the person ask the actor a question. That does not decide on the draft.
 fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decision>> {
     if let Actor::Agent(name) = &draft.actor {
         let name = clean_line(name);

@@ -261,7 +261,7 @@ pub struct Draft<'a> {
     pub next_by: Option<String>,
     /// The result of the last key, if the gate opens again after it.
     pub reply: Option<Reply>,
-    /// Stages that can be gone back to.
+    /// Stages that the session can go back to.
     pub earlier: &'a [Stage],
     /// The depth the session can be raised to.
     pub more: Option<Depth>,
@@ -328,8 +328,8 @@ impl Gate<'_> {
         limit::run(self.terminal, self.elsewhere, self.untold, what)
     }
 
-    /// Shows the problems of a person's edit and asks what to do. The actor can get the edit only
-    /// if it continues with the draft (`to_actor`).
+    /// Shows the problems of a person's edit and asks what to do. The edit can be handed over only
+    /// if the actor continues with the draft (`to_actor`).
     ///
     /// # Errors
     /// Like [`Gate::ask`].

@@ -1,7 +1,7 @@
 //! A short summary of the changes since a person last looked.
 //!
-//! The main document comes first, with its long lines whole or cut to their differences; for files
-//! that only programs read, lines are counted.
+//! The main document comes first. Long lines may be shortened to their differences. For files
+//! that only programs read, only the number of changed lines is shown.
 
 use crate::gate::clean::clean;
 use crate::gate::{Document, Draft, Since};

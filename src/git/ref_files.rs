@@ -225,7 +225,7 @@ impl<'a> RefFiles<'a> {
     /// The branch that the `HEAD` in `git_dir` points to, even if the branch has no commit yet.
     fn branch_of(&self, git_dir: &Path, packed: &Packed) -> Result<Option<String>> {
         let head = git_dir.join("HEAD");
-        ensure!(!head.is_symlink(), "HEAD is a link");
+        ensure!(!head.is_symlink(), "HEAD is a symlink");
         let Some(Value::Symbolic(mut name)) = present(fs::read(head))?.map(|text| value(&text))
         else {
             return Ok(None);
@@ -276,7 +276,7 @@ impl<'a> RefFiles<'a> {
             options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         }
         #[cfg(not(unix))]
-        ensure!(!path.is_symlink(), "{name} is a link");
+        ensure!(!path.is_symlink(), "{name} is a symlink");
         let Some(file) = present(options.open(path))? else { return Ok(None) };
         let mut text = Vec::with_capacity(256);
         let read = file.take(u64::from(u16::MAX)).read_to_end(&mut text);
@@ -413,7 +413,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
         let name = entry.file_name().into_string().ok().context("a name is not UTF-8")?;
         if !name.starts_with('.') && !name.ends_with(".lock") {
             let kind = entry.file_type()?;
-            ensure!(!kind.is_symlink(), "{name} is a link");
+            ensure!(!kind.is_symlink(), "{name} is a symlink");
             found.push((name, entry.path(), kind.is_dir()));
         }
     }

@@ -132,7 +132,7 @@ fn told(common_dir: &Path, path: &str) -> Result<Option<(String, SystemTime)>> {
 
 #[cfg(not(unix))]
 fn told(_: &Path, _: &str) -> Result<Option<(String, SystemTime)>> {
-    anyhow::bail!("this system does not identify files")
+    anyhow::bail!("this system has no inode numbers")
 }
 
 #[cfg(test)]

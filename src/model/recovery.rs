@@ -149,7 +149,9 @@ impl OpenAi {
             Some(404 | 405) if !about_model && !is_named && !self.endpoint.has_version() => {
                 " (the base URL has no /v1 at its end)"
             }
-            Some(407) => " (that is the proxy: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT)",
+            Some(407) => {
+                " (that is the proxy; set its login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT)"
+            }
             _ => "",
         });
         message

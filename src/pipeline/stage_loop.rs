@@ -157,7 +157,7 @@ async fn judge(
     }
 }
 
-/// The documents of earlier stages must exist and be readable (row B6).
+/// The documents of earlier stages must exist and be readable.
 fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     require_readable(run.env.git, &run.session)?;
     earlier_stages::tell_what_no_longer_holds(run, spec.stage)?;

@@ -178,8 +178,8 @@ impl DepthSpec {
     }
 }
 
-/// A depth as users choose it, from the least to the most: `auto` comes between the depths it can
-/// become.
+/// A depth as users choose it, from the least to the most process: `auto` comes between the depths
+/// it can become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DepthChoice {
     /// The least process.

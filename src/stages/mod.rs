@@ -162,8 +162,8 @@ pub fn verifying() -> Stage {
     found(|row| (row.feature_status)(FeatureStatus::Implemented, true) == verified)
 }
 
-/// The stage to go back to for an issue with this name; unnamed issues belong to the row of all
-/// others.
+/// The stage to go back to for an issue with this name; a name that no row lists belongs to the row
+/// with `OTHER_ISSUES`.
 pub fn for_issue(issue: &str) -> Stage {
     let named = TABLE.iter().find(|row| row.issues.contains(&issue));
     named.map_or_else(|| found(|row| row.issues.contains(&row::OTHER_ISSUES)), |row| row.stage)

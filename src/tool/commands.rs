@@ -200,7 +200,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     for made in &result.repositories {
         text.push_str(&format!("\n{}", made.told()));
     }
-    // Missing things do not matter if the command succeeded.
+    // Missing dependencies do not matter if the command succeeded.
     for why in result.missing.iter().filter(|_| !result.succeeded()) {
         text.push_str(&format!("\n{why}"));
     }

@@ -232,7 +232,7 @@ fn go_back(
         Err(why) => return Err(why),
     };
     context.outcome.go_back = Some(GoBack { stage, reason });
-    Ok(Answer::ok(format!("Noted: back to {stage}. It is decided after this turn.")))
+    Ok(Answer::ok(format!("Noted: your request to go back to {stage} is decided after this turn.")))
 }
 
 fn request_human_review(

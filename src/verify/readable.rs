@@ -128,7 +128,7 @@ pub fn unreadable_artifacts(
         };
         let always = must || finished.always(artifact, at_tip.is_some());
         let top = top.filter(|_| always);
-        let there = top.and_then(|top| in_tree(top, artifact, &path));
+        let there = top.and_then(|top| in_tree(top, artifact, &path, (at_tip.as_deref(), &tip)));
         let folder = there.as_ref().is_some_and(|(_, folder)| *folder);
         let (why, broken) = match (tip, there) {
             (None, None) => continue,
@@ -194,8 +194,13 @@ fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
 }
 
 /// The reason why a file in the working tree is unreadable, and true if there is a folder in its
-/// place.
-fn in_tree(top: &Path, artifact: Artifact, path: &str) -> Option<(String, bool)> {
+/// place. `at_tip`: the bytes at the tip, and the reason why those are unreadable.
+fn in_tree(
+    top: &Path,
+    artifact: Artifact,
+    path: &str,
+    at_tip: (Option<&[u8]>, &Option<String>),
+) -> Option<(String, bool)> {
     let full = top.join(path);
     let found = symlink_metadata(&full).ok();
     let other = |meta: &Metadata| match meta {
@@ -208,6 +213,7 @@ fn in_tree(top: &Path, artifact: Artifact, path: &str) -> Option<(String, bool)>
         // Opening a named pipe would block.
         Some(meta) if !meta.is_file() => Some((other(&meta).to_owned(), meta.is_dir())),
         Some(_) => match std::fs::read(&full) {
+            Ok(bytes) if Some(&bytes[..]) == at_tip.0 => at_tip.1.clone().map(|why| (why, false)),
             Ok(bytes) => unreadable(artifact, &bytes).map(|why| (why, false)),
             Err(error) => Some((format!("cannot be read: {error}"), false)),
         },

@@ -61,8 +61,7 @@ impl<'a> Html<'a> {
         self
     }
 
-    /// Adds text from any source in a way that its writing direction does not affect the text
-    /// around it.
+    /// Adds text from any source so that its writing direction does not affect the text around it.
     pub(super) fn isolated(&mut self, text: &str) -> &mut Self {
         self.raw("<bdi>").text(text).raw("</bdi>")
     }

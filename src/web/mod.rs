@@ -1,6 +1,6 @@
 //! A session as one self-contained HTML page: no network, no script, no other file. Everything from
-//! models, commits and clones is escaped in it (`html.rs`, `markdown.rs`), and the page's own
-//! policy forbids everything else. Its size is limited (`room.rs`).
+//! models, commits and clones is escaped in it (`html.rs`, `markdown.rs`), and the page's
+//! Content-Security-Policy blocks everything but its own style. Its size is limited (`room.rs`).
 //!
 //! Each section is a file, which reads its data from [`Source`] and writes HTML. If a section
 //! fails, the page shows its error and the other sections.

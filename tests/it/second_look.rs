@@ -1,4 +1,4 @@
-//! A critic's second look (row B14): its own feedback and what changed since it read the draft come
+//! A critic's second look: its own feedback and what changed since it read the draft come
 //! first; a whole document only where the difference is larger.
 
 use rustix::process::Signal;

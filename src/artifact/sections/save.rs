@@ -13,7 +13,7 @@ use super::{Context, LEVEL, Reading, Remark, Section, heading, open, parse, read
 pub struct Saved {
     /// The text of the whole document.
     pub text: String,
-    /// The contents of the text.
+    /// The sections and remarks parsed from the text.
     pub reading: Reading,
     /// The records that the model deleted.
     pub deleted: Vec<String>,

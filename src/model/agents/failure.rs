@@ -1,5 +1,5 @@
 //! Explains why an agent program gave no answer: the program, how it ended, its last line, and what
-//! to do (row O5).
+//! to do.
 
 use std::process::ExitStatus;
 

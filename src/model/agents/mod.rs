@@ -1,5 +1,5 @@
 //! Agent programs as models: the user's own Claude Code, Codex, Gemini CLI or OpenCode, or any
-//! command (rows H10 and O4 to O8).
+//! command.
 //!
 //! A turn is one run of the program: the prompt goes to its standard input, and the last text that
 //! it prints is the answer. It gets none of git-cowork's tools. As critic and challenger it runs in

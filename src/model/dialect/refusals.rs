@@ -91,7 +91,7 @@ impl Refusals {
         }
         let thoughtless = ["expected `thinking`", "`content[].thinking` in the thinking mode"];
         if !self.thinking && says(&thoughtless) {
-            let name = "thinking after answers that came without thoughts";
+            let name = "thinking when earlier answers contain none";
             return Some((name, Self { thinking: true, ..self }));
         }
         None

@@ -147,7 +147,7 @@ async fn converse_once(
         max_turns: config.limits.tool_turns,
         context_window: configured.context_window,
         first_turn: match part.question {
-            // Turn numbers go on after the draft's, so that the question's turns differ from them.
+            // The question's turns are numbered after the draft's, so that no number occurs twice.
             Some(_) => run.env.models.meter.next_turn(stage, part.role, part.iteration),
             None => 1,
         },

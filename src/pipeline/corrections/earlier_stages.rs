@@ -1,5 +1,5 @@
-//! Checks the documents of finished stages again: an exceeded limit is only reported (row B10);
-//! other findings of the check stage go back to the stage they belong to (row B9).
+//! Checks the documents of finished stages again: an exceeded limit is only reported;
+//! other findings of the check stage go back to the stage they belong to.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! From check back to coding if earlier checks no longer pass: corrections on top of the existing
-//! code, a limited number of times (row B9).
+//! code, a limited number of times.
 
 pub(crate) mod earlier_stages;
 
@@ -18,7 +18,7 @@ use crate::stages::{code_stage, row};
 
 /// Before the check stage asks a model: do all earlier checks still pass? If not, findings in the
 /// code become feedback to coding, a limited number of times, after which a person decides;
-/// findings in earlier stages go back to those stages (row B9).
+/// findings in earlier stages go back to those stages.
 pub(crate) async fn code_is_wrong(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -54,8 +54,7 @@ pub(crate) async fn code_is_wrong(
     Ok(Some(StageEnd::Rework))
 }
 
-/// How often coding was corrected because check found it wrong, since a person's last feedback on
-/// it.
+/// Number of corrections that the check stage caused since a person's last feedback on coding.
 fn corrections_made(run: &Run<'_>) -> anyhow::Result<u32> {
     let feedback = run.feedback_so_far()?;
     let human = |entry: &&Feedback| {

@@ -43,7 +43,7 @@ pub(super) fn runnable(
     one: &Wanted,
 ) -> anyhow::Result<Result<Runnable, String>> {
     let Some((path, name)) = one.test.split_once("::") else {
-        return Ok(Err("a test is named as file::name".to_owned()));
+        return Ok(Err("a test must be named file::name".to_owned()));
     };
     let Some(text) = text_at(run, tree, path)? else {
         return Ok(Err(format!("{path} is not there")));

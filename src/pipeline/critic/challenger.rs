@@ -1,5 +1,5 @@
 //! The challenger: a second opinion, by the model that `[roles] challenger` names, on a draft the
-//! critic has approved (rows O7 and O8). It may ask for another draft or reject the work
+//! critic has approved. It may ask for another draft or reject the work
 //! altogether, after which a person decides (`pipeline/limits`).
 
 use crate::agent::WithWords;

@@ -1,4 +1,4 @@
-//! A critic's second reading (row B14): its earlier feedback and the changes since it read the
+//! A critic's second reading: its earlier feedback and the changes since it read the
 //! draft replace everything it has read already. A document is sent whole only if it is smaller
 //! than its diff; the critic's tools can read the rest.
 

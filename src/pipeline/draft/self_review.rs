@@ -1,4 +1,4 @@
-//! The self-review (`[project] self_review`, rows O1 to O3): the actor reads its own draft once,
+//! The self-review (`[project] self_review`): the actor reads its own draft once,
 //! before anybody else does, and fixes the problems it finds. The fixes are read from the files.
 //! Problems that the actor reports but could not fix become feedback. This feedback rejects
 //! nothing; the critic and the person see it, and it appears in the history.

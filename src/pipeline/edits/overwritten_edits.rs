@@ -178,7 +178,7 @@ fn overwritten(
             }
             let now = run.files().read(*file)?.unwrap_or_default();
             let mut broken = law.broken(&now);
-            // The person's own changes in this draft are not the draft's doing.
+            // An earlier edit that the person changed in this draft does not count as overwritten.
             if let Some(edit) = progress.newest.edit.as_ref().filter(|e| e.files.contains(file)) {
                 let drafted = law.broken(&text_at(run, &edit.since, *file)?);
                 broken.0.retain(|line| drafted.0.contains(line));

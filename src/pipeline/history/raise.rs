@@ -136,8 +136,8 @@ fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyho
     let reason = format!("depth {} -> {}", depths.0, depths.1);
     let number = record::attempt::keep(&recorder, &tip, &reason, Verdict::Aborted)?;
     record::attempt::rewind(&recorder, &tip, &commit)?;
-    // If the run dies before this, the remaining drafts belong to no stage before the plan and are
-    // not resumed.
+    // If the run dies before this, the drafts that remain are of the plan or a later stage, so
+    // they are not resumed.
     for stage in run.session.order() {
         record::draft_refs::end(&recorder, &commit, stage)?;
     }

@@ -160,7 +160,7 @@ pub(crate) async fn stuck(
     Ok(StepOutcome::Again)
 }
 
-/// Opens the gate on the present draft: a person's review, after all automatic ones (row K8).
+/// Opens the gate on the present draft: a person's review, after all automatic ones.
 pub(crate) async fn read_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -236,7 +236,7 @@ pub(crate) fn ask_what_now(
     decision.map(Some)
 }
 
-/// Shows a boxed warning (row J6).
+/// Shows a boxed warning.
 pub(crate) fn alert(run: &Run<'_>, stage: Stage, title: &str, words: &str) {
     let title = format!("{stage}: {title}");
     run.env.sink.emit(Event::Alert { title, text: words.to_owned() });

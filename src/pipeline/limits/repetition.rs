@@ -1,5 +1,5 @@
 //! Detects a stage that repeats itself: rejections that say the same, or drafts that do not change
-//! although they were refused (rows J2 to J5).
+//! although they were refused.
 //!
 //! Three strikes: the first refusal is feedback like any other; a similar second one causes a
 //! warning, and the finding becomes critical; at the third a person is asked. All of this is read

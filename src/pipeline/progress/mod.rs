@@ -41,7 +41,7 @@ pub(crate) struct Verdicts {
     pub challenger: Option<(ApprovedContent, String)>,
 }
 
-/// The draft that each of them read last: the next time, only the changes since then are shown.
+/// The draft that each reviewer read last: the next time, only the changes since then are shown.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
     /// A person.
@@ -81,7 +81,7 @@ pub(crate) struct GateReasons {
     pub critic_asks: bool,
     /// The reason to ask a person, until they have answered.
     pub asks: Option<String>,
-    /// The reason of a draft waiting on the branch, if the person was not shown it yet.
+    /// Why a draft waits on the branch, if the person has not been shown the reason yet.
     pub waits: Option<String>,
     /// The reason why the gate opens again, if it is not the usual one.
     pub note: Option<String>,

@@ -1,6 +1,6 @@
 //! Finds folders outside the tree that the project's manifests name: `path = "../lib"`, or an
-//! enclosing workspace. If such a folder is in a closed home, commands read it only with a person's
-//! consent.
+//! enclosing workspace. If such a folder is in a home directory that is hidden from commands, they
+//! read it only with a person's consent.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

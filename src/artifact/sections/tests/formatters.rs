@@ -37,7 +37,7 @@ fn formatters_leave_the_canonical_form_alone() {
     }
 }
 
-/// The documents of the demo's session, a German one and a Chinese one: `demo.prd.md`, and, if a
+/// The documents of three sessions (demo, German, Chinese): `demo.prd.md`, and, if a
 /// formatter changed it, its output, such as `demo.prd.mdformat.md`.
 #[test]
 fn formatters_change_no_record_of_whole_sessions() {
