@@ -1,5 +1,5 @@
-//! Live progress of a run, reported to a watcher: a model that writes, a command that runs. It is
-//! not recorded; past occurrences are an [`Event`](crate::event::Event).
+//! Live progress of a run, reported to a watcher while a model writes or a command runs. It is not
+//! recorded; what has happened is reported as an [`Event`](crate::event::Event).
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub enum Activity {
     Asks {
         /// Name of the model.
         model: String,
-        /// The server, by name and port, or a program.
+        /// Name and port of the server, or name of the agent program.
         server: String,
         /// Time without data after which the request is abandoned; zero means no limit.
         gives_up: Duration,
@@ -21,20 +21,20 @@ pub enum Activity {
         /// Approximate number of tokens so far.
         tokens: u64,
     },
-    /// The model writes text.
+    /// The model is writing text.
     Answers {
         /// Approximate number of tokens so far.
         tokens: u64,
     },
-    /// The model writes the arguments of a tool call.
+    /// The model is writing the arguments of a tool call.
     Calls {
         /// Name of the tool.
         tool: String,
-        /// The path it names, as far as written.
+        /// The path (or name, title or id) in its arguments; empty until it is complete.
         path: String,
-        /// Lines of its text so far.
+        /// Number of lines of its text so far.
         lines: usize,
-        /// The last of these lines.
+        /// The last few of these lines.
         tail: Vec<String>,
         /// Approximate number of tokens so far.
         tokens: u64,
@@ -48,7 +48,7 @@ pub enum Activity {
     },
     /// The command printed a line.
     Prints {
-        /// The line, with control characters.
+        /// The line; control characters are not removed.
         line: String,
         /// Name of the failed test, if the line reports one.
         failed: Option<String>,

@@ -33,7 +33,7 @@ impl Cleaner {
     pub fn push(&mut self, piece: &str) -> String {
         let (mut clean, mut rest) = (String::with_capacity(piece.len()), piece);
         loop {
-            // Most text needs no look at each character.
+            // Most text need not be examined character by character.
             if self.state == State::Text {
                 let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
                 clean.push_str(&rest[..plain]);
@@ -84,7 +84,7 @@ impl Cleaner {
                 _ => return self.text(c),
             },
             State::Command => {
-                // BEL, CAN, SUB and the one-character string terminator end it.
+                // BEL, CAN, SUB and the one-character string terminator end the command string.
                 if matches!(c, '\x07' | '\x18' | '\x1a' | '\u{9c}') {
                     self.state = State::Text;
                 }

@@ -14,9 +14,9 @@ const BEFORE: usize = 2;
 const AFTER: usize = 6;
 
 /// Returns text without sequences that a terminal would execute instead of display. Of a line that
-/// is overwritten, such as a progress bar, only the last state is kept. Models and people read
-/// output that is colored despite `NO_COLOR`, and a color code inside a word hides the word from a
-/// search.
+/// is overwritten, such as a progress bar, only the last state is kept. Some commands
+/// color their output despite `NO_COLOR`, and a color code inside a word hides the word from a
+/// search by a model or a person.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -33,9 +33,10 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// Returns at most about `most` bytes of the output of a failed command: lines that report
-/// failures, the lines around them, then lines nearest to the end; lines that report success only
-/// if nothing failed. The order is kept, and marks show what is omitted.
+/// Returns at most about `most` bytes of the output of a failed command. Lines that report failures
+/// are preferred, then the lines around them, then the lines nearest to the end; lines that report
+/// success are included only if nothing failed. The lines stay in order, and marks show what is
+/// omitted.
 pub fn failures(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -43,7 +44,7 @@ pub fn failures(text: &str, most: usize) -> String {
     let lines: Vec<Cow<'_, str>> = text.lines().map(|line| shortened(line, most / 3 * 2)).collect();
     let weights = weights(&lines);
     let mut order: Vec<usize> = (0..lines.len()).collect();
-    // The first failures, since later ones may follow from them; of the other lines, the last.
+    // Prefer the first failures, since later ones may follow from them, and the last other lines.
     order.sort_by_key(|at| match weights[*at] {
         weight @ (Weight::Failure | Weight::Around) => (weight, *at),
         weight => (weight, lines.len() - at),

@@ -1,9 +1,9 @@
-//! Does the same work for many things, in several threads.
+//! Applies a function to many items, in several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of threads: others use the processor, too.
+/// Maximum number of threads; it leaves processor time for other programs.
 const MOST: usize = 4;
 
 /// The number of threads to use: one per processor, up to [`MOST`].
@@ -11,8 +11,8 @@ pub(crate) fn count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MOST)
 }
 
-/// The results of `work` for each thing, in their order. Each worker has a thread of its own; the
-/// first works in the current one.
+/// Returns the results of `work` in the order of `things`. Each worker runs in its own thread; the
+/// first one runs in the current thread.
 pub(crate) fn each<W: Send, T: Sync, A: Send>(
     workers: &mut [W],
     things: &[T],

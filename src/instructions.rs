@@ -58,7 +58,7 @@ pub fn instructs_agents(path: &str) -> bool {
         })
 }
 
-/// Returns why a protected file needs a person's decision: the words after its name and "because".
+/// Returns why a protected file needs a person's decision, as a clause to follow "because".
 pub fn why_protected(path: &str) -> &'static str {
     match instructs_agents(path) {
         true => "it instructs agents and no task of the plan names it",

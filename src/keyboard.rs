@@ -35,7 +35,7 @@ mod imp {
     const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
     /// Time to wait for the rest of a paste.
     const PATIENCE: Duration = Duration::from_millis(15);
-    /// This many bytes at once are a paste, not typed.
+    /// Input of at least this many bytes at once is a paste, not typing.
     const PASTED: usize = 64;
 
     fn lock() -> MutexGuard<'static, Keyboard> {
@@ -110,7 +110,7 @@ mod imp {
         let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
     }
 
-    /// Returns the bytes typed since the last call, without waiting; of a paste, all of it.
+    /// Returns the bytes typed since the last call. Does not wait, except for the rest of a paste.
     pub(crate) fn read() -> Vec<u8> {
         let mut bytes = Vec::new();
         if !lock().reads || !is_ours() {

@@ -20,7 +20,7 @@ static ENDED: AtomicU64 = AtomicU64::new(0);
 pub struct Moment(u64);
 
 impl Moment {
-    /// Returns the current moment. Call before making the observation it stands for.
+    /// Returns the current moment. Call this before the observation whose validity it limits.
     pub fn now() -> Self {
         Self(ENDED.load(Ordering::SeqCst))
     }
@@ -31,11 +31,11 @@ impl Moment {
     }
 }
 
-/// Number of own writes that do not end a moment, because observers of the tree are notified of
-/// each.
+/// Number of git-cowork's own writes that do not end a moment, because observers of the tree are
+/// notified of each.
 static WROTE: AtomicU64 = AtomicU64::new(0);
 
-/// Records an own write that observers of the tree were notified of.
+/// Records a write by git-cowork itself that observers of the tree were notified of.
 pub fn wrote() {
     WROTE.fetch_add(1, Ordering::SeqCst);
 }
@@ -45,7 +45,7 @@ pub fn wrote() {
 pub struct Untouched(Moment, u64);
 
 impl Untouched {
-    /// Returns the current period. Call before reading the data it stands for.
+    /// Returns the current period. Call this before reading the data whose validity it limits.
     pub fn now() -> Self {
         Self(Moment::now(), WROTE.load(Ordering::SeqCst))
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use fastrand::Rng;
 
-/// Calls a test with the configured number of generators; a failure prints the seed of its case.
+/// Calls a test for the configured number of cases, each with a random generator of its own. A
+/// failure prints the seed of its case.
 pub(crate) fn cases(mut test: impl FnMut(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(10_000);

@@ -14,7 +14,7 @@ pub struct Spent {
     pub usage: Usage,
     /// Requests, including retries.
     pub requests: u64,
-    /// Requests whose tokens were not counted by the server and were estimated.
+    /// Requests whose tokens were estimated, because the server did not count them.
     pub guessed: u64,
     /// Answered requests with an unknown number of tokens.
     pub uncounted: u64,
@@ -27,7 +27,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Input and output tokens.
+    /// Sum of input and output tokens.
     pub const fn tokens(&self) -> u64 {
         self.usage.input.saturating_add(self.usage.output)
     }
@@ -50,7 +50,7 @@ impl Spent {
         }
     }
 
-    /// The difference to an earlier count of the same work.
+    /// The difference from an earlier count of the same work.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let of = |now: Usage, then: Usage| Usage {

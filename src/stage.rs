@@ -45,7 +45,7 @@ stages! {
     Plan = "plan",
     /// The code, task by task.
     Coding = "coding",
-    /// The findings of the check, mostly found mechanically.
+    /// The findings of the check, which is mostly mechanical.
     Check = "check",
     /// The report a reviewer reads first.
     Delivery = "delivery",
@@ -68,7 +68,7 @@ impl FromStr for Stage {
     }
 }
 
-/// How much process a session gets, from the least to the most. The table of depths (`stages`)
+/// How many documents and gates a session has, in increasing order. The table of depths (`stages`)
 /// defines the details.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -77,9 +77,9 @@ impl FromStr for Stage {
 pub enum Depth {
     /// One document and the code.
     Quick,
-    /// Every document, few stops.
+    /// Every document, with few gates.
     Standard,
-    /// Every stage by itself.
+    /// Each stage separately, most of them with a gate.
     #[default]
     Thorough,
 }

@@ -15,7 +15,7 @@ use crate::stage::{Depth, Role};
 const TOOL: &str = "name_work";
 /// Maximum bytes of the idea that are sent: its beginning shows what it is about.
 const MOST: usize = 8_000;
-/// The hint for when the model can be asked again.
+/// The hint on what to do once the model can be asked again.
 const THEN: &str = "then run the same command again; nothing was changed";
 
 /// The input of the first request.

@@ -83,7 +83,7 @@ pub async fn run(
         interrupt::check()?;
         let asked = talk.ask(model, brief, secrets, sink).await;
         if talk.refused {
-            // Another run would send, and be refused, the same conversation.
+            // Another run would send the same conversation and be refused again.
             transcript.refused()?;
         }
         let Some(mut reply) = asked? else {

@@ -20,9 +20,9 @@ const SAME_FAILURES: u32 = 3;
 const FAILING_TURNS: u32 = 3;
 /// Turns in a row in which nothing succeeded.
 const BARREN_TURNS: u32 = 5;
-/// Identical calls, without a change in between, after which the model is told …
+/// Identical calls, without a change in between, after which the model is told.
 const REPEATS_TOLD: u32 = 3;
-/// … and after which the run ends.
+/// Identical calls, without a change in between, after which the run ends.
 const REPEATS_END: u32 = 5;
 
 /// The counts of a run so far.
@@ -42,8 +42,8 @@ pub(super) struct Watch {
     /// By tool that changes something: the number of turns in a row in which it failed, and the
     /// newest.
     failing: BTreeMap<String, (u32, u32)>,
-    /// The newest turn, whether anything succeeded in it, and the turns in a row before it without
-    /// a success.
+    /// The newest turn, whether anything succeeded in it, and the number of turns in a row before
+    /// it without a success.
     turn: u32,
     fruitful: bool,
     barren: u32,

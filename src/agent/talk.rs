@@ -22,7 +22,7 @@ use crate::stage::Role;
 use crate::tool::{self, Context, Outcome, Tool};
 use crate::workspace::Seen;
 
-/// The hint for when a model can be asked again.
+/// The hint on what to do once the model can be asked again.
 const THEN: &str = "then: git cowork resume; the draft is kept";
 
 /// Tools whose only effect is a request in the outcome. A resumed run calls them again to restore
@@ -144,8 +144,8 @@ impl Talk {
         self.messages.push(message);
     }
 
-    /// Restores what the interrupted run requested besides its effects, and the reason why a person
-    /// should look at it.
+    /// Restores the requests of the interrupted run that had no other effect, and the reason why a
+    /// person should look at the run.
     pub(super) async fn hear_wishes(&self, brief: &Brief, context: &mut Context<'_>) {
         context.outcome.guard_refusals += self.refused_before;
         let pending = self.unanswered();

@@ -181,9 +181,9 @@ pub struct Transcript {
 
 impl Transcript {
     /// Opens the transcript called `name` in `dir`, for a run on top of the commit `tip`. A
-    /// `resumable` one continues the last run on that tip: for a run that was interrupted and whose
-    /// files are still in the tree. A critic is not resumable: it must always see the draft as if
-    /// for the first time.
+    /// `resumable` one continues the last run on that tip: use it if that run was interrupted and
+    /// its files are still in the tree. A critic is not resumable: it must always see the draft as
+    /// if for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
         let id = RunId { transcript: name.to_owned(), tip: tip.to_owned() };
         Self { dir: dir.to_owned(), id, resumable, before: Before::default(), file: None }
@@ -194,7 +194,8 @@ impl Transcript {
         &self.id
     }
 
-    /// If this resumes an interrupted run: the run that the interrupted one continued, if any.
+    /// If this run resumes an interrupted run, returns the run that the interrupted run continued,
+    /// if any.
     pub fn cut_run_after(&self) -> Option<Option<RunId>> {
         self.cut_run().map(|run| run.after)
     }

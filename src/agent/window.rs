@@ -58,8 +58,8 @@ pub(super) fn mask(messages: &mut [Message], target: usize) -> bool {
     won
 }
 
-/// Cuts a tool's answer to fit into a window of `room` bytes beside `used` bytes of other answers
-/// to the same turn: all answers of a turn together stay below half of the room.
+/// Cuts a tool's answer to fit into a window of `room` bytes together with the other answers to
+/// the same turn, which take `used` bytes: all answers of a turn stay below half of the room.
 pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     let most = ((room / 2).saturating_sub(used) / 2).max(LEAST);
     if text.len() <= most {

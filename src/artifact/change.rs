@@ -63,8 +63,8 @@ pub struct ChangeRequest {
     /// Ids of affected components.
     #[serde(default)]
     pub affected_components: Vec<String>,
-    /// Ids of affected features. Empty lists and efforts are not written, so that requests of
-    /// earlier versions keep their bytes.
+    /// Ids of affected features. Empty lists and an empty effort are not written, so that rewriting
+    /// requests of earlier versions does not change their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected_features: Vec<String>,
     /// Paths of affected files.
@@ -79,7 +79,7 @@ pub struct ChangeRequest {
     /// How to see that the change is done.
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -60,7 +60,7 @@ impl Compared {
     }
 }
 
-/// A version of a session's files, with the versions before it.
+/// A version of a session's files, with the last recorded version and the history.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The files to compare.
@@ -113,7 +113,7 @@ impl Known<'_> {
             compared.different.extend(told.filter(|f| f.line > 0));
         }
         let broken = compared.broken.clone();
-        // Reported once, as unreadable.
+        // Records of an unreadable JSON file are not reported again: the file itself already is.
         compared.different.retain(|found| {
             found.line == 0 || !found.id.as_deref().is_some_and(|id| is_in(&broken, id))
         });
@@ -262,7 +262,8 @@ fn is_in(files: &[Artifact], id: &str) -> bool {
     IdKind::of(id).is_some_and(|kind| files.contains(&file_of(kind)))
 }
 
-/// Returns the line of a record in JSON, from 1; the last one if the id occurs twice.
+/// Returns the line number of a record in JSON, from 1. If the id occurs twice, returns the last
+/// line.
 fn line_of_id(text: &str, id: &str) -> usize {
     let value = format!("\"{id}\"");
     let is_it = |line: &&str| line.trim_start().starts_with("\"id\"") && line.contains(&value);
@@ -271,8 +272,9 @@ fn line_of_id(text: &str, id: &str) -> usize {
     from_below.map_or(1, |below| count - below)
 }
 
-/// True if a document's sections are the source of the JSON: the recorded version or this version
-/// agrees with its JSON. After a merge neither may agree; then at least half of the records must.
+/// True if a document's sections are the source of the JSON: in the recorded version or in this
+/// version, the document agrees with its JSON. After a merge, possibly neither version agrees; then
+/// at least half of the records must agree.
 pub(super) fn is_source(
     files: &dyn Files,
     recorded: &dyn Files,
@@ -345,7 +347,7 @@ pub(super) fn set(files: &mut RecordFiles, records: Records) {
     files.plan.tasks = records.tasks;
 }
 
-/// Returns the files as text, each with whether it is unchanged.
+/// Returns the text of each file, and true if the file is unchanged.
 pub(super) fn rendered(
     old: &RecordFiles,
     new: &RecordFiles,
@@ -362,8 +364,8 @@ pub(super) fn rendered(
     ])
 }
 
-/// Returns the records of a side that have the same title here: there, the same id may be another
-/// record.
+/// Returns the records of a side whose id and title are the same in `here`. An id with another
+/// title may be another record.
 fn called_the_same(side: Records, here: &Records) -> Records {
     let same =
         side.iter().filter(|one| here.get(one.id()).is_some_and(|r| r.title() == one.title()));

@@ -8,8 +8,8 @@ use crate::stage::Stage;
 /// The extra field of an entry about manual edits: the edited files.
 pub const BY_HAND: &str = "edited";
 
-/// The extra field of an entry about why a stage is repeated: the number of the attempt with the
-/// discarded draft.
+/// The extra field of an entry that says why a stage is repeated: the number of the attempt that
+/// contains the discarded draft.
 pub const DROPPED: &str = "dropped";
 /// The extra field of an entry that requests to go back: the stage to repeat.
 const GOTO_STAGE: &str = "goto_stage";
@@ -98,7 +98,7 @@ impl Severity {
 }
 
 impl Feedback {
-    /// True for an entry about why a stage is repeated: it does not reject the new draft.
+    /// True for an entry that says why a stage is repeated: it does not reject the new draft.
     pub fn is_of_dropped_draft(&self) -> bool {
         self.extra.contains_key(DROPPED)
     }
@@ -127,14 +127,14 @@ pub struct Feedback {
     /// A suggested fix.
     #[serde(default)]
     pub suggested_fix: Option<String>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Feedback {
-    /// Returns the earlier stage that this entry requests to go back to. The entry is about that
-    /// stage, but contains the stage and the draft of the actor that requested it.
+    /// Returns the earlier stage that this entry requests to go back to. The feedback is about that
+    /// stage, but the entry's `stage` and `iteration` are those of the actor that requested it.
     pub fn goto_stage(&self) -> Option<Stage> {
         self.extra.get(GOTO_STAGE)?.as_str()?.parse().ok()
     }
@@ -146,8 +146,8 @@ impl Feedback {
         self
     }
 
-    /// True if the actor explains why it changed or deleted a record: this neither rejects a draft
-    /// nor requests anything.
+    /// True for the actor's explanation of why it changed or deleted a record: the entry neither
+    /// rejects a draft nor requests anything.
     pub fn is_reason(&self) -> bool {
         self.extra.contains_key(RECORD)
     }

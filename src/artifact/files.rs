@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// Whose file an artifact is in a change request (contract, section 3).
+/// The session that owns an artifact in a change request (contract, section 3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The session that is changed: the file is edited in place.
@@ -46,7 +46,8 @@ macro_rules! artifacts {
                 }
             }
 
-            /// Returns the name of the tool that saves it, or of a group of tools.
+            /// Returns the tool that saves the artifact, as a name or a description such as `the
+            /// record tools`.
             pub const fn save_tool(self) -> &'static str {
                 match self {
                     $(Self::$artifact => $tool,)*
@@ -56,8 +57,8 @@ macro_rules! artifacts {
     };
 }
 
-// In the order in which a session writes them: the file, whose it is in a change request, what
-// saves it.
+// In the order in which a session writes them: the file name, the owner in a change request, and
+// the tool that saves the file.
 artifacts! {
     Session = "session.json", Change, "the record tools";
     Idea = "idea.md", Parent, "save_idea";
@@ -95,8 +96,8 @@ impl Artifact {
         self.file_name().ends_with(".json")
     }
 
-    /// Returns the path of the artifact. A session's artifacts and its own records are in the same
-    /// directory, except in a change request.
+    /// Returns the path of the artifact. `artifact_dir` and `record_dir` are the same directory,
+    /// except in a change request.
     pub fn path_in(self, artifact_dir: &str, record_dir: &str) -> String {
         let dir = if self.owner() == Owner::Change { record_dir } else { artifact_dir };
         format!("{dir}/{}", self.file_name())
@@ -119,7 +120,8 @@ pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Maximum size of a record file in bytes; in the longest sessions it has some hundred kilobytes.
+/// Maximum size of a record file in bytes; even in the longest sessions, such a file has only a few
+/// hundred kilobytes.
 pub(super) const LARGEST: usize = 16 * 1024 * 1024;
 
 /// Parses an artifact's JSON; the error names the file and the position.
@@ -239,7 +241,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Raises `floors` to the ids in these files.
+    /// Raises `floors` to the highest ids in these files.
     pub fn see_ids(&self, floors: &mut IdFloors) -> anyhow::Result<()> {
         for Requirement { id, .. } in &self.requirements()?.requirements {
             floors.see(IdKind::Requirement, id);

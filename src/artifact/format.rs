@@ -11,7 +11,8 @@ use super::SCHEMA_VERSION;
 /// A format's number, major and minor.
 type Version = (u32, u32);
 
-/// The format of a file without a number: the one from before formats had numbers.
+/// The format of a file that has no format number: files were written this way before formats were
+/// numbered.
 const UNNUMBERED: Version = (0, 9);
 
 /// A migration from one format to a later one.
@@ -51,7 +52,7 @@ fn name_idea(file: &mut Map<String, Value>) {
 pub enum Format {
     /// It has the current format.
     Present,
-    /// It had an older format, this number, and was upgraded in memory.
+    /// It had an older format, whose number is given, and was upgraded in memory.
     Raised(String),
     /// Its format is too old to upgrade.
     TooOld(String),
@@ -86,8 +87,8 @@ fn raise_by(steps: &[Migration], ours: Version, file: &mut Map<String, Value>) -
     let mut at = written;
     let mut raised = file.clone();
     for step in steps {
-        // A minor version that changes no field has no migration, so this one may start at a later
-        // minor version; before 1.0, every minor version counts as a major one.
+        // A minor version that changes no field has no migration, so a migration may start at a
+        // later minor version than `at`. Before 1.0, every minor version counts as a major one.
         let same_major = at.0 > 0 && step.from.0 == at.0 && at < step.from;
         if step.from == at || same_major {
             (step.apply)(&mut raised);

@@ -56,7 +56,7 @@ struct Read {
     records: Records,
 }
 
-/// A document with notes on it, or the reasons why its edits cannot be accepted.
+/// The edited document and the notes about it, or the reasons why its edits cannot be accepted.
 type Edited = Result<(String, Vec<String>), Vec<String>>;
 
 /// The result of a model saving a document.
@@ -80,8 +80,8 @@ impl Ledger<'_> {
         records_of(self.files)
     }
 
-    /// True if the document's JSON is the source: neither the current version nor the one that its
-    /// stage left contains the records as sections.
+    /// True if the document's JSON is the source: the sections contain the records neither in the
+    /// current version nor in the one that the newest completed stage left.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl Ledger<'_> {
         Ok(())
     }
 
-    /// Returns the document that contains the changed record; for a new kind of record, the
+    /// Returns the document that contains records of the changed kind; if there is none, the
     /// document to create.
     fn home(documents: Documents, change: &Change) -> Option<Document> {
         let kind = match change {
@@ -290,7 +290,7 @@ impl Ledger<'_> {
         }))
     }
 
-    /// Returns the highest numbers of history and of these records.
+    /// Returns the highest id numbers in the history and in these records.
     fn floors(&self, present: &Records) -> IdFloors {
         let mut floors = self.history.floors();
         present.iter().for_each(|record| floors.see(record.kind(), record.id()));
@@ -332,12 +332,13 @@ impl Ledger<'_> {
         Ok(new.map(|record| record.id().to_owned()).collect())
     }
 
-    /// Returns a document with the edits of the JSON applied, and notes; or the edits that cannot
-    /// be applied.
+    /// Returns the document with the edits of the JSON applied, and notes; or the reasons why the
+    /// edits cannot be applied.
     fn with_json_edits(&self, text: &str, context: &Context<'_>) -> anyhow::Result<Edited> {
         // Statuses are not in the document: tools set them, and they follow the commits.
         let (edited, recorded) = (context.present.written(), records_of(self.recorded)?.written());
-        // If git restored the newest commit's version, nobody edited the JSON.
+        // If the JSON equals the version in the newest commit, git restored it and nobody edited
+        // it.
         let committed = self.history.committed().map(records_of).transpose()?;
         if edited == recorded || committed.is_some_and(|records| records.written() == edited) {
             return Ok(Ok((text.to_owned(), Vec::new())));

@@ -15,11 +15,11 @@ use super::{Artifact, Files, IdFloors, IdKind, Renumbered, renumber_text};
 pub struct MergedFiles {
     /// The merged documents and record files.
     pub files: Vec<(Artifact, String)>,
-    /// Records of their side that got new ids.
+    /// Records of the other side (`theirs`) that got new ids.
     pub renumbered: Vec<Renumbered>,
 }
 
-/// The files of one side with its ids renumbered.
+/// The files of side 1, with ids replaced by the new ones when they are read.
 pub struct RenumberedFiles<'a> {
     /// The files before renumbering.
     pub files: &'a dyn Files,
@@ -69,8 +69,8 @@ pub fn merge_files(
     Ok(Some(Ok(MergedFiles { files, renumbered: merged.renumbered })))
 }
 
-/// Returns the documents of three versions, with the records of older documents as sections; `None`
-/// if a document has its records as sections in none of them.
+/// Returns the documents of three versions; documents of older sessions get their records as
+/// sections. `None` if, for some document, no version has the records as sections.
 fn texts_of(
     versions: [&dyn Files; 3],
     resolved: &BTreeMap<Document, String>,
@@ -105,8 +105,8 @@ fn converted(files: &dyn Files, document: Document, text: &str) -> anyhow::Resul
     Ok(sections::convert(text, &records, Documents::of(files)?.kinds(document)))
 }
 
-/// Returns the JSON of merged documents: fields that only JSON has come from both sides, and the
-/// more advanced status counts.
+/// Returns the JSON for merged documents. Fields that exist only in JSON come from both sides; of
+/// two statuses, the more advanced one is used.
 fn json_of(
     texts: &Texts,
     base: &dyn Files,

@@ -1,6 +1,5 @@
 //! Documents of older sessions: their sections do not contain the records, so the JSON is the
-//! source (contract, section 3). A run checks this at every step for the same bytes, so results are
-//! cached.
+//! source (contract, section 3). A run checks the same bytes at every step, so results are cached.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -50,8 +49,8 @@ pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<
     Ok(answer)
 }
 
-/// True if every document agrees with its JSON, except documents of an older session as they are in
-/// `completed`.
+/// True if every document agrees with its JSON. A document may differ if it belongs to an older
+/// session, that is, if it already differs in `completed`.
 ///
 /// # Errors
 ///

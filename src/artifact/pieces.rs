@@ -9,10 +9,10 @@ use super::{
     Artifact, DesignSpec, FeatureList, Files, Plan, Renumbered, Requirements, renumber_text,
 };
 
-/// Returns the records of a version of a file, and its lines that belong to no record. Ids are
-/// first replaced as the entries of `done` with side 0 say: all those read from `Cowork-Renumbered`
-/// trailers. `None` for a file that contains no records or cannot be read. `files` determines which
-/// documents exist.
+/// Returns the records in a version of a file, and the lines that belong to no record. Ids are
+/// first replaced according to the entries of `done` with side 0, which all entries read from
+/// `Cowork-Renumbered` trailers have. Returns `None` for a file that contains no records or cannot
+/// be read. `files` determines which documents exist.
 ///
 /// # Errors
 ///

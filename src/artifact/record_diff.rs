@@ -136,8 +136,8 @@ fn fields(before: &Value, now: &Value) -> Vec<Field> {
         .collect()
 }
 
-/// Formats two values as text. Of two lists, only the items that the other one lacks, unless only
-/// their order differs.
+/// Formats two values as text. For two lists, includes only the items that the other list lacks, or
+/// all items if only the order differs.
 fn apart(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
     if let (Some(Value::Array(old)), Some(Value::Array(new))) = (before, after) {
         let only = |these: &[Value], others: &[Value]| -> Vec<String> {

@@ -51,7 +51,7 @@ pub struct Requirement {
     /// How to see that it is met.
     #[serde(default)]
     pub acceptance_criteria: Vec<Criterion>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -62,7 +62,7 @@ pub struct Requirements {
     /// The requirements, in the order they were created.
     #[serde(default)]
     pub requirements: Vec<Requirement>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -103,7 +103,7 @@ pub struct Feature {
     /// Criteria for its completion.
     #[serde(default)]
     pub completion_criteria: Vec<String>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -114,7 +114,7 @@ pub struct FeatureList {
     /// The features, in the order they were created.
     #[serde(default)]
     pub features: Vec<Feature>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -126,8 +126,8 @@ pub struct Component {
     pub id: String,
     /// A short name.
     pub name: String,
-    /// The component in words. Not written if empty, so that designs of earlier versions keep their
-    /// bytes.
+    /// The component in words. Not written if empty, so that rewriting designs of earlier versions
+    /// does not change their bytes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// `module`, `service`, `ui`, … as the model calls it.
@@ -145,7 +145,7 @@ pub struct Component {
     /// The features that it implements.
     #[serde(default)]
     pub related_features: Vec<String>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -156,7 +156,8 @@ pub struct DesignSpec {
     /// The components, in the order they were created.
     #[serde(default)]
     pub components: Vec<Component>,
-    /// Fields of other versions: earlier ones had `architecture`.
+    /// Unknown fields, such as those of other versions of git-cowork: earlier ones wrote
+    /// `architecture`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -192,8 +193,8 @@ pub struct Task {
     /// The component that it changes.
     #[serde(default)]
     pub component_id: String,
-    /// The requirements that it works on. Not written if empty, so that plans of earlier versions
-    /// keep their bytes.
+    /// The requirements that it works on. Not written if empty, so that rewriting plans of earlier
+    /// versions does not change their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirement_ids: Vec<String>,
     /// Tasks that must be done before it.
@@ -202,8 +203,8 @@ pub struct Task {
     /// Paths that it creates.
     #[serde(default)]
     pub files_to_create: Vec<String>,
-    /// Existing paths that it changes. Not written if empty, so that plans of earlier versions keep
-    /// their bytes.
+    /// Existing paths that it changes. Not written if empty, so that rewriting plans of earlier
+    /// versions does not change their bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_to_change: Vec<String>,
     /// How to see that it is done.
@@ -212,7 +213,7 @@ pub struct Task {
     /// The progress.
     #[serde(default)]
     pub status: TaskStatus,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -270,7 +271,8 @@ pub struct Plan {
     /// The tasks, in the order they were created; sub-tasks are next to their parents.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Fields of other versions: earlier ones had `milestones`.
+    /// Unknown fields, such as those of other versions of git-cowork: earlier ones wrote
+    /// `milestones`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -28,7 +28,7 @@ pub struct Renumbered {
     pub side: usize,
 }
 
-/// The author of a record.
+/// The author of a record: the sides of the merge that wrote it.
 struct Author {
     /// The original id.
     id: String,
@@ -57,7 +57,7 @@ pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTre
         new_ids(&mut version, list, &written, None, &mut IdFloors::default(), &mut done);
     }
     let mut ids: BTreeSet<String> = done.iter().map(|one| one.from.clone()).collect();
-    // Sub-tasks move with their task.
+    // Sub-tasks get new ids with their task.
     for author in written.values() {
         let task = author.id.split_once('.').map(|(task, _)| task);
         if task.is_some_and(|task| ids.contains(task)) && author.sides.len() == 1 {
@@ -79,7 +79,7 @@ pub struct NamedRecord {
 }
 
 impl NamedRecord {
-    /// True for the same kind of record with the same name, whatever its id.
+    /// True if both are records of the same kind with the same name, whatever their ids.
     pub fn is_called_as(&self, other: &Self) -> bool {
         self.artifact == other.artifact && self.name == other.name
     }
@@ -170,9 +170,9 @@ fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Auth
     authors
 }
 
-/// Returns the sides that wrote each of the records with one id. A record that a person has edited
-/// in the meantime is identified by its name; otherwise, if the other records are attributed, it
-/// belongs to the remaining side.
+/// Returns, for each record with this id, the sides that wrote it. If a person has edited a record
+/// in the meantime, the record is identified by its name. If it has a new name and all other
+/// records are attributed, it belongs to the one side that is left.
 fn writers(
     id: &str,
     list: &List,
@@ -220,17 +220,17 @@ fn new_ids(
             first.insert(&author.id, at);
             continue;
         };
-        // A sub-task moves with its parent.
+        // A sub-task gets its new id with its parent.
         let Some(other) = written.get(&(list, before)).filter(|_| !author.id.contains('.')) else {
             continue;
         };
-        // If the author is unknown, any reference could mean this record.
+        // If one author is unknown, a reference could mean either record, so both keep the id.
         if author.sides.is_empty() || other.sides.is_empty() {
             continue;
         }
         let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
-        // The later record moves, unless only the earlier one can be attributed to a side, or the
-        // later one belongs to the side that keeps its ids.
+        // The later record gets the new id, unless only the earlier one can be attributed to a
+        // side, or the later one belongs to the side that keeps its ids.
         let (moves, side) = match (only(author, other), only(other, author)) {
             (Some(later), Some(earlier)) if Some(later) == keeps => (before, earlier),
             (Some(side), _) => (at, side),
@@ -248,7 +248,7 @@ fn new_ids(
     }
 }
 
-/// Updates a record's references to the new ids, as its author meant them.
+/// Replaces the ids that a record refers to by the new ids of the records that its author meant.
 fn follow(
     record: &mut Value,
     list: &List,
@@ -281,20 +281,21 @@ fn follow(
     }
 }
 
-/// Returns the new id of a side's record, if it moved; a sub-task moves with its task.
+/// Returns the new id of a side's record, if it got one; a sub-task gets the new prefix of its
+/// task.
 fn moved(done: &[Renumbered], id: &str, side: usize) -> Option<String> {
     let top = id.split('.').next().unwrap_or(id);
     let one = done.iter().find(|one| one.from == top && one.side == side)?;
     Some(format!("{}{}", one.to, &id[top.len()..]))
 }
 
-/// Replaces all ids that moved in a text that belongs to one side.
+/// Replaces all ids that changed, in a text that belongs to one side.
 pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
     let ours = done.iter().filter(|one| one.side == side);
     ours.fold(text.to_owned(), |text, one| replace_word(&text, &one.from, &one.to))
 }
 
-/// Updates ids in the lines of a document that only one side wrote.
+/// Updates ids in a document, but only in lines that exactly one side wrote.
 pub(super) fn document(text: &str, sides: &[String], done: &[Renumbered]) -> String {
     let wrote = |side: usize, line: &str| sides[side].lines().any(|other| other == line);
     let mut out = String::new();

@@ -1,5 +1,6 @@
-//! Resolves id collisions in documents whose sections are the records: derives their JSON to find
-//! the author of each record, as for JSON, and writes the new ids into headings and fields lines.
+//! Resolves id collisions in documents whose sections are the source of the JSON: derives the JSON,
+//! finds the author of each record in it as `renumber.rs` does, and writes the new ids into
+//! headings and fields lines.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -119,7 +120,7 @@ impl Files for View {
     }
 }
 
-/// Records by id and title; of several, the first one.
+/// Records by id and title; if several records share both, the first one.
 type ByName = HashMap<(String, String), Record>;
 
 fn by_name(records: &Records) -> ByName {
@@ -131,7 +132,7 @@ fn by_name(records: &Records) -> ByName {
     found
 }
 
-/// Adds the fields that only JSON has, from the record with the same id and title.
+/// Adds the fields that exist only in JSON, from the known record with the same id and title.
 fn as_known(mut record: Record, known: &ByName) -> Record {
     if let Some(other) = known.get(&(record.id().to_owned(), record.title().to_owned())) {
         record.keep_unwritten(other);

@@ -46,7 +46,8 @@ pub struct SessionOrigin {
     pub kind: String,
     /// Name of the folder or branch.
     pub name: String,
-    /// Number of imported requirements; they do not exceed a limit.
+    /// Number of imported requirements. The upper limits are raised so that imported records do not
+    /// exceed them.
     #[serde(default)]
     pub requirements: u32,
     /// Number of imported features.
@@ -55,7 +56,7 @@ pub struct SessionOrigin {
     /// Number of imported tasks.
     #[serde(default)]
     pub tasks: u32,
-    /// For a branch: the adopted commits that the tasks stand for.
+    /// For a branch: the tasks that stand for adopted commits, each with its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<AdoptedTask>,
 }
@@ -106,7 +107,7 @@ pub struct SessionFile {
     /// The source of the session, if it was not started from an idea alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
-    /// Fields of other versions.
+    /// Unknown fields, such as those of other versions of git-cowork.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -123,8 +124,9 @@ impl SessionFile {
         tasks.flat_map(|one| one.commits.iter().map(|id| (one.task.as_str(), id.as_str())))
     }
 
-    /// Describes a value that git-cowork cannot have written. The file came with a clone, and its
-    /// values become parts of paths, refs and commands.
+    /// Returns what is wrong with a value that git-cowork cannot have written; `None` if every
+    /// value is valid. The file may come from a clone, and its values become parts of paths, refs
+    /// and commands.
     pub fn problem(&self) -> Option<&'static str> {
         const LONGEST: usize = 64;
         let word = |text: &str| {

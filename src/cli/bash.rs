@@ -1,5 +1,5 @@
-//! Completion for bash. The script of clap_complete leaves `--to=pl` split into three words and
-//! lists values without their descriptions.
+//! Completion for bash. Unlike the script of clap_complete, this one handles `--to=pl`, which bash
+//! splits into three words, and lists values with their descriptions.
 
 use std::ffi::OsString;
 use std::io::{Error, Write};
@@ -97,7 +97,7 @@ impl EnvCompleter for Bash {
         let said = |name: &str| std::env::var(name).ok();
         let place = said(PLACE).and_then(|place| place.parse().ok()).unwrap_or_default();
         let offered = complete(command, args, place, current_dir)?;
-        // `?`, `!` and `@`: bash lists the candidates and inserts only their common prefix.
+        // For `?`, `!` and `@`, bash lists the candidates and inserts only their common prefix.
         let listed = matches!(said(TYPE).as_deref(), Some("63" | "33" | "64"));
         let columns = said("COLUMNS").and_then(|columns| columns.parse().ok()).unwrap_or(COLUMNS);
         for line in lines(&offered, listed && offered.len() > 1, columns) {

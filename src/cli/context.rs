@@ -43,9 +43,9 @@ pub(crate) struct Context {
     pub cwd: PathBuf,
     /// A recording built into the program, which replaces the model.
     pub embedded: Option<(&'static str, &'static str)>,
-    /// The project's commands are not run, because the programs they need are missing.
+    /// True if the project's commands are not run, because the programs they need are missing.
     pub without_commands: bool,
-    /// The command only reads history, so it also works in a bare repository.
+    /// True if the command only reads history, so that it also works in a bare repository.
     pub reads_history: bool,
     /// The warnings about commands that this process has printed, and the questions it has asked.
     pub said: Rc<Said>,
@@ -55,8 +55,8 @@ pub(crate) struct Context {
 
 impl Context {
     /// Returns the context of the demo: in repository `git`, with the default configuration and
-    /// with `recording` as the model. If it is `None`, the recording is in the repository's state
-    /// directory.
+    /// with `recording` as the model. If `recording` is `None`, the recording is read from the
+    /// repository's state directory.
     pub(crate) fn demo(
         global: &Global,
         git: Git,
@@ -159,7 +159,7 @@ impl Context {
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    /// [`Self::loaded`] that skips invalid settings and prints no warnings: for commands that
+    /// Like [`Self::loaded`], but skips invalid settings and prints no warnings: for commands that
     /// report both themselves.
     pub(crate) fn loaded_tolerantly(&self) -> anyhow::Result<&Loaded> {
         let loaded = config::load(&self.tolerant_sources(Some(self.git()?))?)?;
@@ -207,7 +207,7 @@ impl Context {
         self.sources_with(git, project, trust)
     }
 
-    /// [`Self::sources`], read in a way that skips invalid settings.
+    /// Like [`Self::sources`], but invalid settings are skipped.
     pub(crate) fn tolerant_sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
         Ok(Sources { tolerant: true, ..self.sources(git)? })
     }
@@ -241,7 +241,8 @@ impl Context {
     /// and in git's configuration.
     pub(crate) fn secrets(&self) -> anyhow::Result<Secrets> {
         const NAMES: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY"];
-        /// Shorter values are not tokens from a server, but values that people set for a trial.
+        /// Shorter values are not treated as secrets: they are not real tokens but placeholders
+        /// that people set to try something out.
         const SHORTEST: usize = 16;
         let config = self.config()?;
         let models = std::iter::once(&config.llm).chain(config.models.values());
@@ -252,7 +253,7 @@ impl Context {
             let path = value.starts_with('/') || value.contains("://");
             ours.contains(&name.as_str()) || other && !path && !value.contains([' ', '$'])
         });
-        // Commands can read the repository's own configuration.
+        // The repository's own configuration is included because commands of a model can read it.
         let settings = match self.git() {
             Ok(git) => git::settings::beginning(git, &[""])?,
             Err(_) => Vec::new(),
@@ -278,8 +279,8 @@ impl Context {
         file.parent().map(|folder| folder.join("prompts"))
     }
 
-    /// True if data on standard output is coloured, by the option, `NO_COLOR`, then git's
-    /// `color.ui`.
+    /// True if data on standard output is coloured. The option decides first, then `NO_COLOR`, then
+    /// git's `color.ui`.
     pub(crate) fn color_stdout(&self) -> bool {
         match self.global.color {
             Color::Always => self.env.get("NO_COLOR").is_none_or(String::is_empty),

@@ -17,7 +17,7 @@ const UNBUILT: &str = "demo-unbuilt.jsonl";
 pub(crate) struct Kept {
     /// The file of the recording.
     pub(crate) recording: PathBuf,
-    /// The project's commands are run.
+    /// True if the project's commands are run.
     pub(crate) builds: bool,
 }
 

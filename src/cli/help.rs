@@ -100,7 +100,7 @@ pub(crate) fn examples(name: &str) -> &'static [&'static str] {
 }
 
 /// Adds the groups of commands, the examples in each command's long help, and a hint about the
-/// manual, which git cannot find unless it is installed.
+/// manual, because git cannot find the manual unless it is installed.
 pub(crate) fn explained(command: Command, has_manual: bool, screen: Option<usize>) -> Command {
     let style = *command.get_styles().get_header();
     let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());
@@ -146,7 +146,7 @@ mod tests {
     use super::super::Cli;
     use super::*;
 
-    /// The words of a line as a shell splits it; quotes are whole words here.
+    /// Splits a line into words as a shell does. A quoted part belongs to one word.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         for (at, part) in line.split('\'').enumerate() {

@@ -217,7 +217,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command line whose help shows `git cowork`; completions need the name `git-cowork`.
+/// The command line, named `git cowork` so that its help shows that name. Completions need the name
+/// `git-cowork`.
 fn command() -> clap::Command {
     let screen = std::io::stdout().is_terminal().then(stdout_columns);
     help::explained(Cli::command().bin_name("git cowork"), man::is_installed(), screen)

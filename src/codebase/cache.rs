@@ -1,5 +1,6 @@
-//! Caches the symbols of files by the name of their content: only new content is parsed, and in a
-//! repository too large for one look, the next looks continue where the last one stopped.
+//! Caches the symbols of files by the id of their content: only new content is parsed. A look (one
+//! computation of the map) parses only a part of a very large repository; the next looks continue
+//! where the last one stopped.
 //!
 //! One file of JSON lines, always replaced as a whole, with the lines used last first. It only
 //! saves time: if it is missing, broken or from another release, everything is parsed again; if two
@@ -108,7 +109,7 @@ impl<'a> Cache<'a> {
         Self { path, kept, new: None, written: 0, places }
     }
 
-    /// Adds the symbols of a content.
+    /// Adds the symbols of a blob.
     pub(super) fn add(&mut self, blob: &str, language: &'static str, symbols: Symbols) {
         let line =
             Line { format: FORMAT, blob: blob.to_owned(), language: language.to_owned(), symbols };
@@ -131,7 +132,7 @@ impl<'a> Cache<'a> {
         self.places.insert((line.blob, language), place);
     }
 
-    /// The symbols of a content, from this look or an earlier one; empty if they are gone.
+    /// The symbols of a blob, from this look or an earlier one; empty if they are gone.
     pub(super) fn get(&self, blob: &str, language: &'static str) -> Symbols {
         let part = |file: &Option<File>, at: u64, length: u64| {
             let mut file = file.as_ref()?;
@@ -218,7 +219,8 @@ fn cannot_be_kept(error: &dyn std::fmt::Display) {
     tracing::warn!("cannot save the symbol cache: {error:#}");
 }
 
-/// Visits each complete line of this release, with its position and its bytes without the line end.
+/// Visits each complete line that this release wrote, with its position and its bytes without the
+/// line end.
 fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     if file.rewind().is_err() {
         return;

@@ -44,7 +44,7 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
             // The last part may be an extension, or a name inside the file.
             for count in [parts.len(), parts.len().saturating_sub(1)] {
                 let whole = parts[..count].join("/");
-                // A module's or package's name may start at another folder than its path.
+                // The first parts of a module's name need not be folders of its path.
                 let shorter = tails(&whole).skip(1).filter(|tail| tail.contains('/'));
                 for end in std::iter::once(whole.as_str()).chain(shorter) {
                     if !end.is_empty() && ends.len() < ENDS {

@@ -116,8 +116,8 @@ impl Manifests {
     }
 }
 
-/// The rank of a manifest, lower is better; `None` for other files. The first manifests of all
-/// languages come before any second one.
+/// The rank of a manifest, lower is better; `None` for other files. Each language's first manifest
+/// comes before any language's second.
 fn rank(name: &str) -> Option<usize> {
     let of = |language: &Language| language.manifests.iter().position(|known| *known == name);
     let found = languages::ALL.iter().enumerate();

@@ -23,8 +23,8 @@ const BYTES: usize = 5 * 512 * 1024;
 const BATCH: usize = 256 * 1024;
 /// Definitions of one file that are shown before the other files get their turn.
 const FIRST_TURN: usize = 8;
-/// The share of the files' room for definitions in files that the work names: one part in this
-/// many.
+/// At first, definitions in files that the current work names get at most one part in this many of
+/// the room.
 const NAMED: usize = 3;
 /// Bytes reserved for the line about what was left out.
 const LAST_LINE: usize = 120;
@@ -177,7 +177,7 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
         };
         taken += bytes.len();
         batched += bytes.len();
-        // A file that nobody wrote counts as an empty one.
+        // A file that no person wrote (generated, packed or binary) counts as empty.
         let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
         batch.push((at, text.unwrap_or_default()));
         let mut room = taken < BYTES;

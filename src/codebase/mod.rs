@@ -1,8 +1,9 @@
 //! Describes a code base in the few thousand bytes that a model can be shown: a short tree, the
 //! manifests, and a map of the symbols, the most used first.
 //!
-//! This module knows only languages: its caller lists the files one after the other and reads their
-//! bytes. The result depends on nothing else, so the same commit gives the same bytes on every
+//! This module knows only languages, not repositories: its caller lists the files one by one and
+//! reads their bytes.
+//! The result depends on nothing else, so the same commit gives the same bytes on every
 //! machine, with two exceptions: parsing has a time limit ([`parse`]), after which a file counts as
 //! one without symbols; and in a repository too large for one look, the result depends on how much
 //! earlier looks have parsed ([`symbols`]).
@@ -33,8 +34,8 @@ pub use tree::{Tree, tree};
 
 /// Tracked regular files: possibly too many to hold all in memory.
 pub trait Source {
-    /// Visits the path (from the top, with `/`) and the content's name of each file, always in the
-    /// same order, until `visit` breaks. The name is the one to pass to [`Self::each_content`].
+    /// Visits the path (from the top, with `/`) and the content's id of each file, always in the
+    /// same order, until `visit` breaks. [`Self::each_content`] takes these ids.
     ///
     /// # Errors
     /// They cannot be listed.

@@ -133,9 +133,9 @@ impl Parsers {
 enum Class {
     /// A node without a role of its own; only its children matter.
     Other,
-    /// A name; of a type, if the grammar can tell.
+    /// A name; `of_type` if the grammar marks it as the name of a type.
     Name { of_type: bool },
-    /// One of the language's shapes.
+    /// A node of a kind for which the language defines a [`Shape`].
     Of(Shape),
 }
 

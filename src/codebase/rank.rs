@@ -27,7 +27,7 @@ const MINOR: f64 = 0.2;
 const METHOD: f64 = 0.1;
 
 /// A name in few bytes: a hash of its letters, and flags. Two names with the same hash count as
-/// one, which does no other harm.
+/// one; a collision does no other harm.
 #[derive(Clone, Copy, Debug)]
 struct Name(u64);
 

@@ -1,4 +1,4 @@
-//! //! Values for a stage or a role that depend on several keys.
+//! Values for a stage or a role that depend on several keys.
 
 use anyhow::Result;
 
@@ -48,7 +48,7 @@ impl Limits {
     }
 
     /// Returns the limits of a session that started with this many requirements, features and
-    /// tasks: records that the user imported do not exceed a limit.
+    /// tasks: the limits are raised so that records that the user imported do not exceed them.
     #[must_use]
     pub fn with_at_least(mut self, brought: [u32; 3]) -> Self {
         let own = [&mut self.requirements, &mut self.features, &mut self.tasks];
@@ -138,7 +138,7 @@ impl Config {
         self.roles.challenger.is_some() && self.is_for_challenge(stage)
     }
 
-    /// True if a challenger, if there were one, would review the drafts of `stage`.
+    /// True if the drafts of `stage` are meant for a challenger, whether or not one is configured.
     pub(super) fn is_for_challenge(&self, stage: Stage) -> bool {
         self.review.challenge.of(stage).unwrap_or(row(stage).writes_code())
     }

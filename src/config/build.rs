@@ -103,7 +103,7 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     let (timeout, max) = (limits.command_timeout_s, limits.command_timeout_max_s);
     let set = |key| values.get(&["limits", key]).is_some();
     if timeout > max {
-        // If only one of the two is set, the other follows it.
+        // If only one of the two is set, the other gets the same value.
         match (set("command_timeout_s"), set("command_timeout_max_s")) {
             (true, true) => {
                 let problem = format!("is {timeout}, more than command_timeout_max_s ({max})");

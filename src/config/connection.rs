@@ -31,8 +31,9 @@ fn has_own_default(provider: &str) -> bool {
     provider == AGENT || provider == ANTHROPIC
 }
 
-/// Reads `[models.NAME]`. Keys that are not set are inherited from `[llm]`, except those that
-/// belong to another server: key, API, rate, time and everything sent besides the conversation.
+/// Reads `[models.NAME]`. Keys that are not set are inherited from `[llm]`. If the model is on
+/// another server, it does not inherit the API key, the API, the rate limit, the time limit or
+/// anything sent besides the conversation.
 pub(super) fn named_model(
     values: &Values<'_>,
     name: &str,
@@ -133,8 +134,8 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     Ok(model)
 }
 
-/// True if a key is configured. A key whose variable is not set counts too: it still means the
-/// hosted server.
+/// True if a key is configured. A key whose variable is not set also counts, because it still
+/// selects the hosted server.
 fn has_key(values: &Values<'_>, path: &[&str], model: &ModelConfig) -> bool {
     let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
     !model.api_key.is_empty() || values.0.get(&path).is_some_and(|setting| setting.value.is_err())

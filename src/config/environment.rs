@@ -1,4 +1,4 @@
-//! The settings that environment variables give: `COWORK_LLM_MODEL` and its like.
+//! The settings that come from environment variables, such as `COWORK_LLM_MODEL`.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ pub(super) enum Rule {
     /// narrower range, a switch turned on, a text where there was none. A switch that the user's
     /// own configuration turns on stays on even if the file is accepted.
     Stricter,
-    /// As `Stricter`, for a number whose 0 means "no limit".
+    /// Like `Stricter`, for a number whose 0 means "no limit".
     Capped,
     /// Always: every layer adds to the list, and none removes from it.
     Adds,

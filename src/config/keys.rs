@@ -33,8 +33,8 @@ const TEMPERATURE: Shape = Shape::Number(0.0, 2.0);
 words! {
     /// The API of a model server.
     pub enum Api {
-        /// Messages for provider "anthropic"; Responses if a server is known to support it or says
-        /// so; chat completions otherwise.
+        /// Messages for provider "anthropic"; Responses if the server is known to support it or
+        /// reports that it does; chat completions otherwise.
         #[default]
         Auto = "auto",
         /// Chat completions.
@@ -317,7 +317,7 @@ keys! {
         /// idea.
         depth: DepthChoice = DepthChoice::Auto => Stricter;
         /// Stages in which the actor reviews its own draft after the checks have passed. If not
-        /// set, the session's depth decides; thorough has the plan.
+        /// set, the session's depth decides: at depth "thorough" it is the plan.
         self_review: Switches = Switches::default() => Stricter;
         /// Files that no model, tool or command can see and no commit changes, as .gitignore
         /// patterns: ["*.pem", "/prices/"]. Commands then cannot see .git either. Every
@@ -339,8 +339,8 @@ keys! {
         /// otherwise see only toolchains and downloaded packages: absolute, or "~/…".
         readable: Vec<String> = Vec::new() => Trust;
         /// Servers that agent programs may reach besides those they are known to need, while
-        /// commands have no network: each as name:port, such as "api.example.org:443". List this
-        /// machine, too, if they need it: "localhost:8080". "*" is every server.
+        /// commands have no network: each as name:port, such as "api.example.org:443". Also list
+        /// this machine if they need it: "localhost:8080". "*" is every server.
         hosts: Vec<String> = Vec::new() => Trust;
         /// Prefix of every command, in place of the built-in sandbox: ["bwrap", …], a container.
         command_prefix: Vec<String> = Vec::new() => Trust;

@@ -202,8 +202,8 @@ pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Co
     restricted
 }
 
-/// Normalizes key names: a list of stages becomes a switch for each stage, an alias becomes the key
-/// that it stands for.
+/// Normalizes key names: a list of stages becomes a switch for each stage, and an alias becomes the
+/// key that it stands for.
 pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
     let mut settled = Settings::new();
     let mut aliases = Settings::new();

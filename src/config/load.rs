@@ -100,7 +100,7 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
         above(&mut user, git.clone(), sources)?;
         let held = match sources.trust {
             Trust::Given => None,
-            // Problems in these settings are found again below.
+            // Problems found here are dropped: the build below finds them again.
             Trust::None | Trust::Changed => {
                 Some(built(&mut user, &Problems::new(sources.tolerant))?)
             }
@@ -130,8 +130,8 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     Ok((loaded, settings))
 }
 
-/// Builds the configuration. If problems are tolerated, removes each setting without which the
-/// build succeeds or fails with another error.
+/// Builds the configuration. If problems are tolerated, removes invalid settings one by one: a
+/// setting is invalid if the build without it succeeds or fails with another error.
 fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
     loop {
         let error = match build::build(settings) {

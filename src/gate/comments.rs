@@ -174,7 +174,8 @@ impl Marks {
 /// Maps each line of `now` to its line in `before`, by a longest common subsequence that ignores
 /// white space at the ends of lines.
 pub fn matched(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
-    /// With more pairs than this, a line matches an equal old line anywhere.
+    /// With more pairs of lines than this, skip the subsequence: a line matches the first equal old
+    /// line.
     const PAIRS: usize = 4_000_000;
     let same = |a: usize, b: usize| before[a].trim_end() == now[b].trim_end();
     let most = before.len().min(now.len());

@@ -36,7 +36,8 @@ pub(super) fn pass(
     Ok(None)
 }
 
-/// Opens files; the saved files are the decision, unless other files changed meanwhile.
+/// Opens files in the editor. The files as saved are the decision, unless other files changed
+/// meanwhile.
 pub(super) fn edit(
     gate: &Gate<'_>,
     draft: &Draft<'_>,

@@ -105,7 +105,7 @@ impl<'a> LineEdit<'a> {
         if row > 0 && column == 0 { " \r" } else { "" }
     }
 
-    /// Redraws the line over itself, with the cursor in row `row` of it.
+    /// Redraws the line in place. `row` is the row of the line in which the cursor is now.
     fn redrawn(&self, row: usize) -> String {
         let up = |rows: usize| match rows {
             0 => String::new(),

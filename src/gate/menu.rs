@@ -65,7 +65,8 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             unknown(terminal, key)?;
             continue;
         }
-        // For these keys, text follows on the same line.
+        // After `f`, and after `t` if the actor answers questions, text follows on the same line;
+        // any other key ends the line.
         if let Key::Char(c) = key
             && c != 'f'
             && (c != 't' || draft.actor != Actor::Answers)
@@ -281,8 +282,8 @@ pub enum Back {
     End,
 }
 
-/// Asks for one of the earlier stages. Any other key stays here, and so does an answer from another
-/// terminal (`ends`).
+/// Asks for one of the earlier stages. Enter is ignored; any other key, or an answer from another
+/// terminal (`ends`), means staying here.
 ///
 /// # Errors
 /// Interrupted by Ctrl-C, or the terminal cannot be written.

@@ -66,7 +66,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode to use: by default a terminal asks; without one the draft waits.
+    /// The mode to use: by default [`Mode::Ask`] at a terminal, and [`Mode::Wait`] without one.
     ///
     /// # Errors
     /// Usage error if [`Mode::Ask`] was requested without a terminal.
@@ -100,7 +100,7 @@ impl FromStr for Mode {
     }
 }
 
-/// True if a person can be asked: both ends are a terminal that git's pager does not own.
+/// True if a person can be asked: stdin and stderr are a terminal, and git's pager does not own it.
 pub const fn attended(stdin_is_tty: bool, stderr_is_tty: bool, pager_in_use: bool) -> bool {
     stdin_is_tty && stderr_is_tty && !pager_in_use
 }
@@ -110,8 +110,8 @@ pub const fn attended(stdin_is_tty: bool, stderr_is_tty: bool, pager_in_use: boo
 pub enum Decision {
     /// The draft is approved as shown.
     Pass,
-    /// Approved at another terminal, where changes of the files since the gate opened were not
-    /// shown.
+    /// Approved at another terminal, which did not show changes made to the files since the gate
+    /// opened.
     PassedElsewhere,
     /// The person edited the files; the bytes on disk are approved, or contain comments for the
     /// actor.
@@ -297,7 +297,7 @@ pub struct Gate<'a> {
     pub elsewhere: &'a dyn Elsewhere,
     /// Explains each gate before it is shown.
     pub guide: Option<&'a Guide>,
-    /// Notes typed during the run, with which feedback starts.
+    /// Notes typed during the run; a feedback text starts with them.
     pub untold: &'a dyn Untold,
 }
 

@@ -131,7 +131,8 @@ fn yes_here(
 }
 
 /// Lets the person choose from a list; earlier input and pasted text are ignored. The `default` is
-/// selected at first, and Enter accepts it: not for approvals. `None` on Escape or end of input.
+/// selected at first, and Enter accepts it, so do not use this for approvals. `None` on Escape or
+/// end of input.
 ///
 /// # Errors
 /// Interrupted by Ctrl-C.

@@ -11,7 +11,8 @@ use crate::gate::{Document, Draft, Gate, Since, Untold, hunks, menu_lines, since
 use crate::spent::{Spent, tokens};
 use crate::wrap::{hanging, shortened, wrap};
 
-/// Minimum height to assume for a terminal, also if it reports none; longer output scrolls.
+/// A terminal is assumed to have at least this height, even if it reports a smaller one or none;
+/// longer output scrolls.
 const LEAST_HEIGHT: usize = 24;
 /// Minimum number of rows of a table or a diff to show.
 const LEAST_ROWS: usize = 6;
@@ -43,7 +44,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));
-    // An unchanged draft shows only itself.
+    // Without changes since the last look, only the draft itself is shown.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     let (head, rows) = match &draft.records {
         Some(records) if !records.rows.is_empty() => records.lines(paint, width),
@@ -86,7 +87,7 @@ impl Room {
     }
 }
 
-/// Shows the changes since the last look; `rows` lines of records follow and need room, too.
+/// Shows the changes since the last look; `rows` lines of records follow and also need room.
 fn changed(
     out: &mut String,
     paint: Paint,
@@ -260,8 +261,8 @@ pub(super) fn keys(terminal: &dyn Terminal, rows: &[Vec<(char, String)>]) -> Str
     out
 }
 
-/// A full-width rule with a title that separates the screen from earlier output. The parts in
-/// `right` are dropped from the first on if they do not fit.
+/// A full-width rule with a title that separates the screen from earlier output. If the parts in
+/// `right` do not fit, they are dropped, starting with the first.
 pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -> String {
     let columns = console::measure_text_width;
     let left = shortened(left, width.saturating_sub(4));
@@ -322,7 +323,7 @@ fn preview(out: &mut String, paint: Paint, width: usize, main: &Document, room: 
     let text = clean(main.shown());
     let lines = text.lines().count();
     let all = format!("{}: {}", clean_line(&main.name), count(lines, "line"));
-    // The line below the preview takes one.
+    // The line below the preview needs one row.
     let mut height = room.saturating_sub(1);
     let mut whole = height >= LEAST_PREVIEW || lines <= height;
     if whole {

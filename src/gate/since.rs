@@ -41,7 +41,7 @@ pub(super) struct Shown {
     pub rows: Vec<(char, String)>,
     /// Number of changed lines that did not fit, or not completely.
     pub more: usize,
-    /// Files for which lines are only counted, one line each.
+    /// Files whose changed lines are only counted: one line of text for each file.
     pub counted: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn shown(draft: &Draft<'_>, diff: &str, width: usize, height: usize) 
     let changed = files(diff).into_iter().filter(|file| file.changed() > 0);
     let (counted, mut read): (Vec<_>, Vec<_>) =
         changed.partition(|file| file.is_json() && other(&file.name).is_some());
-    // If nothing else changed, show them in full.
+    // If no other files changed, show these files in full.
     let counted = if read.is_empty() {
         read.extend(counted);
         Vec::new()

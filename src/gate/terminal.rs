@@ -135,7 +135,7 @@ pub(crate) fn menu_key_unless(
 /// # Errors
 /// Like [`key`].
 pub(crate) fn menu_key(terminal: &dyn Terminal, texts: &[char]) -> Result<Key> {
-    // It ends only with a key.
+    // `ends` is never true here, so the wait does not end without a key.
     Ok(menu_key_unless(terminal, texts, &|| false)?.unwrap_or(Key::End))
 }
 
@@ -148,8 +148,8 @@ pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
     Ok(pasted)
 }
 
-/// The next line after a prompt, with the text `before` in front of the prompt and starting with
-/// the text `first`; never [`Line::Interrupt`].
+/// The next line typed after a prompt; never [`Line::Interrupt`]. `before` is the text in front of
+/// the prompt, and `first` is the text with which the line starts.
 ///
 /// # Errors
 /// Like [`key`].
@@ -229,8 +229,8 @@ pub(crate) mod scripted {
 
     use super::*;
 
-    /// Types the characters of a script: `\r` is Enter, `\x03` Ctrl-C, the end of the script the
-    /// end of input.
+    /// Types the characters of a script: `\r` is Enter, `\x03` is Ctrl-C, and the end of the script
+    /// is the end of input.
     pub(crate) struct Scripted {
         input: RefCell<VecDeque<char>>,
         output: RefCell<String>,

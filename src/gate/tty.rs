@@ -29,8 +29,8 @@ impl Tty {
         Self { color, before: None }
     }
 
-    /// Calls `before` ahead of all output: another writer to this terminal removes its live line
-    /// there. It must be cheap if there is nothing to do.
+    /// Calls `before` before each output, so that another writer to this terminal can remove its
+    /// live line. `before` must be cheap if there is nothing to do.
     #[must_use]
     pub fn before(mut self, before: impl Fn() + 'static) -> Self {
         self.before = Some(Box::new(before));
@@ -111,7 +111,7 @@ impl Terminal for Tty {
 impl Tty {
     fn theme(&self) -> Box<dyn Theme> {
         match self.color {
-            // Its marks are not ASCII.
+            // The marks of the colourful theme are not ASCII.
             true if !ascii::is_on() => Box::new(ColorfulTheme::default()),
             _ => Box::new(SimpleTheme),
         }

@@ -23,7 +23,7 @@ pub(super) fn restore() {
     }
 }
 
-/// Saves the present modes for [`restore`], whoever changes them meanwhile.
+/// Saves the current modes for [`restore`], no matter what changes them meanwhile.
 pub(super) fn remember() -> Option<Remembered> {
     *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(tcgetattr(stdin()).ok()?);
     Some(Remembered)
@@ -60,7 +60,7 @@ pub(super) fn pasted() -> String {
     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// How long to wait for the signal of a hang-up.
+/// How long to wait for the hang-up signal.
 const HEARD_WITHIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Raw mode until dropped.
@@ -195,15 +195,15 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             first @ 0x80.. => character(raw, first),
             _ => Key::Other,
         },
-        // Only a signal whose handler does not restart reads gets here: it asks this process to
-        // stop.
+        // Only a signal whose handler does not restart reads interrupts a read: such a signal asks
+        // this process to stop.
         Err(Errno::INTR) => Key::Interrupt,
         Err(_) => closed(),
     };
     Some(Input::Key(key))
 }
 
-/// The terminal is closed: waits for the signal of the hang-up, which may arrive a little later.
+/// The terminal is closed: waits for the hang-up signal, which may arrive a little later.
 pub(super) fn closed() -> Key {
     let since = std::time::Instant::now();
     while since.elapsed() < HEARD_WITHIN {
@@ -252,8 +252,8 @@ fn character(raw: &Raw, first: u8) -> Key {
         .map_or(Key::Other, Key::Char)
 }
 
-/// True if the terminal is closed, after an end of input that may be a Ctrl-D: its modes cannot be
-/// read.
+/// True if the terminal is closed: its modes can then not be read. Tells a closed terminal from a
+/// Ctrl-D, since both are an end of input.
 fn hung_up() -> bool {
     tcgetattr(stdin()).is_err()
 }

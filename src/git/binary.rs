@@ -38,7 +38,7 @@ impl Reader for Binary {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         let name = match object {
             Object::Id(oid) => oid.to_string(),
-            // Such a path does not fit on one line of input.
+            // A path with a line break does not fit on one line of input.
             Object::At(commit, path) if path.contains('\n') => {
                 match self.entries(commit, &[path])?.pop().flatten() {
                     Some(entry) if entry.kind.is_blob() => entry.oid.to_string(),

@@ -44,17 +44,16 @@ impl Blamed {
         Some(self).filter(|one| !one.texts.is_empty())
     }
 
-    /// True if line `first` of the file, which is line `line` in the commit, comes right after
-    /// these.
+    /// True if a line (`first` in the file, `line` in the commit) comes right after these in both.
     const fn follows(&self, first: usize, line: usize) -> bool {
         first == self.first + self.texts.len() && line == self.line + self.texts.len()
     }
 }
 
 /// Blames a file (its path from the top) at a commit, or in the working tree. `lines` (from 1, both
-/// inclusive) limits the result, which is the same for each line as in the whole file. The user's
-/// configuration of `git blame` applies, such as commits to ignore. `meanwhile` is called while git
-/// is working, which can take long if there is a long history.
+/// inclusive) limits the result; each line gets the same commit as if the whole file were blamed.
+/// The user's configuration of `git blame` applies, such as commits to ignore. `meanwhile` is
+/// called while git is working, which can take long if there is a long history.
 ///
 /// # Errors
 /// There is no such file or line, or git fails (exit 5).
@@ -79,7 +78,7 @@ pub fn blame(
     let around = (first.saturating_sub(AROUND).max(1), last.saturating_add(AROUND));
     let found: Vec<Blamed> =
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
-    // Without such lines, git reports the error.
+    // If the file has no such lines, git reports the error.
     if found.is_empty() { asked(lines) } else { Ok(found) }
 }
 

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn files_that_git_would_convert_are_hashed_by_git() {
-        // The ways to give a file an attribute; below, the attributes.
+        // Ways to give a file an attribute; the attributes follow below.
         type Put = fn(&Repo, &str);
         let puts: [Put; 5] = [
             |repo, line| repo.file("deep/.gitattributes", line),

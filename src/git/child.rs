@@ -42,7 +42,7 @@ impl PartialEq for Children {
 
 impl Eq for Children {}
 
-/// A descriptor inherited by the child that is started next, and with it the lock.
+/// A descriptor of the lock file: the child that is started next inherits it, and with it the lock.
 #[cfg(unix)]
 pub(super) type Inherited = std::os::fd::OwnedFd;
 #[cfg(not(unix))]
@@ -55,13 +55,15 @@ struct Note {
     args: String,
     /// Its working tree; if the path is not UTF-8, later runs do not find it.
     top: String,
-    /// Its start time, by the clock of the file system, which its lock files are dated by as well.
+    /// Its start time by the clock of the file system, so that it can be compared with the times of
+    /// the child's lock files.
     since: SystemTime,
 }
 
 impl Children {
     /// Records that a child is about to start in the working tree `top`. `None` if it cannot
-    /// inherit the lock. The keyboard is lent to it: its hooks and its signing program may prompt.
+    /// inherit the lock. The child may read the keyboard, because its hooks and its signing program
+    /// may prompt.
     pub(super) fn begin(&self, args: &str, top: &Path) -> Option<Inherited> {
         keyboard::lend();
         self.write_note(args, top).ok()?;
@@ -98,7 +100,7 @@ impl Children {
         Orphan::read(&self.file).ok()?.map(|orphan| orphan.since)
     }
 
-    /// The path of a file beside this one.
+    /// The path of a file in the same folder as the lock file.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.path.with_file_name(name)
     }

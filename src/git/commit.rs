@@ -61,7 +61,8 @@ pub fn only<S: AsRef<str>>(
     std::fs::write(&message_file, message).context("writing the commit message")?;
 
     if !new.is_empty() {
-        // Only an intent to add them: after a refusal it can be undone without a trace.
+        // Only record the intent to add them: if a hook refuses the commit, that can be undone
+        // without a trace.
         let add = git.write(["add", "--force", "--intent-to-add"]);
         let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         add.stdin_nul(&new).checked()?;
@@ -89,7 +90,7 @@ pub fn only<S: AsRef<str>>(
     }
     let tip = git.resolve("HEAD")?;
     let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
-    // A hook that met a lock, or was killed, is not run again.
+    // No retry after a hook has run, even if it failed because of a lock or was killed.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     let landed =
         |head: &Option<Oid>| -> Result<bool> { Ok(*head != tip && git.resolve("HEAD^1")? == tip) };
@@ -177,8 +178,9 @@ fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
     Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
 }
 
-/// `--only` leaves the index with the content from before a hook changed it, also for paths that
-/// only the hook added to the commit. Such a path stays as it is if the user had staged it.
+/// Updates the index after a commit in which hooks changed content: `git commit --only` leaves the
+/// content from before the hooks in it, also for paths that only a hook added to the commit. Such a
+/// path is not updated if the user had staged it.
 fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Result<()> {
     if let Some(before) = git.resolve(&format!("{head}^1"))? {
         let mut added = paths::changed(git, &before, head)?;
@@ -254,7 +256,7 @@ struct TraceEvent {
 
 impl Hooks {
     /// Reads a `GIT_TRACE2_EVENT` file. Processes that hooks start append to it too; only the
-    /// first one's own events count.
+    /// events of the first process count.
     pub(super) fn read(trace: &Path) -> Result<Self> {
         let bytes = match std::fs::read(trace) {
             Ok(bytes) => bytes,

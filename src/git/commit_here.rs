@@ -1,7 +1,7 @@
-//! `git commit --only` in process, if nothing of the user's affects it: no hook, no signature, no
-//! filter, no index format that libgit2 does not write. Objects, index, reference and reflogs are
-//! what git would write, and in the same order: the index is locked and written, the branch moves,
-//! the new index replaces the old one.
+//! Does what `git commit --only` does, in process. Only used if nothing that the user has set up
+//! affects the commit: no hook, no signature, no filter, no index format that libgit2 cannot write.
+//! Objects, index, reference and reflogs are what git would write, and in the same order: the index
+//! is locked and written, the branch moves, the new index replaces the old one.
 
 use std::fs::Metadata;
 

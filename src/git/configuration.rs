@@ -14,7 +14,8 @@ use super::output::{lossy, path_buf};
 use super::shared::Shared;
 use crate::moment::Moment;
 
-/// How old a file that was just written may appear, by the coarse clock of a file system.
+/// A file that was just written may appear to be this old, because the clock of a file system is
+/// coarse.
 const COARSE_CLOCK: Duration = Duration::from_millis(50);
 
 /// The cached configuration, shared by all users of a repository, and the time at which its files
@@ -29,7 +30,7 @@ pub(super) struct Configuration {
 }
 
 struct Setting {
-    /// `file:PATH`, with a relative path counted from the top, or `command line:`.
+    /// `file:PATH`, with a path that may be relative to the top, or `command line:`.
     origin: Vec<u8>,
     key: String,
     value: Option<String>,
@@ -66,7 +67,8 @@ impl Git {
 }
 
 impl Configuration {
-    /// Reads it; false if a file has just been written, so that a later change may go unnoticed.
+    /// Reads the configuration; false if a file has just been written, so that a later change may
+    /// go unnoticed.
     fn read(git: &Git) -> Result<(Self, bool)> {
         let begin = SystemTime::now();
         let mut files: BTreeMap<PathBuf, Option<Stamp>> =
@@ -74,7 +76,8 @@ impl Configuration {
         let list = git.read(["config", "--list", "--null", "--show-origin"]);
         let output = list.output()?;
         if !output.success() {
-            // Usually the first command in a repository: report it if git refuses the repository.
+            // This is usually the first command in a repository: if git refuses the repository,
+            // report that.
             locate::asked(&git.top, &git.env, CallersGitDir::Ignored)?;
             return Err(list.failure(&output).into());
         }
@@ -118,7 +121,7 @@ impl Configuration {
         found.map(|setting| setting.value.as_deref())
     }
 
-    /// The files that contain settings; relative paths are counted from the top.
+    /// The files that contain settings; a relative path starts at the top.
     pub(super) fn origins(&self) -> impl Iterator<Item = PathBuf> {
         self.settings.iter().filter_map(|setting| origin(&setting.origin))
     }
@@ -238,7 +241,7 @@ mod tests {
         assert_eq!(compared(&git, "X.Y").as_deref(), Some("one"));
         repo.run(&["config", "x.y", "two"]);
         assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));
-        // Named before it exists, then created, then changed.
+        // A file is included before it exists, then created, then changed.
         repo.run(&["config", "include.path", "../of-tree"]);
         repo.run(&["config", "includeIf.onbranch:side.path", "of-branch"]);
         assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));

@@ -257,7 +257,8 @@ mod tests {
                 }
                 contents
             };
-            // README.md, a-b/c/d, a missing blob, a.c, a/b, big: `add` stops at the last.
+            // The blobs of README.md, a-b/c/d, a missing one, a.c, a/b and big; `add` stops at the
+            // last.
             let sizes = [Some(8), Some(7), None, Some(3), Some(3), None];
             let expected: Vec<_> = sizes.into_iter().enumerate().collect();
             assert_eq!(contents(0), expected);

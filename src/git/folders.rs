@@ -18,15 +18,16 @@ pub struct Folders {
     /// Those on disk.
     pub there: BTreeSet<String>,
     /// Those in HEAD that are not on disk; `None` if only `git status` can tell: a folder contains
-    /// something else, or marked files, some of which a sparse checkout may have removed.
+    /// something other than files, or marked files, some of which a sparse checkout may have
+    /// removed.
     pub gone: Option<BTreeSet<String>>,
 }
 
 /// The last folders that were looked at.
 pub(super) type Seen = Kept<Vec<String>, Arc<Folders>>;
 
-/// Looks at these folders, which may contain a folder called `nested`. As of now, if nothing has
-/// changed since the last look.
+/// Looks at these folders, which may contain a folder called `nested`. Returns the result of the
+/// last look if nothing has changed since.
 ///
 /// # Errors
 /// A folder cannot be read, or git fails.
@@ -140,7 +141,7 @@ mod tests {
         let repo = Repo::with_commit();
         let git = repo.git();
         let folders = ["a".to_owned()];
-        // Other tests of this process end moments, too.
+        // Another test may call `moment::end` between the two looks: then compare again.
         while !Arc::ptr_eq(&look(&git, &folders, "x").unwrap(), &look(&git, &folders, "x").unwrap())
         {
         }

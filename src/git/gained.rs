@@ -43,7 +43,7 @@ struct Met {
 struct Seen {
     time: i64,
     parents: Vec<Key>,
-    /// Only if it contains the wanted words.
+    /// `None` if it does not contain the wanted words.
     message: Option<String>,
 }
 

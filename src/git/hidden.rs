@@ -44,7 +44,8 @@ pub(super) fn edits<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusE
     Ok(found)
 }
 
-/// Files on disk that commits do not include as long as they are marked, changed or not.
+/// Files on disk that are marked skip-worktree, changed or not: commits do not include them as long
+/// as they are marked.
 ///
 /// # Errors
 /// Git fails.

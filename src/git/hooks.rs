@@ -228,7 +228,7 @@ fn install_at(path: &Path, event: &str, script: &str) -> Result<HookChange> {
     if text == script || text.contains(BEGIN) {
         return Ok(HookChange::Unchanged);
     }
-    // Leave links, disabled hooks and other programs than shell scripts to the user; they may be
+    // Leave links, disabled hooks and programs other than shell scripts to the user; they may be
     // generated.
     if !metadata.is_file() || !is_executable(&metadata) || !is_shell(&text) {
         return Ok(by_hand(path.to_owned(), event));

@@ -58,7 +58,7 @@ pub(super) struct More {
     pub(super) attributes: BTreeSet<String>,
 }
 
-/// Metadata that distinguishes a file from the next one with its name.
+/// Metadata that distinguishes a file from a later file with the same name.
 pub(super) type Stamp = (SystemTime, u64, [i64; 3]);
 
 /// The stamp of a file; `None` if there is none.
@@ -118,7 +118,7 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
         let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
         Some(same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1)
     };
-    // git2 panics on other paths.
+    // git2 panics on some of the paths that `relative` refuses.
     relative(path).is_ok() && committed() == Some(true)
 }
 
@@ -133,7 +133,7 @@ pub(super) fn file(git: &Git) -> std::path::PathBuf {
 }
 
 fn marked_by_binary(git: &Git) -> Result<Marked> {
-    // `H path`; a letter in lower case if assumed unchanged, `S` if skipped.
+    // `H path`; the letter is `S` for skip-worktree, and in lower case for assume-unchanged.
     let list = git.read(["ls-files", "-v", "-z"]).checked()?;
     let marked = nul_texts(&list.stdout).filter_map(|line| {
         let (mark, path) = line.split_once(' ')?;

@@ -82,7 +82,7 @@ impl Libgit2 {
     /// It is a sparse, split or broken index.
     pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
         let index = self.index_in(index)?;
-        // git2 panics on other paths.
+        // git2 panics on some of the paths that `relative` refuses.
         ensure!(paths.iter().all(|path| relative(path).is_ok()), "not a relative path");
         let has =
             |path: &str| (0..=3).any(|stage| index.get_path(Path::new(path), stage).is_some());
@@ -128,7 +128,7 @@ impl Libgit2 {
 
     /// [`refs::object_id`] in process.
     pub(super) fn abbreviated(&self, short: &str) -> Result<Option<Oid>> {
-        // A full id is returned as it is, like by `rev-parse`.
+        // A full id is returned as it is, as by `git rev-parse`.
         if let Ok(whole) = short.parse() {
             return Ok(Some(whole));
         }
@@ -138,7 +138,7 @@ impl Libgit2 {
         match odb.exists_prefix(git2::Oid::from_str(short)?, short.len()) {
             Ok(found) => Ok(Some(oid(found)?)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            // If there are several, git chooses the best one.
+            // If several objects match, git chooses the best one.
             Err(error) => Err(error.into()),
         }
     }
@@ -238,7 +238,7 @@ impl Reader for Libgit2 {
                 }
             });
         }
-        // A tag, or a tree.
+        // The id names a tag or a tree.
         let object = self.repository.find_object(raw(oid)?, None)?;
         let found = match part {
             Part::Commit => Some(object.peel_to_commit()?.id()),

@@ -199,9 +199,9 @@ pub(super) fn asked(
     .into())
 }
 
-/// The bare repository that contains `cwd`, as git finds it; `None` if git finds none, and in a
-/// working tree: a clone may contain a bare repository among its files, with settings that run
-/// programs.
+/// The bare repository that contains `cwd`, as git finds it; `None` if git finds none. Always
+/// `None` in a working tree unless `GIT_DIR` is set: a clone may contain a bare repository among
+/// its files, with settings that run programs.
 pub(super) fn bare(cwd: &Path) -> Result<Option<Located>> {
     let named = variable(&[], "GIT_DIR").is_some();
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());

@@ -11,7 +11,7 @@ use super::{Git, processes};
 use crate::error::Error;
 use crate::shell_quote::quoted;
 
-/// How long to wait for a lock of another process. It is never removed.
+/// How long to wait for a lock of another process. Such a lock is never removed.
 pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Removes the locks in this working tree left by a dead child that started at `since`.
@@ -194,7 +194,8 @@ mod tests {
         let old = repo.path("old");
         let file = std::fs::File::create(&old).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(3 * 3600 + 60)).unwrap();
-        // Never open in this process: a child started by another test would hold it for a moment.
+        // The lock is not opened in this process: a child that another test starts would inherit it
+        // and hold it for a moment.
         let copied = std::process::Command::new("cp").arg("-p").args([&old, &lock]).status();
         assert!(copied.unwrap().success());
         let error = git.write(["add", "README.md"]).once().checked().unwrap_err();

@@ -11,8 +11,9 @@ use super::object_text::{CommitText, entries};
 use super::output::lossy;
 use super::reader::{Commit, EntryKind, Reader as _};
 
-/// Commits that are read one by one before libgit2 is asked for a part of history: it reads each
-/// commit twice. At most this many are read in vain, which takes some 50 ms.
+/// Number of commits that are read one by one before libgit2 is asked for a part of history,
+/// because libgit2 reads each commit twice. At most this many are read in vain, which takes some 50
+/// ms.
 const LINE: usize = 16 * 1024;
 
 impl Libgit2 {
@@ -50,7 +51,7 @@ impl Libgit2 {
         })
     }
 
-    /// What is read from an object that nobody will ask for again.
+    /// Like `read_any`, for an object that will not be read again: it is not cached.
     ///
     /// # Errors
     /// There is no such object, or `see` fails.
@@ -158,8 +159,8 @@ impl Libgit2 {
         })
     }
 
-    /// The commits from `tip` to before `end` if each has a single parent. `None` if not, if there
-    /// are many, or if `end` seems to be elsewhere.
+    /// The commits from `tip` down to `end`, without `end`, if each has a single parent. `None` if
+    /// not, if there are too many, or if `end` does not seem to be among them.
     pub(super) fn line(&self, tip: &Oid, end: Option<&Oid>) -> Result<Option<Vec<Commit>>> {
         let (mut line, mut next) = (Vec::new(), Some(tip.clone()));
         let until = end.map(|end| Ok::<_, anyhow::Error>(self.commit(end)?.committer_time));

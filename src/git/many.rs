@@ -7,8 +7,8 @@ use crate::in_threads;
 /// Number of items that a thread takes at a time.
 const CHUNK: usize = 64;
 
-/// The results of `question` for each item, in their order. It is called with a [`Git`] of the same
-/// repository.
+/// The results of `question` for each item, in their order. `question` is called with a [`Git`] of
+/// the same repository.
 pub fn ask_each<T: Sync, A: Send>(
     git: &Git,
     things: &[T],
@@ -19,7 +19,7 @@ pub fn ask_each<T: Sync, A: Send>(
     if chunks.len() < 2 || !fallback::is_read_in_process(git) {
         return things.iter().map(|thing| question(git, thing)).collect();
     }
-    // The first one works in this thread, where the repository is open already.
+    // The first `Git` works in this thread, where the repository is open already.
     let others = (1..in_threads::count()).map(|_| opened_again(git));
     let mut opened: Vec<Git> = std::iter::once(git.clone()).chain(others).collect();
     let told = in_threads::each(&mut opened, &chunks, |git, chunk| {

@@ -64,7 +64,8 @@ impl WithMessage {
         command.env("GIT_EDITOR", ":").env("GIT_TRACE2_EVENT", self.trace())
     }
 
-    /// True if no hook ran. A hook that met a lock, or was killed, is not run again.
+    /// True if no hook ran. There is no retry after a hook has run, even if it failed because of a
+    /// lock or was killed.
     fn no_hook_ran(&self) -> bool {
         Hooks::read(&self.trace()).is_ok_and(|hooks| hooks.exits.is_empty())
     }
@@ -76,7 +77,8 @@ impl WithMessage {
 /// # Errors
 /// Any failure other than a conflict or a hook's refusal: changes in the way, a failed signature.
 pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
-    // If git cannot begin, it resets, which discards changes that it does not list.
+    // If `git merge` cannot begin, it resets, which discards changes that `git status` does not
+    // list.
     in_the_way::refuse_overwriting(git, theirs)?;
     let with = WithMessage::new(message)?;
     let before = git.resolve("HEAD")?;
@@ -175,7 +177,7 @@ pub fn abort(git: &Git) -> Result<()> {
     Err(abort.failure(&output).into())
 }
 
-/// True if `git merge` is configured to give another result than `git merge-tree`.
+/// True if `git merge` is configured so that its result may differ from that of `git merge-tree`.
 fn has_merge_options(git: &Git) -> Result<bool> {
     let has = |key: &str| {
         key == "pull.twohead" || (key.starts_with("branch.") && key.ends_with(".mergeoptions"))
@@ -206,7 +208,7 @@ pub fn stage(git: &Git, paths: &[String]) -> Result<()> {
     add.stdin_nul(paths).checked().map(|_| ())
 }
 
-/// A text with the changes of both sides, merged like git merges lines; `None` if they conflict.
+/// A text with the changes of both sides, merged line by line as git does; `None` if they conflict.
 ///
 /// # Errors
 /// Git fails, or a temporary file cannot be written.

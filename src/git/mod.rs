@@ -105,7 +105,8 @@ pub use unfinished::UNFINISHED;
 /// The oldest git whose options are used for writing (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
-/// The version of git, as printed by git without `git version`; `cwd` need not be in a repository.
+/// The version of git, as `git version` prints it, without the words `git version`; `cwd` need not
+/// be in a repository.
 ///
 /// # Errors
 /// Git is missing or too old (exit 5).

@@ -18,8 +18,8 @@ const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
 
 const SUBMODULE: u32 = 0o160_000;
 
-/// The new index entry of a path: the metadata of the file from before it was read, its mode and
-/// its blob; `None` to have no entry.
+/// The new index entry of a path: the metadata that the file had before it was read, its mode and
+/// its blob; `None` to remove the entry.
 pub(super) type Entry = Option<(Metadata, u32, git2::Oid)>;
 
 /// An index that is locked and written. It can be dropped, with nothing changed, until it is [put

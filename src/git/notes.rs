@@ -10,7 +10,7 @@ use super::{Git, Oid, RefName, RefTransaction};
 use crate::git::made;
 
 /// Once a tree contains this many notes, new ones go into folders named by their first two digits,
-/// as git itself does at some point: every new note writes its tree again.
+/// as git itself does at some point, because every new note rewrites the tree that contains it.
 const FLAT: usize = 256;
 
 /// How often notes are written again because somebody else wrote notes in between.

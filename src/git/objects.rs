@@ -27,9 +27,9 @@ impl Libgit2 {
         oid(git2::Oid::hash_object(ObjectType::Blob, bytes)?)
     }
 
-    /// Writes the tree of a commit or tree `base` with these paths changed. A file replaces a
-    /// folder at its path, and a file at the path of one of its folders. The cost depends on the
-    /// number of paths. The blobs and names are not checked.
+    /// Writes the tree of a commit or tree `base` with these paths changed. A new file replaces a
+    /// folder at its path, and any file at the path of one of its parent folders. The cost depends
+    /// on the number of paths. The blobs and names are not checked.
     pub(super) fn put_tree(&self, base: &Oid, paths: &[(&str, Becomes)]) -> Result<Oid> {
         let changes: Vec<(&str, &Becomes)> =
             paths.iter().map(|(path, becomes)| (*path, becomes)).collect();

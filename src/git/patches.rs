@@ -54,7 +54,7 @@ fn parse(text: &str) -> Vec<FilePatch> {
     let mut found: Vec<FilePatch> = Vec::new();
     for line in text.split_inclusive('\n') {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            // The same name twice; it may contain blanks.
+            // The line has the same name twice; the name may contain blanks.
             let names = names.trim_end_matches('\n');
             let path = names.get(..names.len() / 2).unwrap_or(names);
             found.push(FilePatch { path: unquoted(path), ..FilePatch::default() });

@@ -22,15 +22,16 @@ const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 /// Attributes that change line endings.
 const LINE_ENDS: [&str; 3] = ["text", "crlf", "eol"];
 
-/// What each attributes file names; `None` for one that git does not read.
+/// The kinds of attributes that each attributes file names; `None` for a file that git does not
+/// read.
 type Read = HashMap<PathBuf, Option<Names>>;
 
 /// What is known of attributes files.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The system's, as reported by git; they do not change during a run.
+    /// The system's attributes files, as reported by git; they do not change during a run.
     system: OnceLock<Option<Vec<PathBuf>>>,
-    /// What the files name that were read since something last changed.
+    /// What is known of the files that were read since something may last have changed.
     read: Mutex<Option<(Untouched, Read)>>,
 }
 
@@ -83,7 +84,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     Some(Sources { git, files, line_ends, refuses, index })
 }
 
-/// True if modes and links are those of the file system.
+/// True if git takes modes and links from the file system (`core.fileMode`, `core.symlinks`).
 pub(super) fn has_plain_modes(git: &Git) -> bool {
     git.configuration().is_ok_and(|configuration| {
         ["core.filemode", "core.symlinks"]

@@ -30,7 +30,7 @@ pub(super) fn that_opened(file: &Path) -> Vec<Process> {
 }
 
 /// The `git commit` that is running below this directory. It is the only command that keeps an
-/// index locked without having the lock open: while the user writes the message.
+/// index locked without having the lock file open: it does so while the user writes the message.
 pub(super) fn that_commits(top: &Path) -> Option<Process> {
     let top = top.canonicalize().ok()?;
     others().into_iter().find(|process| {

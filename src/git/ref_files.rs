@@ -191,7 +191,8 @@ impl<'a> RefFiles<'a> {
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
         let packed = self.kept.read(self.common_dir)?;
         let mut places = BTreeMap::new();
-        // Git does the same, even if the git directory is elsewhere or the repository is bare.
+        // Git determines the main working tree in the same way, even if the git directory is
+        // elsewhere or the repository is bare.
         let main = match self.common_dir.file_name() {
             Some(name) if name == ".git" => self.common_dir.parent().unwrap_or(self.common_dir),
             _ => self.common_dir,

@@ -15,7 +15,7 @@ use super::ref_files::{entries, joined, present};
 const REMOTES: usize = 64;
 
 /// Two changes within this time may have the same timestamp: the kernel's clock for files advances
-/// every 10 ms at most.
+/// in steps of up to 10 ms.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The same for file systems that store whole seconds, or steps of two seconds.
@@ -147,7 +147,7 @@ mod tests {
         RefStamp::of(&repo.git(), &PATTERNS).unwrap()
     }
 
-    /// After the file system's clock went on.
+    /// The stamp, taken again until the file system's clock has advanced.
     fn settled(repo: &Repo) -> RefStamp {
         loop {
             let found = stamp(repo);

@@ -44,7 +44,8 @@ pub struct RefTransaction {
     changes: Vec<RefChange>,
 }
 
-/// The new value of one reference and the value it must have before; `None` if it must not exist.
+/// A change of one reference: its new value (`None` to delete it), and the value it must have
+/// before (`None` to create it).
 #[derive(Clone, Debug)]
 struct RefChange {
     name: RefName,
@@ -280,8 +281,8 @@ pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<Ha
     Ok(asked_refs(git, &[root])?.into_iter().map(|one| one.name).collect())
 }
 
-/// Returns the names of these references, each with a time (Unix seconds): the commit that the
-/// reference points to is not newer, if clocks agree.
+/// Returns the names of these references, each with a time (Unix seconds) that is not before the
+/// time of the commit it points to, if clocks agree.
 ///
 /// # Errors
 /// Git fails.

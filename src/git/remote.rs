@@ -16,15 +16,16 @@ pub struct Push {
     pub from: Oid,
     /// The reference on the remote.
     pub to: RefName,
-    /// The reference may be replaced if it still has this value; `Some(None)`: if it does not
-    /// exist. With `None`, it may only be fast-forwarded.
+    /// With `Some(Some(id))`, the reference may be replaced if it still has this value; with
+    /// `Some(None)`, it may be created if it does not exist. With `None`, it may only be
+    /// fast-forwarded.
     pub lease: Option<Option<Oid>>,
 }
 
 /// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// The remote has everything; false if it had it before.
+    /// The remote has everything that was pushed; false if it had everything before the push.
     Done(bool),
     /// The remote, or git on its behalf, rejected a reference.
     Rejected {

@@ -13,8 +13,8 @@ use crate::git::state;
 /// The key of git-cowork's own pager, which only [`own_pager`] reads.
 const PAGER: &str = "cowork.pager";
 
-/// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys are
-/// normalized like git's: section and variable in lower case. A key without `=` is `true`.
+/// Every `cowork.*` setting in the order git reads them, so the last value of a key counts. Keys
+/// are normalized like git's: section and variable in lower case. A key without `=` is `true`.
 ///
 /// # Errors
 /// A configuration file is broken.
@@ -57,7 +57,8 @@ pub fn beginning(git: &Git, with: &[&str]) -> Result<Vec<(String, String)>> {
 /// # Errors
 /// Git fails, or the file cannot be written.
 pub fn add_trailers(git: &Git, file: &Path, trailers: &[(&str, &str)]) -> Result<()> {
-    // To git, a key and a longer key that begins with it are the same, so values count as well.
+    // Git treats a key and a longer key that begins with it as the same, so it is told to compare
+    // the values as well.
     let mut add = git.write(["interpret-trailers", "--in-place", "--if-exists=addIfDifferent"]);
     for (key, value) in trailers {
         add = add.arg(format!("--trailer={key}: {value}"));
@@ -116,8 +117,8 @@ pub fn diff_pager(git: &Git) -> Result<String> {
     named_pager(git, "pager.diff")
 }
 
-/// The pager for the output of git-cowork's commands: like [`diff_pager`], from `cowork.pager`,
-/// otherwise from `pager.cowork`, which git itself obeys if it starts git-cowork.
+/// The pager for the output of git-cowork's commands: like [`diff_pager`], but configured by
+/// `cowork.pager`, otherwise by `pager.cowork`, which git itself obeys if it starts git-cowork.
 ///
 /// # Errors
 /// Git cannot be started.
@@ -228,7 +229,7 @@ mod tests {
     fn the_pager_is_found_as_git_finds_it() {
         let repo = Repo::with_commit();
         let unset = |name: &str| (name.into(), std::ffi::OsString::new());
-        // An empty variable means no pager; tests run with one.
+        // An empty variable means no pager, and overrides the one in the environment of the tests.
         assert_eq!(pager(&repo.git().with_env(vec![unset("GIT_PAGER")])).unwrap(), "cat");
         let with = |value: &str| repo.git().with_env(vec![("GIT_PAGER".into(), value.into())]);
         assert_eq!(pager(&with("less -S")).unwrap(), "less -S");

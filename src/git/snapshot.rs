@@ -17,7 +17,7 @@ use crate::moment::Kept;
 
 impl Git {
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
-        // A split or sparse index would leave parts in the repository.
+        // Git would write parts of a split or sparse index into the repository.
         self.write(["-c", "core.splitIndex=false", "-c", "index.sparse=false"])
             .args(args)
             .env("GIT_INDEX_FILE", index)
@@ -202,7 +202,7 @@ pub(super) fn entries<S: AsRef<str>>(
     git.reader().entries(commit, &paths)
 }
 
-/// True if git has no special rule for the names in a path. It refuses some names that mean `.git`
+/// True if git has no special rule for the names in a path. Git refuses some names that mean `.git`
 /// on another system.
 fn is_ordinary(path: &str) -> bool {
     path.split('/').all(|name| {

@@ -34,8 +34,9 @@ pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
 const PATHSPEC_VARIABLES: [&str; 3] =
     ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
 
-/// How often a command is started if a signal ends it each time. Ctrl-C and `timeout` reach every
-/// process of the terminal's group, and the kernel kills any process when memory runs out.
+/// Maximum number of times that a command is started, if a signal ends it each time. Ctrl-C and
+/// `timeout` reach every process of the terminal's group, and the kernel kills any process when
+/// memory runs out.
 pub(super) const STARTS: usize = 3;
 
 /// The kind of a command, which decides its environment.
@@ -410,8 +411,8 @@ fn stopped_by(signal: i32, verb: &str) -> Error {
 pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
     command.args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"]);
-    // Files in a working tree may look like a repository. Not for commands that run hooks, which
-    // may use a mirror.
+    // Files in a working tree may look like a bare repository. Commands that run hooks do not get
+    // this setting, because a hook may use a mirror, which is one.
     command.args(["-c", "safe.bareRepository=explicit"]);
     command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
     for variable in PATHSPEC_VARIABLES {
@@ -469,7 +470,7 @@ mod tests {
         let lock = repo.path(".git/index.lock");
         std::fs::write(&lock, "").unwrap();
         repo.file("a", "a");
-        // Another process holds the lock until the child has met it.
+        // As if another process held the lock until the child has failed to get it.
         let note = repo.root().join("note");
         let git = repo.git().with_children_in(&note, &[], &|_| ()).unwrap();
         let other = lock.clone();

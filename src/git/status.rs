@@ -91,7 +91,7 @@ impl Look {
         let asked = |entry: &&StatusEntry| {
             places.is_empty()
                 || places.iter().any(|place| {
-                    // A nested repository ends in `/`, and its content is not listed.
+                    // The path of a nested repository ends in `/`, and its content is not listed.
                     let nested = entry.path.ends_with('/');
                     is_at_or_below(&entry.path, place.as_ref())
                         || (nested && is_at_or_below(place.as_ref(), &entry.path))
@@ -109,12 +109,12 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
 }
 
 impl Git {
-    /// Every path whose index or working tree differs from HEAD, including files that are marked to
-    /// hide that ([`Hidden`]), and every untracked file that is not ignored. A rename is a deletion
-    /// and an addition.
+    /// Every path whose index or working tree differs from HEAD, including files with flags that
+    /// hide the difference ([`Hidden`]), and every untracked file that is not ignored. A rename is
+    /// a deletion and an addition.
     ///
-    /// As of the current [`Moment`]: the result of one step is reused by the next, until a model, a
-    /// command, a hook, a person or a write of git-cowork has come between.
+    /// The result is that of the current [`Moment`]: the next step reuses it, unless a model, a
+    /// command, a hook or a person was active in between, or git-cowork wrote something.
     ///
     /// # Errors
     /// Git fails.
@@ -435,8 +435,8 @@ mod tests {
         let paths = |places: &[&str]| -> Vec<String> {
             of(&git, places).unwrap().into_iter().map(|entry| entry.path).collect()
         };
-        // Other tests end moments in this process as well: that can only cause another `git
-        // status`.
+        // Other tests may call `moment::end` in this process as well: that can only cause another
+        // `git status`.
         crate::moment::end();
         assert_eq!(paths(&[]), ["dir/a", "dirt"]);
         assert_eq!(paths(&["dir"]), ["dir/a"]);

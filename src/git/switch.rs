@@ -13,6 +13,7 @@ use crate::shell_quote::quoted;
 
 /// Checks out a local branch, keeping uncommitted changes it does not touch.
 ///
+/// # Errors
 /// It is checked out elsewhere (the path is named), changes or untracked files are in the way, HEAD
 /// is on commits that no reference contains, or it does not exist: exit 5.
 pub fn to(git: &Git, branch: &str) -> Result<()> {
@@ -119,8 +120,8 @@ fn switched<'a>(
         return Err(switch.failure(&output).into());
     }
     let all: Vec<_> = unmerged.iter().map(|path| quoted(path)).collect();
-    // No operation in progress can be continued: the conflicts are from a stash, or from a merge
-    // whose record is lost.
+    // No operation is in progress that could be continued: the conflicts are from a stash, or from
+    // a merge whose record is lost.
     Err(Error::repository(format!("{} has conflicts that are not resolved", unmerged.join(", ")))
         .hint("git status shows them; resolve them, then stage the result:")
         .hint(format!("git add -- {}", all.join(" ")))

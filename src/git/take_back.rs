@@ -50,9 +50,9 @@ pub(super) struct Restore {
     head: Option<Oid>,
     /// Commit or tree from which the paths are restored.
     source: Oid,
-    /// In the index as well.
+    /// True to restore the index as well.
     staged: bool,
-    /// The paths, and their blobs before.
+    /// The paths, each with its blob before the restore.
     paths: Vec<(String, Option<Oid>)>,
 }
 
@@ -145,8 +145,8 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     }
 }
 
-/// Sets the paths that git was about to change to their content in `here`, if they have the content
-/// in `there`, a part of either, or none.
+/// Sets the paths that git was about to change to their content in `here`, if they now have their
+/// content in `there`, only a part of either content, or none.
 fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
     let hidden = hidden_paths(git)?;
     let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();

@@ -21,12 +21,12 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// The most differences that are kept, and the most changes in one of them.
+/// Maximum number of cached differences, and of changes in one of them.
 const KEPT: usize = 8;
 const LARGEST: usize = 1024;
 
 /// The last differences between trees, the newest last: each step of a task asks for the same few.
-/// A tree never changes, so they stay true.
+/// A tree never changes, so they stay valid.
 #[derive(Default)]
 pub(super) struct KeptDiffs(RefCell<VecDeque<(Sides, Vec<TreeChange>)>>);
 
@@ -120,7 +120,8 @@ fn pairs<'a>(
         }
     };
     loop {
-        // Most entries are in both; their bytes end 20 after the zero that ends the name.
+        // Most entries are the same in both. An entry ends 20 bytes (its id) after the NUL that
+        // ends its name.
         if let Some(end) = memchr::memchr(0, from).map(|zero| zero + 1 + ID)
             && let (Some(same), Some(other)) = (from.get(..end), to.get(..end))
             && same == other
@@ -143,7 +144,7 @@ fn pairs<'a>(
     }
 }
 
-/// Trees are sorted by this: a folder as if its name ended in a slash.
+/// The key by which the entries of a tree are sorted: the name, and for a folder a slash after it.
 fn in_tree<'a>(entry: &Entry<'a>) -> impl Iterator<Item = &'a u8> {
     entry.1.iter().chain(is_folder(entry).then_some(&b'/'))
 }
@@ -153,7 +154,7 @@ fn is_folder(entry: &Entry<'_>) -> bool {
 }
 
 /// The mode as git reads it: the only permission of a file is whether it is executable. Old trees
-/// contain others (100664).
+/// contain other modes (100664).
 fn mode((mode, ..): Entry<'_>) -> u32 {
     if mode & KIND == FILE { FILE | (mode & EXECUTABLE) } else { mode & KIND }
 }
@@ -176,14 +177,14 @@ mod tests {
     use crate::git::reader::Reader as _;
     use crate::git::test_repo::Repo;
 
-    /// Names that sort in another place as a folder than as a file.
+    /// Names that sort differently as a folder than as a file.
     const PATHS: [&str; 12] = [
         "a", "a/x", "a/y", "a-b", "a.b", "a.b/c", "b/a", "b/a/c", "b/a.d", "b/c/d/e", "b/c/d.e",
         "c",
     ];
 
-    /// Replaces the whole tree by some of the paths, chosen at random; a file stands in the way of
-    /// those below it.
+    /// Replaces the whole tree with some of the paths, chosen at random; paths below one that is a
+    /// file are left out.
     fn random_commit(repo: &Repo, random: &mut fastrand::Rng) -> Oid {
         repo.run(&["rm", "-rq", "--ignore-unmatch", "."]);
         for path in PATHS {

@@ -1,6 +1,6 @@
 //! Records in the state directory what git is about to do to a working tree, until it is done:
 //! after a crash, the next run finishes or undoes it. A path whose content is neither the old one,
-//! nor what git writes, nor the beginning of that, is a person's and is left alone.
+//! nor what git writes, nor the beginning of that, was changed by a person and is left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,8 @@ pub(super) enum Step {
     Move(Move),
     /// Single paths are restored from a commit.
     Restore(Restore),
-    /// A commit on `tip`, after which the index is updated with its content of these paths.
+    /// A commit on `tip`, after which these paths in the index are set to their content in the
+    /// commit.
     Commit { tip: Option<Oid>, paths: Vec<String> },
     /// A linked working tree is created.
     Add(Added),
@@ -40,7 +41,8 @@ struct Note {
     step: Step,
 }
 
-/// Calls `run` while a record describes it. If it fails, the next run cleans up.
+/// Calls `run` while a record of the operation exists, which is removed if `run` succeeds. If it
+/// fails, the next run cleans up.
 pub(super) fn noting<T>(
     git: &Git,
     step: impl FnOnce() -> Result<Step>,
@@ -78,7 +80,7 @@ pub(super) fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
     remove(&path)
 }
 
-/// Ends one operation; returns what was done, if anything had to be.
+/// Ends one operation; returns what was done, or `None` if there is nothing to report.
 fn end_one(git: &Git, step: &Step) -> Result<Option<&'static str>> {
     let (done, what) = match step {
         Step::Move(step) => (take_back::undo(git, step)?, "undid a checkout"),

@@ -1,6 +1,6 @@
-//! What `git var` tells about the user and this git: who commits, which attributes file is the
-//! system's. One process lists everything; a single variable is asked for only if git might refuse
-//! to commit under the listed identity.
+//! What `git var` says about the user and the installed git: the author and committer, and the
+//! system's attributes file. One process lists everything; a single variable is asked for only if
+//! git might refuse to commit under the listed identity.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,8 +36,8 @@ impl Who {
         }
     }
 
-    /// What gives the name and the address: a variable, else the first of the settings that is set
-    /// (git-commit(1), "commit information").
+    /// Where git takes the name and the email address from: a variable, otherwise the first of the
+    /// settings that is set (git-commit(1), "commit information").
     fn sources(self) -> [(&'static str, [&'static str; 2]); 2] {
         match self {
             Self::Author => [
@@ -52,7 +52,7 @@ impl Who {
     }
 }
 
-/// The answers of git, which hold until the configuration changes. Clones of [`Git`] share them.
+/// What git listed, valid until the configuration changes. Clones of [`Git`] share it.
 pub(super) type Told = Shared<Mutex<Option<(Arc<Configuration>, Arc<Mutex<Variables>>)>>>;
 
 /// The variables that git listed.
@@ -63,7 +63,7 @@ pub(super) struct Variables {
     committer: Option<Vec<u8>>,
     /// The system's attributes files; `None` if git did not say.
     attributes: Option<Vec<PathBuf>>,
-    /// Git lists variables that version 2.42 added.
+    /// True if git listed a variable that version 2.42 added.
     is_of_2_42: bool,
 }
 
@@ -77,8 +77,8 @@ impl Variables {
 
     fn parse(output: &[u8]) -> Self {
         let lines = || output.split(|&b| b == b'\n');
-        // The configuration stands before the variables, and may contain line breaks: a name that
-        // stands twice says nothing.
+        // Git prints the configuration before the variables, and its values may contain line
+        // breaks: a name that occurs twice cannot be trusted.
         let only = |name: &str| {
             let mut values = lines().filter_map(|line| line.strip_prefix(name.as_bytes()));
             values.next().filter(|_| values.next().is_none()).map(<[u8]>::to_vec)
@@ -124,7 +124,7 @@ pub(super) fn system_attributes(git: &Git) -> Option<Vec<PathBuf>> {
     listed.lock().unwrap_or_else(PoisonError::into_inner).attributes.clone()
 }
 
-/// True if git has shown to be of version 2.42 or newer; false means unknown.
+/// True if git is known to be version 2.42 or newer; false means unknown.
 pub(super) fn is_of_2_42(git: &Git) -> bool {
     listed(git).is_ok_and(|listed| listed.lock().unwrap_or_else(PoisonError::into_inner).is_of_2_42)
 }
@@ -141,7 +141,7 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     let mut listed = output.map(|output| Variables::parse(&output.stdout)).unwrap_or_default();
     for who in [Who::Author, Who::Committer] {
         if !is_named(git, &now, who) {
-            // Git lists a guess where a commit would fail.
+            // Git lists a guessed identity even where a commit would fail.
             *listed.of(who) = None;
         }
     }
@@ -150,7 +150,7 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     Ok(listed)
 }
 
-/// True if the user has given a name and an address, with more in them than git strips
+/// True if the user has given a name and an address, neither of which is empty after git strips it
 /// (`strbuf_addstr_without_crud` in git's ident.c).
 fn is_named(git: &Git, configuration: &Configuration, who: Who) -> bool {
     let counts = |text: &str| text.chars().any(char::is_alphanumeric);

@@ -60,7 +60,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
         || {
             let add = git.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
             let mut add = add.arg("--").arg(&path).arg(start.as_str());
-            // A second run would find what the first one created.
+            // Retry only if nothing was created: a second run would find what the first created.
             let nothing_made =
                 || !path.exists() && matches!(refs::branch_exists(git, branch), Ok(false));
             let mut output = add.attempt(nothing_made, || false)?;
@@ -136,8 +136,8 @@ pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
     linked.write(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked().map(drop)
 }
 
-/// Like [`show`], after another program ran in the working tree, whatever it did: the tree belongs
-/// to this repository again, on no branch, at the commit `at`.
+/// Like [`show`], for a working tree in which another program ran. Whatever that program did, the
+/// tree belongs to this repository again afterwards, on no branch, at the commit `at`.
 ///
 /// # Errors
 /// Git fails, or something cannot be replaced.
@@ -147,7 +147,8 @@ pub fn show_at(linked: &Git, at: &Oid, tree: &Oid) -> Result<()> {
     show(linked, tree)
 }
 
-/// The linked working tree that [`add_empty`] created at `path`, after another program ran in it.
+/// Opens the linked working tree that [`add_empty`] created at `path`, and first restores its
+/// `.git`, which another program may have changed.
 ///
 /// # Errors
 /// There is none, or something cannot be replaced.
@@ -191,8 +192,8 @@ pub fn discard(git: &Git, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// After git died: completes a working tree that has its git directory, removes the remains of any
-/// other. Returns true if there is a working tree now.
+/// After git died: completes the working tree if its git directory is usable, else removes what git
+/// left of it. Returns true if the working tree exists now.
 pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
     let name = RefName::branch(&step.branch)?;
     let pointer = step.path.join(".git");
@@ -202,7 +203,7 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
             let its = Path::new(text.trim_end()).parent();
             its.is_some_and(|its| same_place(its, &step.path))
         }
-        // Git had not written it yet.
+        // Git had not written `gitdir` yet: compare the name of the folder.
         Err(_) => {
             let folder = step.path.file_name().unwrap_or_default().to_string_lossy();
             name_of(dir).starts_with(&*folder)
@@ -219,13 +220,14 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
             return Ok(true);
         }
         if git_dir.is_none() {
-            // Somebody has created another one there.
+            // Somebody has created another working tree there.
             return Ok(false);
         }
     }
     if let Some(dir) = git_dir {
         std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;
-        // Without it the rest was never filled; files that a person has put there stay.
+        // Git had checked out no files, so only its `.git` is removed; files that a person has
+        // put there stay.
         let _ = std::fs::remove_file(&pointer);
     }
     if !step.had_path {

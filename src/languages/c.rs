@@ -59,7 +59,8 @@ pub(super) static C: Language = Language {
     }),
     runners: RunnerOutput {
         failed: &[
-            // GoogleTest, unity, cmocka, ctest; ctest puts a number before lines.
+            // GoogleTest, unity, cmocka, ctest. When ctest shows a test's output, it puts a number
+            // before each line.
             r"^(?:\d+: )?\[  FAILED  \] (?<name>[\w/]+\.[\w/]+)(?:, where .*|,? \(\d+ ms\))?$",
             r"^(?:\d+: )?\S+\.\w+:\d+:(?<name>\w+):FAIL",
             r"^(?:\d+: )?\[  FAILED  \] (?<name>test_\w+)$",

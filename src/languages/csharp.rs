@@ -19,8 +19,8 @@ pub(super) static CSHARP: Language = Language {
     }),
     runners: RunnerOutput { failed: &[r"^\s+Failed (?<name>\S+) \["], ..PLAIN.runners },
     one_test: Some(OneTest {
-        // xunit prints the class, nunit and mstest only the method; a case of a parameterized test
-        // is followed by its values.
+        // xunit prints class and method, nunit and mstest print only the method. If a test is
+        // parameterized, its values follow the name.
         passed: &[
             r"^\s+Passed (?:\S+\.)?(?<name>\w+\.\w+)(?:\(.*\))? \[",
             r"^\s+Passed (?<name>\w+) ?(?:\(.*\))? ?\[",

@@ -42,7 +42,7 @@ pub(super) static GO: Language = Language {
         comment: "//",
     }),
     runners: RunnerOutput {
-        // A package; `failed_tests` reads its tests.
+        // This pattern matches a package; `failed_tests` reads its tests.
         failed: &[r"^FAIL\t(?<name>\S+(?: \[[^\]]+\])?)"],
         failed_in: failed_tests,
         reports: &[r"^\s*--- FAIL: (?<name>\S+)"],
@@ -110,8 +110,8 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     Some(in_folder(module, format!("go test -v -count=1 -run {name} {}", quoted(&package))))
 }
 
-/// Finds failed tests: go names a package after its tests, and tests of several packages may have
-/// the same name.
+/// Finds failed tests and puts the package before each name, because tests of several packages may
+/// have the same name. In the output, the line with the package comes after the package's tests.
 fn failed_tests(output: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();

@@ -1,5 +1,5 @@
-//! The list of the grammars that are packed into the binary. `build.rs` packs them;
-//! `codebase/grammar.rs` unpacks them; tests use the list, too.
+//! The list of the grammars that are packed into the binary. `build.rs` packs them,
+//! `codebase/grammar.rs` unpacks them, and tests also use the list.
 
 /// Calls a macro with all grammars, each as `NAME: CRATE::LANGUAGE, SOURCES;`: the grammar's name
 /// in C, which is also the name of its [`Syntax`](super::Syntax), the language in its crate, and

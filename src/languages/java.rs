@@ -57,7 +57,8 @@ pub(super) static JAVA: Language = Language {
     ..PLAIN
 };
 
-/// Returns the class as the compiler names it, and the method.
+/// Returns the name of the class in the compiler's form (nested classes joined with `$`), and the
+/// method.
 fn class_and_method(test: &Named<'_>) -> (String, String) {
     let (groups, name) = test.parts.split_at(test.parts.len().saturating_sub(1));
     let class = match groups {
@@ -89,7 +90,8 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     if has(folder, &["pom.xml"]) {
         let maven = runs("mvn").or_else(|| runs("mvnw")).unwrap_or("mvn");
         let test = quoted(&format!("{class}#{method}"));
-        // Other modules do not have the test, and this one may need their build results.
+        // Run only this module, since other modules do not have the test, but with `-am`: the
+        // module may need the build results of others.
         if !folder.is_empty() && has("", &["pom.xml"]) {
             let module = quoted(folder);
             let only = "-am -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false";

@@ -29,8 +29,8 @@ pub struct Language {
     pub other_files: &'static [&'static str],
     /// How a file imports other files.
     pub imports: Imports,
-    /// Returns true if a definition with this name, in this type (if any) and with this head is
-    /// private to its file. Definitions of a trait never are.
+    /// Returns true if a definition is private to its file. `owner` is the type that contains the
+    /// definition, if any; `head` is its signature. Definitions of a trait are never private.
     pub is_private: fn(name: &str, owner: &str, head: &str) -> bool,
     /// Patterns for tests in source code.
     pub tests: Option<TestCode>,
@@ -114,7 +114,8 @@ pub struct Syntax {
     pub extensions: &'static [&'static str],
     /// The relevant syntax nodes.
     pub shapes: &'static [(&'static str, Shape)],
-    /// The grammar has no field for the body of a type: it starts at the first brace.
+    /// True if the grammar has no field for the body of a type, so that the body starts at the
+    /// first brace.
     pub bodies_by_brace: bool,
 }
 
@@ -125,9 +126,9 @@ pub enum Shape {
     Code,
     /// A type or another container of definitions.
     Type,
-    /// Like [`Shape::Type`] if it has a body; without a body it only mentions the type.
+    /// Like [`Shape::Type`] if it has a body; without a body, the code only mentions the type.
     TypeWithBody,
-    /// Not a definition, but the definitions inside it belong to its `type`.
+    /// Not a definition, but the definitions inside it belong to the type in its field `type`.
     Implementation,
     /// A variable, which is a definition if its value is code and it is at the top level.
     Variable,
@@ -157,8 +158,8 @@ pub struct Imports {
 /// nothing.
 #[derive(Debug)]
 pub struct TestCode {
-    /// The start of a test; the first group that matches is the name. If it is empty, a whole file
-    /// is one test.
+    /// The start of a test; the first group that matches is the name. If this pattern is empty, the
+    /// whole file is one test.
     pub head: &'static str,
     /// A line before the head that marks a test; needed if the head matches any function.
     pub mark: &'static str,
@@ -187,7 +188,7 @@ pub struct RunnerOutput {
     pub failed: &'static [&'static str],
     /// Names in such lines that are not tests.
     pub not_tests: &'static [&'static str],
-    /// Finds failed tests that are named by more than one line.
+    /// Finds failed tests whose names must be put together from more than one line.
     pub failed_in: fn(output: &str) -> BTreeSet<String>,
     /// Lines that start the report of one failed test, each with a group `name`.
     pub reports: &'static [&'static str],
@@ -208,6 +209,6 @@ pub struct Programs {
     pub take_paths: &'static [&'static str],
     /// The starts of linter commands, with the option that fixes findings.
     pub fix: &'static [(&'static str, &'static str)],
-    /// Messages that say that a part of the program is not installed.
+    /// Messages that report that a part of the program is not installed.
     pub not_installed: &'static [&'static str],
 }

@@ -12,7 +12,8 @@ pub(super) fn is_makefile(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Fills in missing commands with targets of the same name.
+/// Fills in each missing command with `make TARGET`, if the Makefile has a target of the command's
+/// name.
 pub(super) fn complete(mut commands: ProjectCommands, root: &Path) -> ProjectCommands {
     for (command, target) in
         [(&mut commands.test, "test"), (&mut commands.build, "build"), (&mut commands.lint, "lint")]

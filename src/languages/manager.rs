@@ -21,13 +21,14 @@ pub struct Manager {
     pub locks: &'static [&'static str],
     /// The files in which people list dependencies.
     pub manifests: &'static [&'static str],
-    /// Returns true if a file with another name is a manifest, too.
+    /// Returns true if a file is a manifest although its name is not in `manifests`.
     pub is_manifest: fn(name: &str) -> bool,
     /// Lock files of another manager; if one exists, this manager is not used.
     pub not_beside: &'static [&'static str],
     /// True if a manifest without a lock file is enough.
     pub without_lock: bool,
-    /// Returns true if a manifest starts a separate project, whatever is around it.
+    /// Returns true if the manifest in a place starts a separate project, even inside another
+    /// project.
     pub is_apart: fn(place: &Path, files: &Files) -> bool,
     /// Returns true if the files require any package from outside.
     pub asks: fn(place: &Path, files: &Files) -> bool,
@@ -37,30 +38,30 @@ pub struct Manager {
     /// Command that runs in a place without the network: succeeds if nothing is missing; exits with
     /// 127 if the manager is not installed.
     pub complete: &'static str,
-    /// Messages about files that the manager cannot read. Then nothing counts as missing: the build
-    /// reports the problem to the author of the files.
+    /// Messages about files that the manager cannot read. With such a message, nothing counts as
+    /// missing, because the build will report the problem to the author of the files.
     pub unreadable: &'static [&'static str],
-    /// Command that runs in a place with the network. `PLACE` is replaced by the place's absolute
-    /// path, `TARGET` by a directory of git-cowork that all places share; with `TARGET`, the
-    /// command runs only once.
+    /// Command that runs in a place with network access. `PLACE` is replaced by the absolute path
+    /// of the place, `TARGET` by a directory of git-cowork that all places share. If the command
+    /// contains `TARGET`, it runs only once.
     pub fetch: &'static str,
-    /// Returns the contents of the file `TARGET.txt`, which lists the packages to fetch; `TARGET`
-    /// then contains Python packages.
+    /// Returns the contents of the file `TARGET.txt`, which lists the packages to fetch. If a
+    /// manager has this function, `TARGET` is a directory of Python packages.
     pub list: Option<fn(place: &Path, files: &Files) -> String>,
-    /// Command that runs in a place afterwards, without the network, for steps that must not have
-    /// it.
+    /// Command that runs in a place after fetching, without the network, for steps that must not
+    /// have network access.
     pub after: &'static str,
     /// A file or folder that fetching creates in a place; if it is missing, fetching is needed
     /// again.
     pub leaves: &'static str,
-    /// True if the manager keeps the packages of all projects in one directory: commands get the
-    /// one in the home directory or the fetched one.
+    /// True if the manager keeps the packages of all projects in one directory. Commands then get
+    /// either that directory in the home directory or the one with the fetched packages.
     pub shared: bool,
     /// Returns the command for a person to run in a place, with their own logins.
     pub by_hand: fn(place: &Path, files: &Files) -> String,
     /// Programs that need the fetched packages of the project in which they run.
     pub programs: &'static [&'static str],
-    /// True if these programs stay within the project in which they run and its members.
+    /// True if these programs only use the project in which they run and its members.
     pub stays_within: bool,
 }
 

@@ -116,7 +116,7 @@ pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
     makefile::complete(found.unwrap_or_default(), root)
 }
 
-/// Returns the reader of the test command in a file with this name.
+/// Returns the function that reads the test command from a file with this name.
 pub fn test_script(path: &str) -> Option<Reader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut scripts = ALL.iter().filter_map(|language| language.test_script);

@@ -1,4 +1,4 @@
-//! A single test that somebody names: its names in the output of runners, and how to run it alone.
+//! One named test: its names in the output of test runners, and how to run it alone.
 
 use std::path::Path;
 
@@ -101,7 +101,7 @@ pub(super) fn folder_of_manifest<'p>(root: &Path, path: &'p str, manifest: &str)
     ""
 }
 
-/// Returns a path relative to a folder of [`folder_of_manifest`].
+/// Returns a path relative to a folder that [`folder_of_manifest`] returned.
 pub(super) fn below<'p>(folder: &str, path: &'p str) -> &'p str {
     path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'))
 }

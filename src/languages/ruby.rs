@@ -1,7 +1,7 @@
 //! Ruby: minitest, test-unit and rspec; rake, bundler, Rails; rubocop.
 //!
-//! No package manager fetches for Ruby: a `Gemfile` is a program that bundler would run with the
-//! network, and so are the gems that it builds. Missing gems are reported as not installed.
+//! No packages are fetched for Ruby: a `Gemfile` is a program that bundler would run with network
+//! access, and so are the gems that it builds. Missing gems are reported as not installed.
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::ModelError;
 use crate::config::Budget;
 use crate::spent::{Spent, dollars, exact_dollars};
 
-/// Beginning of a hint with a command.
+/// Beginning of a hint; a command follows it.
 const RAISE: &str = "raise it: ";
 
 /// The unit of money is a millionth of a dollar.
@@ -21,11 +21,11 @@ struct Row {
     key: &'static str,
     limit: u64,
     used: u64,
-    /// Minimum that the next request uses.
+    /// Minimum amount that the next request will use.
     next: u64,
 }
 
-/// The limits that are set. `next` is the minimum that the next request uses.
+/// The limits that are set. `next` is the minimum amount that the next request will use.
 fn rows(budget: &Budget, used: &Spent, next: &Spent) -> impl Iterator<Item = Row> {
     let row = |key, limit, used, next| Row { key, limit, used, next };
     let seconds = 1000;
@@ -135,7 +135,7 @@ pub fn standing(
     Some((message, hint.trim_start_matches(RAISE).to_owned()))
 }
 
-/// Warnings for the limits of which four fifths have just been used.
+/// Warnings for the limits whose usage has just reached four fifths.
 pub(super) fn warnings(budget: &Budget, before: &Spent, after: &Spent) -> Vec<String> {
     let none = Spent::default();
     let passed = |used: u64, limit: u64| used.saturating_mul(5) >= limit.saturating_mul(4);
@@ -148,7 +148,8 @@ pub(super) fn warnings(budget: &Budget, before: &Spent, after: &Spent) -> Vec<St
         .collect()
 }
 
-/// The amount used of the limits that are set: `57 of 200 requests`; money is shown with the cost.
+/// The amount used of each limit that is set: `57 of 200 requests`. The limit on money is left out:
+/// it is shown with the cost.
 pub fn limits(budget: &Budget, used: &Spent) -> Vec<String> {
     rows(budget, used, &Spent::default())
         .filter(|row| row.key != "usd")

@@ -14,7 +14,7 @@ use crate::config::Price;
 /// Default ports of local servers: Ollama, LM Studio, llama.cpp, vLLM.
 pub const LOOPBACK_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
 
-/// Time limit for a server's model list; a hosted server has a long one.
+/// Time limit for a server's model list; the list of a hosted server is long.
 const PROBE: Duration = Duration::from_secs(10);
 /// Time limit for the list of a local server, which may not be running.
 const GLANCE: Duration = Duration::from_secs(1);
@@ -49,8 +49,8 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
 }
 
-/// Introduces, at the end of the message, the server's correct base URL if the configured one is
-/// wrong.
+/// Words before the server's correct base URL, which ends the error message if the configured one
+/// is wrong.
 pub const RIGHT_URL: &str = "the base URL should be ";
 
 /// The models that a server lists; empty if it has no such list, like many gateways. Fails if it
@@ -98,7 +98,7 @@ async fn list(http: &reqwest::Client, endpoint: &Endpoint) -> Result<(u16, Told,
 /// A base URL without user and password.
 fn shown(base_url: &str) -> String {
     let Ok(mut url) = reqwest::Url::parse(base_url) else { return base_url.to_owned() };
-    // Both fail only for URLs that cannot contain one.
+    // Both calls fail only for URLs that cannot contain a user or password.
     let _ = (url.set_password(None), url.set_username(""));
     url.to_string()
 }

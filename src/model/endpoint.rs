@@ -5,7 +5,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, Invalid
 use super::dialect::Dialect;
 use crate::config::ModelConfig;
 
-/// The Messages version that git-cowork uses; it has been the only one for years.
+/// The version of the Messages API that git-cowork uses; it has been the only one for years.
 const MESSAGES_VERSION: &str = "2023-06-01";
 
 /// Messages servers that refuse a key that is sent as a bearer token as well.
@@ -49,7 +49,7 @@ impl Endpoint {
         Ok(Self { base_url, headers, query })
     }
 
-    /// The base URL, below which all paths are.
+    /// The base URL; all paths are below it.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -91,8 +91,8 @@ fn hidden(value: &str) -> Result<HeaderValue, InvalidHeaderValue> {
     Ok(value)
 }
 
-/// The base URL of requests. For Messages two forms are common: one that ends in `/v1`, as
-/// everywhere, and one to which Anthropic's programs add it.
+/// The base URL of requests. For Messages, two forms are common: with `/v1` at the end, as for the
+/// other dialects, and without it, since Anthropic's programs add it. Here it is added if missing.
 fn address(base_url: &str, dialect: Dialect) -> String {
     match dialect {
         Dialect::Messages if !base_url.rsplit('/').next().is_some_and(is_version) => {

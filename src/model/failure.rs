@@ -31,7 +31,7 @@ pub enum Failure {
         /// The server's error message.
         message: String,
     },
-    /// Refused without naming what the server objects to.
+    /// Refused, and the server does not say what it objects to.
     Unexplained {
         /// HTTP status.
         status: u16,
@@ -52,16 +52,16 @@ pub enum Failure {
     Endless,
     /// The server refuses a parameter: send the request without it.
     Parameter {
-        /// The parameter's name for the user.
+        /// The parameter's name, as shown to the user.
         name: &'static str,
-        /// The refusals from now on, with this parameter.
+        /// All refusals so far, including this one.
         refusals: Refusals,
     },
-    /// The server misses a field of earlier answers: send the request with a substitute.
+    /// The server reports that earlier answers lack a field: send the request with a substitute.
     Missing {
-        /// The field's name for the user.
+        /// The field's name, as shown to the user.
         name: &'static str,
-        /// The refusals from now on, with the substitute.
+        /// All refusals so far, including that the substitute is needed.
         refusals: Refusals,
     },
 }
@@ -91,7 +91,7 @@ impl Failure {
         let only = says(&["only supported in v1/responses", "via the /chat/completions endpoint"]);
         match asked {
             Dialect::Chat => only.then_some(Elsewhere::Only),
-            // The thing that does not exist may also be the model, a deployment or an earlier item.
+            // It may also be the model, a deployment or an earlier item that does not exist.
             Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
                 .then_some(Elsewhere::Only),
             Dialect::Messages => None,
@@ -330,7 +330,7 @@ mod tests {
             reasoning_effort to 'none'.";
         let either = Some(Elsewhere::OrWithoutReasoning);
         assert_eq!(points(Dialect::Chat, 400, tools), either);
-        // A gateway that only translates requests.
+        // The same error, passed on by a gateway that only translates requests.
         assert_eq!(points(Dialect::Responses, 400, tools), either);
         let only = "This model is only supported in v1/responses and not in v1/chat/completions.";
         assert_eq!(points(Dialect::Chat, 404, only), Some(Elsewhere::Only));

@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const TAIL: usize = 3;
 /// Bytes at the end of the arguments that are searched for these lines.
 const TAIL_BYTES: usize = 600;
-/// Approximate characters of a token.
+/// Approximate number of characters per token.
 const TOKEN: usize = 4;
 /// Arguments that show what a call is about.
 const NAMES: [&str; 4] = ["path", "name", "title", "id"];

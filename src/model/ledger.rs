@@ -17,7 +17,7 @@ use crate::stage::{Role, Stage};
 /// The purpose of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The commit the session was based on.
+    /// Tip of the session's branch when the request was sent.
     pub on: String,
     /// Stage; none in the first request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ impl Written {
     }
 }
 
-/// See the module. Without a path it is kept in memory only.
+/// See the module documentation. Without a path, the ledger is kept in memory only.
 #[derive(Debug, Default)]
 pub struct Ledger {
     path: Option<PathBuf>,
@@ -338,7 +338,7 @@ mod tests {
         let mut again = Ledger::read(&path).unwrap();
         assert_eq!(again.total(), of(13));
         assert_eq!(again.answered().len(), 1);
-        // History knows less than the ledger.
+        // The history records less usage than the ledger: the total stays.
         again.raise(of(5));
         again.sent(place(Role::Actor, 1, 2, 1), "m", of(1)).unwrap();
         again.got("m", of(1)).unwrap();

@@ -1,5 +1,5 @@
-//! The meter: every try of every model in a run passes it before and after it is sent. It enforces
-//! the budget, and records what the work on each commit used.
+//! The meter: every try of every model in a run passes through it before and after it is sent. The
+//! meter enforces the budget, and records what the work on each commit used.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::stage::{Role, Stage};
 /// budget runs low.
 pub type Notice = Rc<dyn Fn(&str)>;
 
-/// See the module.
+/// See the module documentation.
 #[derive(Default)]
 pub struct Meter {
     budget: RefCell<Budget>,
@@ -33,7 +33,7 @@ struct State {
     ledger: Ledger,
     /// Usage before this run.
     before: Spent,
-    /// The commit the session is based on.
+    /// Tip of the session's branch, on top of which the current work is done.
     on: String,
     /// Usage since the last [`Meter::take`].
     fresh: Vec<(String, Spent)>,
@@ -79,8 +79,8 @@ impl Meter {
         Self { budget: budget.into(), notice, state: RefCell::default() }
     }
 
-    /// Opens the ledger of a session that is based on the commit `on`; history records that
-    /// `recorded` was used. Requests made before there was a session are added to it.
+    /// Opens the ledger of a session whose branch is at the commit `on`; `recorded` is the usage
+    /// according to its history. Requests made before there was a session are added to the ledger.
     ///
     /// # Errors
     /// The ledger cannot be read or written.
@@ -89,7 +89,7 @@ impl Meter {
         let mut opened = Ledger::read(ledger)?;
         opened.raise(recorded);
         state.before = opened.total();
-        // These requests are in the ledger.
+        // Drop the usage of earlier requests: the ledger includes them.
         state.fresh.clear();
         let earlier = std::mem::replace(&mut state.ledger, opened);
         state.ledger.take_over(earlier, on)
@@ -108,7 +108,7 @@ impl Meter {
         self.state.borrow().ledger.total()
     }
 
-    /// The part of it that this run has used.
+    /// The part of [`Self::used`] that this run has used.
     pub fn in_this_run(&self) -> Spent {
         let state = self.state.borrow();
         state.ledger.total().since(state.before)
@@ -143,7 +143,7 @@ impl Meter {
         fitting.map(|answered| (answered.model.clone(), answered.spent)).collect()
     }
 
-    /// Allows a try, or returns the error of the limit that forbids it.
+    /// Allows a try, or returns an error about the limit that forbids it.
     pub(super) fn admit(
         &self,
         at: &Position,
@@ -221,7 +221,7 @@ impl Meter {
         let mut spent = self.charge(model, bill);
         let mut state = self.state.borrow_mut();
         state.tick();
-        // Without the estimate for this request.
+        // The total before this request, so without its estimate.
         let before = state.ledger.settled();
         spent.millis = std::mem::take(&mut state.millis);
         if spent.unpriced > 0 {
@@ -288,7 +288,7 @@ impl State {
     }
 }
 
-/// A model without tries of its own, counted by the turn: a recording.
+/// Counts the usage of a model that has no tries, only turns: a recording.
 pub struct Metered<M> {
     inner: M,
     meter: Rc<Meter>,
@@ -341,7 +341,7 @@ mod tests {
         let budget = Budget { tokens: 200, ..Budget::default() };
         let meter = Meter::new(budget, None);
         let at = request().position;
-        // The estimate alone refuses nothing: a server may count much less.
+        // No request is refused because of the estimate alone: a server may count much less.
         meter.admit(&at, 1, "m", usage(1000)).unwrap();
         meter.count("m", &bill(100));
         let refused = meter.admit(&at, 1, "m", usage(1000)).unwrap_err();

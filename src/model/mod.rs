@@ -200,7 +200,7 @@ impl Reply {
 /// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Network error, 429, 5xx, an interrupted stream or silence, still there after all retries.
+    /// Network error, 429, 5xx, an interrupted stream or silence, even after all retries.
     #[error("{}", unavailable(.message, *.tries))]
     Unavailable {
         /// The last failure.
@@ -208,7 +208,7 @@ pub enum ModelError {
         /// Number of tries.
         tries: u32,
     },
-    /// The answer was not complete after `answer_s`, also on the second try.
+    /// The answer was not complete after `answer_s`, not even on the second try.
     #[error(
         "the model server did not finish its answer in {seconds:.0} s (answer_s; tried {tries} times)"
     )]
@@ -262,7 +262,7 @@ pub enum ModelError {
     },
 }
 
-/// Describes the last of `tries`. A server that returned an error status did answer.
+/// Describes the last failure after this number of tries. An error status counts as an answer.
 fn unavailable(message: &str, tries: u32) -> String {
     let how = match answered(message) {
         Some(_) => format!("the model server answered {message}"),

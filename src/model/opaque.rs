@@ -27,7 +27,7 @@ impl Origin {
         if let Ok(mut url) = reqwest::Url::parse(&base_url)
             && !(url.username().is_empty() && url.password().is_none())
         {
-            // Both fail only for URLs that cannot contain one.
+            // Both calls fail only for URLs that cannot contain a user or password.
             let _ = (url.set_password(None), url.set_username(""));
             base_url = url.into();
         }

@@ -44,7 +44,7 @@ pub struct BuildOptions {
     pub no_stream: bool,
     /// Waiting times between tries.
     pub retry: RetryPolicy,
-    /// Replace those of the configured `timeout_s` and `answer_s`.
+    /// Time limits to use instead of the configured `timeout_s` and `answer_s`.
     pub timeouts: Option<Timeouts>,
     /// Receives messages about retries.
     pub notice: Option<Notice>,
@@ -58,7 +58,7 @@ pub struct BuildOptions {
     pub proxy: Option<String>,
     /// The user's environment, for agent programs.
     pub env: BTreeMap<String, String>,
-    /// An agent program may be used if its usage is unknown.
+    /// True if an agent program may be used although its usage is unknown.
     pub uncounted: bool,
     /// Confines an agent program that only answers; without it, the program is not confined.
     pub confines: Option<Rc<dyn Confines>>,
@@ -230,7 +230,7 @@ impl OpenAi {
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        // Any path takes any body: the request and the answer are in the chosen dialect.
+        // The client sends any body to any path, so the request can be in the chosen dialect.
         let asked = client.chat().headers(headers(&request.position)).path(dialect.path());
         let asked = asked.map_err(|error| Failure::transient(error.to_string()))?;
         if refused.stream {

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::openai::OpenAi;
 use super::retry;
 
-/// How often a request is repeated because its answer did not end.
+/// How often a request is repeated because its answer did not end in time.
 const ENDLESS_RETRIES: u32 = 1;
 
 /// The failures of one turn so far.
@@ -21,7 +21,7 @@ pub(super) struct Tries {
     unexplained: Option<(ModelError, Refusals)>,
     /// The time limit of the current answer; true if the session's budget sets it.
     pub(super) limit: (Option<Duration>, bool),
-    /// The server wants another API than the configured one.
+    /// The server wants an API other than the configured one.
     pub(super) elsewhere: bool,
 }
 
@@ -137,7 +137,7 @@ impl OpenAi {
         Ok(())
     }
 
-    /// Adds what in the configuration may have caused a refusal.
+    /// Adds to a refusal's message what in the configuration may have caused the refusal.
     fn explained(&self, mut message: String, status: Option<u16>, tries: &Tries) -> String {
         let about_model = message.to_lowercase().contains("model");
         let is_named = message.contains(RIGHT_URL);

@@ -1,5 +1,5 @@
-//! Replays a recording when the user decides differently from the recorded session: if it has no
-//! answer, it says so and repeats recorded answers of that stage.
+//! Replays a recording even if the user decides differently than in the recorded session: where the
+//! recording has no answer, the replay says so and repeats recorded answers of that stage.
 
 use super::replay::{Key, Replay, shown};
 use super::{BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn};
@@ -15,8 +15,9 @@ impl Repeating {
         Self(replay)
     }
 
-    /// The recorded answer for a position; else the answer of the newest draft with one for this
-    /// turn, with a note; else only the note, which ends a draft without changing it.
+    /// The recorded answer for a position. If there is none: a note and the answer of the newest
+    /// draft that has one for this turn. If no draft has one: only the note, which ends a draft
+    /// without changing it.
     fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
         let missing = match self.0.answer(position) {
             Err(missing @ ModelError::Replay { .. }) => missing,

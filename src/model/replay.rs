@@ -117,7 +117,7 @@ impl Replay {
         Ok(Self { source: source.to_owned(), model, answers })
     }
 
-    /// The answer for a position: each time the next one recorded there; the last one is repeated.
+    /// The answer for a position: each call returns the next recorded one; the last is repeated.
     pub(super) fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
         let reply = self.at(&position.into());
         reply.ok_or_else(|| ModelError::Replay { message: self.missing(position) })
@@ -179,7 +179,7 @@ impl Model for Replay {
     }
 }
 
-/// Passes the text of a recorded answer on, all at once.
+/// Passes the text of a recorded answer to `on_text`, all at once.
 pub(super) fn shown(
     answer: Result<Reply, ModelError>,
     on_text: OnText<'_>,

@@ -69,7 +69,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Reads headers, whose names are in lower case, as seen at `now`.
+    /// Reads headers that were received at `now`; their names are in lower case.
     pub fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>, now: SystemTime) -> Self {
         let headers: Vec<(&str, &str)> = headers.collect();
         let find = |wanted: &str| {
@@ -89,7 +89,7 @@ impl Told {
                 _ => other.push(wait),
             }
         }
-        // For a limit that was not reached, the reset only gives the time until it is unused again.
+        // If a limit was not reached, its reset time only tells when its usage is back at zero.
         let other = other.into_iter().min().filter(|wait| *wait <= LONGEST);
         Self { after, reset: reached.into_iter().max().or(other) }
     }

@@ -21,7 +21,7 @@ pub struct Said {
     pub status: Option<u16>,
     /// The waiting time that the server requests.
     pub wait: Option<Duration>,
-    /// The limit of a whole day is used up.
+    /// The daily limit is used up.
     daily: bool,
     /// True if the body is empty.
     pub empty: bool,
@@ -201,7 +201,7 @@ impl Said {
         self.has_code(&QUOTA_CODES) || self.says(&QUOTA_WORDS)
     }
 
-    /// True if the limit of a whole day is used up.
+    /// True if the daily limit is used up.
     pub fn is_daily(&self) -> bool {
         self.daily && self.says(&["quota", "limit"])
     }
@@ -229,7 +229,7 @@ impl Said {
 
     /// True if the conversation is too long.
     pub fn is_too_long(&self, status: u16) -> bool {
-        // The request is larger than the limit of a whole minute: waiting does not help.
+        // The request is larger than the limit per minute: waiting does not help.
         if self.never_fits() {
             return true;
         }

@@ -40,7 +40,7 @@ pub struct Assembly {
     /// Unread fields of the calls already taken, by id.
     call_fields: BTreeMap<String, Map<String, Value>>,
     items: Vec<Value>,
-    /// The model's explanation why it refuses.
+    /// The model's explanation of why it refuses.
     refusal: String,
     thought: bool,
     quiet: bool,
@@ -96,7 +96,7 @@ impl Assembly {
             _ => text,
         };
         self.marked &= text.is_empty();
-        // Once a part came, store everything in parts: earlier text becomes the first one.
+        // Once a part has come, store everything in parts: earlier text becomes the first part.
         if !parts.is_empty() && self.parts.is_empty() && !self.raw.is_empty() {
             self.parts.push(json!({"type": "text", "text": self.raw}));
         }

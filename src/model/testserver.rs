@@ -1,5 +1,5 @@
-//! A scripted HTTP server for tests: it sends the given bytes, interrupts them where told, and
-//! stores the requests.
+//! A scripted HTTP server for tests: it sends the given bytes, breaks off where the test says so,
+//! and stores the requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -235,8 +235,8 @@ impl Speech {
 }
 
 impl Line {
-    /// Handles the end of a run of backticks: it opens inline code, or closes what a run of the
-    /// same length opened.
+    /// Handles the end of a run of backticks: the run opens inline code, or closes the inline code
+    /// that a run of the same length opened.
     fn settle(&mut self) {
         let run = std::mem::take(&mut self.ticks);
         match self.code {

@@ -37,8 +37,8 @@ impl Timeouts {
         }
     }
 
-    /// The time limit of an answer if the session may work for `work`; true if that is what ends
-    /// the answer.
+    /// The time limit of an answer if the session may still work for `work`; true if the session's
+    /// time is the limit.
     pub(super) fn of_answer(&self, work: Option<Duration>) -> (Option<Duration>, bool) {
         match (self.answer, work) {
             (Some(answer), Some(work)) if answer <= work => (Some(answer), false),

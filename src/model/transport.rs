@@ -357,7 +357,6 @@ mod tests {
         http_client("http://127.0.0.1", Duration::from_secs(1)).unwrap();
         // The client panics without a TLS provider; an error only means that the machine has no
         // certificates.
-        // certificates.
         let _ = http_client("https://example.org", Duration::from_secs(1));
     }
 

@@ -42,7 +42,7 @@ pub struct Answer {
     /// The hook that wrote the lines, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<String>,
-    /// For a person's commit during a session: the session, and its newest commit below.
+    /// For a person's commit during a session: the session, and its newest commit before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<During>,
     /// For lines older than all sessions: the first recorded session, if there is one.
@@ -78,7 +78,7 @@ pub struct Where {
 pub struct During {
     /// Its name.
     pub session: String,
-    /// Subject of the session's newest commit below the person's.
+    /// Subject of the session's newest commit before the person's.
     pub after: String,
 }
 
@@ -172,7 +172,8 @@ pub struct Told {
     pub rejected: Vec<Rejected>,
     /// Number of further rejected drafts.
     pub rejected_more: usize,
-    /// The checks that git-cowork ran on the commit's tree, else on that of the whole code.
+    /// The checks that git-cowork ran on the commit's tree, else on the tree of the commit that
+    /// completed the code.
     pub checks: Option<String>,
     /// Each check with its exit code, log and tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -323,8 +324,8 @@ fn change_criteria(git: &Git, known: &Known, has_task: bool) -> Vec<String> {
     change.map(|change| change.acceptance_criteria.clone()).unwrap_or_default()
 }
 
-/// The approvals of the code and of the stages before it, or for a document's line those up to its
-/// stage; the line's own stage comes first.
+/// The approvals of the code and of the stages before it; for a line of a document, those of the
+/// document's stage and the stages before it. The line's own stage comes first.
 fn passed(known: &Known, sessions: &Sessions<'_>, entry: Option<&Entry>) -> Vec<Passed> {
     let last = match entry.map(|entry| &entry.kind) {
         Some(Kind::Stage(stage) | Kind::Draft(stage) | Kind::Review(stage, _)) => *stage,

@@ -15,7 +15,7 @@ const BELOW: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Around {
     /// On the branch of a session in progress: the session, and the subject of its newest commit
-    /// below.
+    /// before the person's.
     During(SessionName, String),
     /// In no session.
     Outside,
@@ -75,7 +75,7 @@ fn said(below: &Commit) -> Option<Around> {
 
 fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
     let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
-    // Both in the same second: the commit is before the first session if that session's base
+    // If both have the same time, the commit is before the session only if the session's base
     // contains it.
     let is_before = match commit.committer_time.cmp(&first.began) {
         Ordering::Less => true,

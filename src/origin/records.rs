@@ -94,8 +94,8 @@ impl Records {
         Served { features, requirements: requirements.collect(), component }
     }
 
-    /// The id in these records of a task from `others`. A merge of two branches may have renumbered
-    /// it: then it is the id of the only task with the same title.
+    /// The id that a task from `others` has in these records. A merge of two branches may have
+    /// renumbered the task: then this is the id of the only task with the same title.
     pub fn id_of(&self, task: &str, others: &Self) -> String {
         let Some(theirs) = others.task(task) else { return task.to_owned() };
         if self.task(task).is_some_and(|ours| ours.title == theirs.title) {

@@ -62,7 +62,7 @@ impl Known {
         Some((self.session.history.get(at)?, self.session.history.get(at + 1)))
     }
 
-    /// The newest commit with the whole code.
+    /// The newest commit that completed the code.
     pub(super) fn code(&self) -> Option<&Entry> {
         let is_code = |entry: &Entry| entry.kind == Kind::Stage(code_stage());
         self.newest(&self.code, is_code)
@@ -172,7 +172,7 @@ impl<'a> Sessions<'a> {
             return Ok(cached);
         }
         let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
-        // If history was already walked for it, its branch was gone.
+        // If history was already walked for this session, its branch was gone: use that result.
         let walked = self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
         if let Some(known) = read(walked) {
             return Ok(Some(known));
@@ -236,7 +236,7 @@ impl<'a> Sessions<'a> {
 
     /// The newest commit of a session among the ancestors of `at`, ignoring merges of the session.
     fn newest_of(&self, id: &str, time: i64) -> anyhow::Result<Option<Oid>> {
-        // Go back twice as far as this commit, so that not every older commit starts a new walk.
+        // Walk back twice as far as needed, so that not every older commit starts a new walk.
         let now = self.git.reader().commit(&self.at)?.committer_time;
         let since = time - CLOCK_SKEW.max(now - time);
         let walked =
@@ -247,7 +247,7 @@ impl<'a> Sessions<'a> {
             let lines = HashMap::new();
             let wanted = Wanted { since, word: key::SESSION_ID, besides: &[], lines: &lines };
             git::gained::find(self.git, &tips, &wanted, &mut |commit, _, message| {
-                // The newest comes first; skip parsing the trailers of others.
+                // A session's newest commit comes first; the trailers of older ones are not parsed.
                 if said_id(message).is_some_and(|id| newest.contains_key(id)) {
                     return;
                 }

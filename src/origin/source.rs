@@ -51,7 +51,7 @@ pub enum SourceKind {
     Adopted,
     /// Another commit of a session: of a stage, a draft, a review.
     Stage,
-    /// A commit with a whole session, or several commits of one.
+    /// A squash of a whole session, or of several commits of a session.
     Squash,
     /// A merge: neither parent has the line.
     Merge,
@@ -170,7 +170,7 @@ impl<'a> Origins<'a> {
         Ok(vec![(lines.clone(), source)])
     }
 
-    /// Blames a file at another commit, once.
+    /// Blames a file at another commit; the result is cached.
     pub(super) fn blamed_at(&self, commit: &Oid, path: &str) -> anyhow::Result<Rc<Vec<Blamed>>> {
         let place = (commit.clone(), path.to_owned());
         if let Some(found) = self.inner.borrow().get(&place) {

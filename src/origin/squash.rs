@@ -1,6 +1,6 @@
-//! Commits with a whole session, or several commits of one: `git cowork merge --without-artifacts`,
-//! a squash by a forge or by hand. Their lines are traced to the squashed commits if those are
-//! still in this repository.
+//! Squashes of a whole session, or of several commits of a session: made by
+//! `git cowork merge --without-artifacts`, by a forge or by hand. Their lines are traced to the
+//! squashed commits if those are still in this repository.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -54,7 +54,7 @@ pub(super) fn parts(
             }
             None => origins.own_tasks(&known),
         };
-        // For some of a session's commits only: their plan is older than they are.
+        // A squash of some commits adds no tasks, as the plan is older: use the quoted tasks.
         if tasks.is_empty() && several {
             let of = |id: &String| known.records.id_of(id, &known.at_tip);
             tasks = quoted.tasks.iter().map(of).collect();
@@ -138,7 +138,8 @@ struct SameLines {
 }
 
 impl SameLines {
-    /// The second commit's line for a line of the first, both counted from 1.
+    /// Returns the line of the second commit that corresponds to a line of the first, both counted
+    /// from 1; `None` if that line differs.
     fn line(&self, line: usize) -> Option<usize> {
         let [ours, theirs] = self.lines;
         match line {
@@ -171,7 +172,7 @@ fn same_lines(
     Ok(Some(SameLines { head, tail, lines: [a.len(), b.len()] }))
 }
 
-/// The sessions, with ids, whose own records a commit has and its first parent does not have.
+/// The sessions, with their ids, whose own records exist in a commit but not in its first parent.
 fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, String)>> {
     let reader = git.reader();
     let folders = |at: Option<&Oid>, folder: &str| -> anyhow::Result<Vec<(String, Oid)>> {
@@ -211,7 +212,8 @@ fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, Strin
     Ok(names.into_iter().filter_map(id).collect())
 }
 
-/// Session commits quoted in a message, indented or not, as in squashes.
+/// Session commits whose messages are quoted in a commit message, indented or not, as a squash
+/// does.
 #[derive(Default)]
 struct Quoted {
     /// Number of commits.

@@ -36,7 +36,7 @@ pub struct OfTask {
 pub struct Standing {
     /// By task id, as in the session's records.
     pub tasks: BTreeMap<String, OfTask>,
-    /// Lines of no single task.
+    /// Lines that cannot be attributed to a single task.
     pub others: Vec<FileLines>,
     /// By task, the files in `others` that may contain lines of the task.
     pub shared: BTreeMap<String, BTreeSet<String>>,
@@ -111,7 +111,7 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
     let mut paths: BTreeSet<String> = code_changes(git, session, &session.tip)?.touched;
     let base: Vec<Oid> =
         session.file.base.commit.parse().ok().filter(|_| !session.is_patch()).into_iter().collect();
-    // Change requests, and copies made by a squash or a rebase.
+    // Include commits of change requests, and copies made by a squash or a rebase.
     for (_, commit) in related_commits(git, &session.name, at, &base)? {
         if let [parent] = &commit.parents[..] {
             let changed = reader.diff(Some(parent), &commit.id)?;

@@ -14,7 +14,8 @@ use crate::session::{Kind, Session};
 /// A requirement with its features, tasks and lines.
 #[derive(Clone, Debug, Serialize)]
 pub struct Branch {
-    /// The requirement; `None` for tasks without a requirement, and for lines of no single task.
+    /// The requirement; `None` for tasks without a requirement, and for lines that belong to no
+    /// single task.
     pub requirement: Option<Named>,
     /// Features of the requirement, with their tasks.
     pub features: Vec<OfFeature>,
@@ -57,7 +58,7 @@ pub struct Leaf {
     pub files: Vec<FileLines>,
     /// Number of lines.
     pub lines: usize,
-    /// Files with lines of this or another task that cannot be told apart.
+    /// Files with lines that may belong to this task or to another one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
 }
@@ -70,12 +71,12 @@ pub struct Asked<'a> {
     pub at_tip: &'a Records,
     /// A requirement, feature, component or task to show; `None` for all.
     pub id: Option<&'a str>,
-    /// True if the repository has a commit.
+    /// Returns true if the repository contains this commit.
     pub is_here: &'a dyn Fn(&str) -> bool,
 }
 
-/// Returns the requirements with their features, tasks, commits and lines; if nothing is selected
-/// by id, also the lines of no single task, at the end.
+/// Returns the requirements with their features, tasks, commits and lines; if no id is selected,
+/// also the lines that belong to no single task, as the last entry.
 pub fn trace(session: &Session, standing: &Standing, asked: &Asked<'_>) -> Vec<Branch> {
     let records = asked.records;
     let leaf = |task: &Task| leaf(session, standing, asked, task);
@@ -130,8 +131,8 @@ fn is_of(records: &Records, task: &Task, id: Option<&str>) -> bool {
         || records.plan.with_sub_tasks(&task.id).any(|t| t.id == id || t.component_id == id)
 }
 
-/// Groups tasks by the first of these features that each belongs to, else by its own feature.
-/// `with_empty` keeps features without a task.
+/// Groups tasks by feature: by the first of `features` that the task belongs to, else by the first
+/// feature of the task itself. `with_empty` keeps features without a task.
 fn grouped(
     records: &Records,
     features: &[&Feature],
@@ -174,7 +175,8 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
     });
     let mut commits: Vec<String> = made.map(|entry| entry.commit.to_string()).collect();
     if commits.is_empty() && found.commits.is_empty() {
-        // If lines survive, their commits count: a rebase may have rewritten the adopted commits.
+        // Adopted commits are used only if no lines survive: a rebase may have rewritten them, so
+        // the commits of surviving lines come first.
         let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
         let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
         let here = adopted.map(|(_, commit)| commit).filter(|commit| (asked.is_here)(commit));
@@ -196,7 +198,7 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
     }
 }
 
-/// Why a requirement has no line.
+/// Why a requirement has no lines.
 fn why_none(features: &[OfFeature], standing: &Standing) -> String {
     let tasks: Vec<&Leaf> = features.iter().flat_map(|feature| &feature.tasks).collect();
     if tasks.is_empty() {

@@ -1,4 +1,4 @@
-//! The secrets check of every draft, and all lasting checks of a session together.
+//! The secrets check of every draft, and all checks that a whole session must still pass.
 
 use crate::artifact::check::{Finding, Report};
 use crate::record::Leak;

@@ -3,8 +3,8 @@
 //! The state is read from history before every stage, and the result of a stage is written by the
 //! recorder. No progress is stored here between two runs.
 //!
-//! [`run::Run`] is the base that every step may use. A step is a function that takes it and imports
-//! only what `ARCHITECTURE.md` shows below the step's own folder.
+//! [`run::Run`] is the base that every step may use. A step is a function that takes a `Run` and
+//! imports only what `ARCHITECTURE.md` lists above the step's own folder.
 
 mod brief;
 mod change;
@@ -118,8 +118,8 @@ impl<'a> Pipeline<'a> {
         result
     }
 
-    /// Saves the draft in progress in its ref and resets the session's paths to the tip. Also for a
-    /// run that a signal interrupted.
+    /// Saves the draft in progress in its ref and resets the session's paths to the tip. Also works
+    /// for a run that a signal interrupted.
     ///
     /// # Errors
     /// Git fails.
@@ -179,8 +179,8 @@ impl<'a> Pipeline<'a> {
         from_files::take_as_done(&mut self.0, next)
     }
 
-    /// Goes back on a person's request, after they were told what leaves the branch: `revert`,
-    /// `resume --goto-stage`. The reason may be empty.
+    /// Goes back to before a stage at a person's request (`revert`, `resume --goto-stage`), after
+    /// the person was shown what the branch loses. The reason may be empty.
     ///
     /// # Errors
     /// Exit 5 if the stage was not reached, or changes of the user would be lost.

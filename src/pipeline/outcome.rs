@@ -86,7 +86,7 @@ pub(crate) enum StepOutcome {
 pub(crate) enum BlockReason {
     /// Its drafts are used up.
     Drafts,
-    /// It repeats itself, as described.
+    /// It repeats itself; the text says how.
     Repetition(String),
     /// A role asks for a person, with this text.
     Asked(String),

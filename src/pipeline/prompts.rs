@@ -28,7 +28,7 @@ pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
 pub const QUESTION: Prompt = prompt!("question.md");
 /// Asks for a later draft in a continued conversation.
 pub const DRAFT_AGAIN: Prompt = prompt!("draft-again.md");
-/// Describes a task, in each brief of one.
+/// Describes a task; part of the brief of every task.
 pub const TASK: Prompt = prompt!("task.md");
 /// Asks for the next task in a continued conversation.
 pub const NEXT_TASK: Prompt = prompt!("coding-next.md");
@@ -36,7 +36,7 @@ pub const NEXT_TASK: Prompt = prompt!("coding-next.md");
 pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
 /// Replaces [`SYSTEM`] for an agent program that edits files.
 pub const AGENT_SYSTEM: Prompt = prompt!("agent-system.md");
-/// The last part of its prompt: where to write, and how to finish.
+/// The last part of an agent program's prompt: where to write, and how to finish.
 pub const AGENT_ACTOR: Prompt = prompt!("agent-actor.md");
 /// How an actor proposes facts about the project; part of the prompts for summaries.
 pub const KNOWLEDGE: Prompt = prompt!("knowledge.md");
@@ -227,7 +227,7 @@ mod tests {
     use crate::stage::Stage;
     use crate::stages::{CHALLENGER, TABLE, Work, row};
 
-    /// Every prompt: those of the rows, and the shared ones.
+    /// Every prompt: those of the stage table's rows, and the shared ones.
     fn all() -> Vec<Prompt> {
         let mut all =
             vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];

@@ -61,8 +61,8 @@ pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
 }
 
 /// If tools were refused a person's files, asks the person whether they may write them. Returns
-/// true if they may: the actor should try again. `turned` is the result of the actor's run: one
-/// without progress may have been refused these files too often.
+/// true if they may: the actor should try again. `turned` is the result of the actor's run: an
+/// actor without progress may have been refused these files too often.
 pub(crate) fn offer_protected(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -102,7 +102,7 @@ pub(crate) fn offer_protected(
 }
 
 /// Shows a person the changes that models propose to files that control git, and applies those the
-/// person allows: before any git command could act on them and any commit contains them.
+/// person allows. This happens before a git command can act on them or a commit contains them.
 fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     for proposed in workspace.proposals().all() {

@@ -56,8 +56,8 @@ pub(crate) fn record_stage(
     }
 }
 
-/// The knowledge proposals of the stage's commit: for code what its actor proposed, unless tasks'
-/// commits have the proposals; for the last stage those its document lists.
+/// The knowledge proposals of the stage's commit. For a coding stage, these are its actor's
+/// proposals, unless the tasks' commits have them; for the last stage, those its document lists.
 fn proposed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<String>> {
     let proposals = match spec.document().filter(|_| spec.is_last()) {
         Some(document) => {
@@ -118,8 +118,9 @@ fn stage_completed(
     Ok(StepOutcome::Ends(StageEnd::Completed(spec.stage)))
 }
 
-/// Completes the work of a run that died between a stage's commit and its comparison with the
-/// approval: unapproved content is taken back, and the stage's gate opens again.
+/// Completes the work of a run that died after a stage's commit and before comparing it with the
+/// approval: if the content was not approved, the commit is undone and the stage's gate opens
+/// again.
 pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
     let Some(entry) = record::stage::uncompared(&run.recorder(), &run.session)?.cloned() else {
         return record::stage::mark_compared(&run.recorder());

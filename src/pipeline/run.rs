@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
         self.env.workspace.written().clear()
     }
 
-    /// Like [`advance`](Self::advance), after a commit that left these paths to later ones.
+    /// Like [`advance`](Self::advance), after a commit that left these paths to later commits.
     pub(crate) fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
         self.tell_hook_additions()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;

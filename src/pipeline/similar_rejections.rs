@@ -151,7 +151,7 @@ fn words(text: &str) -> BTreeMap<String, usize> {
         }
     };
     for c in text.chars() {
-        // From here on, scripts have no spaces: each character counts as a word.
+        // From this code point on, scripts have no spaces: each character counts as a word.
         let alone = c >= '\u{2e80}';
         if alone || !c.is_alphanumeric() {
             end(&mut word);

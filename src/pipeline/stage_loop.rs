@@ -116,7 +116,8 @@ async fn step(
         other => return Ok(other),
     }
     keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-    // An interrupted self-review has left half a change, which it finishes first.
+    // An interrupted self-review may have left an incomplete change: it finishes that change
+    // before the checks run.
     if !self_review::is_self_reviewing(run, spec, progress)? {
         match checks_hold(run, spec, progress).await? {
             StepOutcome::Next => {}

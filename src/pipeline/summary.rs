@@ -14,8 +14,8 @@ const ACTOR_SAID: &str = "The actor said: ";
 /// Separates a judge's role from its words.
 const APPROVED: &str = " approved: ";
 
-/// The body of a stage's commit: the names behind the numbers, the actor's words about the whole,
-/// and the words of those who approved it.
+/// The body of a stage's commit: the names of the records that its subject counts, the actor's
+/// words about the whole stage, and the words of those who approved it.
 pub fn body(
     spec: &StageSpec,
     facts: &Facts<'_>,

@@ -16,7 +16,7 @@ pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
 pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
     let since = since_last_stage(run);
     let wanted = run.env.models.meter.of(|place| {
-        // The first request has no stage: it is part of the first one.
+        // The session's first request has no stage: it counts towards the first stage.
         place.stage.is_none_or(|of| of == stage)
             && place.task.is_none()
             && since.contains(&place.on.as_str())

@@ -41,8 +41,8 @@ impl ApprovedContent {
         items.join(" ")
     }
 
-    /// Parses the output of [`ApprovedContent::render`]; `None` if some of it does not exist any
-    /// more.
+    /// Parses the output of [`ApprovedContent::render`]; `None` if it is malformed or an object no
+    /// longer exists.
     pub fn parse(git: &Git, text: &str) -> anyhow::Result<Option<Self>> {
         let mut found = Vec::new();
         for item in text.split_whitespace() {

@@ -48,8 +48,8 @@ pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
 
 /// Deletes branch and tags, and the session's archive ref; an attempt must contain the tip. The
 /// branch must not be checked out anywhere. The tags are deleted first: git removes the references
-/// of a transaction one by one, and tags without their branch would not be a session that can be
-/// deleted.
+/// of a transaction one by one, and a session of which only tags remain could not be deleted any
+/// more.
 pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let tags = RefTransaction::new(format!("cowork: tags of {}", recorder.name));
     delete_below(recorder, tags, &RefNames::tags(recorder.name))?.commit(recorder.git)?;

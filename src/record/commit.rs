@@ -14,7 +14,7 @@ use crate::session::Message;
 pub enum Recorded {
     /// The commit exists.
     Done(Oid),
-    /// It may not be made; the reason is feedback for the actor.
+    /// The commit was refused; the reason is feedback for the actor.
     Refused(Refused),
 }
 

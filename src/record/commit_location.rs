@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::git::{self, Head, Oid, RefName, RefTransaction};
 use crate::session::{Message, Trailers, key};
 
-/// Makes sure that `commit`, just made, is on the session's branch and on `tip`.
+/// Makes sure that `commit`, just made, is on the session's branch, directly on top of `tip`.
 ///
 /// # Errors
 /// Exit 5 with the fix: the commit was undone, and the files are where they were.

@@ -72,8 +72,8 @@ impl Delivery {
         Message { subject, body, trailers: self.trailers.clone() }.render_document()
     }
 
-    /// The text of a pull request. A forge that squashes makes it a commit message, so none of its
-    /// lines may look to git like the end of one.
+    /// The text of a pull request. A forge that squashes uses it as the commit message, so none of
+    /// its lines may look to git like the end of a message.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let mut fenced = false;

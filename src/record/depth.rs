@@ -5,8 +5,8 @@ use crate::git::{self, Oid};
 use crate::session::{Message, key};
 use crate::stage::Depth;
 
-/// Makes that commit on top of one of the session's, with these files and their texts. Nothing
-/// moves: the branch moves to it once the abandoned work is saved.
+/// Creates that commit on top of `on`, a commit of the session, with these files and their texts.
+/// It does not move the branch: [`take`] does, once the abandoned work is saved.
 ///
 /// # Errors
 /// Git fails.
@@ -32,7 +32,8 @@ pub fn commit(
     Ok(commit)
 }
 
-/// Moves the branch from its tip to such a commit on top of it. A draft in the working tree stays.
+/// Moves the branch from `tip` to `commit`, which [`commit()`] created. A draft in the working tree
+/// stays.
 ///
 /// # Errors
 /// HEAD is elsewhere, or a person's uncommitted edits would be lost.

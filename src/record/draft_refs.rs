@@ -223,7 +223,8 @@ pub fn reset_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
 }
 
 /// True if a run was killed and the files written by its tools are still in the working tree. Files
-/// that were reset to the tip do not count, though a run that died then had no time to forget them.
+/// that were reset to the tip do not count, even if the run died before it could clear its list of
+/// them.
 pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let feedback = Artifact::Feedback.file_name();
     let mut written = recorder.workspace.written().paths();
@@ -242,8 +243,8 @@ pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
 }
 
 /// Restores the files of a saved draft in the working tree, except those that somebody has changed
-/// in the meantime, in a commit or on disk. Returns the paths that were left alone. After a crash
-/// the files are where they were, and nothing is restored.
+/// in the meantime, in a commit or on disk. Returns the paths that were left alone. If the files
+/// of a killed run are still in the working tree, nothing is restored.
 pub fn restore(
     recorder: &Recorder<'_>,
     draft: &Oid,

@@ -48,8 +48,8 @@ pub fn raise(
     recorded.map(Some)
 }
 
-/// Writes the whole file or nothing, because a run may be killed. A name that begins with a dot is
-/// not a document.
+/// Writes the whole file or nothing, because a run may be killed. The temporary file's name begins
+/// with a dot, so that it is not taken for a document.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let new = path.with_file_name(".session.json.new");
     std::fs::write(&new, text).with_context(|| format!("writing {}", new.display()))?;

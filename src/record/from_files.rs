@@ -1,12 +1,13 @@
-//! The commit with which a person marks stages as done that only the files of a session show.
+//! The commit with which a person accepts stages as done that only the files of a session show as
+//! done.
 
 use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;
 use crate::session::{FROM_FILES, Message, Verdict, key};
 use crate::stage::{Depth, Stage};
 
-/// Records that a person accepts everything up to `stage` as done, with this content; without a
-/// stage, that the session starts again.
+/// Records that a person accepts everything up to `stage` as done, with this content. Without a
+/// stage, records that the session starts again from the beginning.
 ///
 /// # Errors
 /// Git fails, or HEAD has moved.

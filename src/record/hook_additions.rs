@@ -1,4 +1,4 @@
-//! Files that a hook adds to a commit beside the requested ones: `git add -A` in a `pre-commit`
+//! Files that a hook adds to a commit besides the requested ones: `git add -A` in a `pre-commit`
 //! hook adds everything in the working tree. Somebody else's files never stay in a commit of
 //! git-cowork; any others are reported.
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::git::{self, Change, Oid, StatusKind};
 use crate::session::{Trailers, key};
 
-/// Name of the record in the state directory of what hooks have added to the newest commit.
+/// Name of the record, in the state directory, of what hooks have added to the newest commit.
 const ADDED: &str = "hook-added.json";
 
 /// Name of the same record in the state directory, for the next commit's trailers.
@@ -130,7 +130,7 @@ fn foreign(
     let known = git::snapshot::blob_ids(recorder.git, tip, added)?;
     let new: Vec<&String> =
         added.iter().zip(&known).filter(|(_, blob)| blob.is_none()).map(|(path, _)| path).collect();
-    // The hook may have added them to the index.
+    // Check the rules, not the index: the hook may have added the files to it.
     let ignored = git::status::matched_by_ignore_rules(recorder.git, &new)?;
     let written = recorder.workspace.written().paths();
     let why = |path: &String| {

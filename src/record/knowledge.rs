@@ -77,7 +77,8 @@ pub fn decide(
     recorded
 }
 
-/// Undoes what a decision has written but not committed on this tip: it is asked for again.
+/// Undoes what a decision has written but not committed on this tip; the person is asked for the
+/// decision again.
 ///
 /// # Errors
 /// Git fails.

@@ -60,7 +60,7 @@ pub(super) fn find_in(
         for found in secrets_in(recorder, tip, path, MOST - leaks.len())? {
             let before = match &mut before {
                 Some(before) => before,
-                // In all these paths, because a file may have been moved.
+                // Compare with all these paths, because a file may have been moved.
                 none => none.insert(committed(recorder, tip, paths)?),
             };
             if !before.iter().any(|bytes| found.is_in(bytes)) {

@@ -27,7 +27,7 @@ const TRIES: usize = 3;
 pub enum Published {
     /// The remote has them all; this many were new to it.
     Done(usize),
-    /// The remote rejects them, in its words.
+    /// The remote rejects them; contains its message.
     Refused(String),
 }
 
@@ -43,9 +43,9 @@ pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Resu
     kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
 }
 
-/// Makes the logs that the session's commits name readable here: logs of sessions older than the
-/// notes get one, logs of another clone are fetched from `remote`. Returns the number of logs that
-/// are still missing.
+/// Makes the logs that the session's commits name readable here: logs from before git-cowork wrote
+/// notes get one, and logs of another clone are fetched from `remote`. Returns the number of logs
+/// that are still missing.
 ///
 /// # Errors
 /// The remote does not answer, or the notes cannot be written.

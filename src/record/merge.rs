@@ -1,5 +1,5 @@
-//! Brings a delivered session to another branch, on which HEAD is: as a merge, or as one commit
-//! without its artifacts.
+//! Merges a delivered session into another branch, which HEAD is on: with a merge commit, or as one
+//! commit without the session's artifacts.
 //!
 //! The merge is first recorded in the state directory, so that the next run can undo what a killed
 //! one left half done.
@@ -108,7 +108,7 @@ pub fn merge(
     point("merge.before-merge");
     let outcome = git::merge::no_ff(recorder.git, &session.tip, message, recorder.signs_off()?);
     point("merge.after-merge");
-    // Also if git was interrupted in the middle of it.
+    // Do this even if git was interrupted in the middle of the merge.
     end_unfinished(recorder)?;
     let outcome = match outcome? {
         MergeOutcome::Conflicts(paths) => {

@@ -63,7 +63,7 @@ pub fn commit_answer(
     Ok(recorded)
 }
 
-/// Records that a person approves what a completed stage has become at the tip.
+/// Records that a person approves a completed stage as it is at the tip now.
 pub fn commit_approval(
     recorder: &Recorder<'_>,
     tip: &Oid,

@@ -72,7 +72,7 @@ pub fn commit(
     let subject = recorder.subject(record.stage.name(), &record.summary);
     let message = Message { subject, body: record.body.clone(), trailers };
     logs::keep(recorder, &record.evidence)?;
-    // Until the commit has been compared with what was approved.
+    // The note is removed once the commit has been compared with what was approved.
     recorder.state.set_note(UNCOMPARED, Some(&tip.to_string()))?;
     point("stage.before-commit");
     let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
@@ -111,7 +111,8 @@ pub fn take_back(
         git::snapshot::tree_of(recorder.git, commit.as_str())?.unwrap_or_else(|| commit.clone());
     let draft =
         draft_refs::keep_tree(recorder, tip, &tree, stage, iteration, DraftEnding::Whole, notes)?;
-    // The files are the draft now, also to a run that finds them here after a crash.
+    // From now on these files count as the draft, even for a run that finds them here after a
+    // crash.
     recorder.workspace.written().adopt(&git::paths::changed(recorder.git, tip, commit)?)?;
     point("take-back.before-ref");
     RefTransaction::new("cowork: a hook changed approved bytes")

@@ -16,7 +16,8 @@ use crate::session::{
     CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key, renumberings,
 };
 
-/// What was resolved in one session, and what is left to a person; a line each.
+/// The result of merging one session: what was resolved, and what a person must resolve, one line
+/// for each item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Solution {
     /// The resolved files and the new ids.
@@ -65,8 +66,8 @@ impl Versions {
         Ok(Some(Self { base, ours, theirs, began: began.and_then(commit), to_come }))
     }
 
-    /// The ids that this operation has assigned so far, as side 1; ids assigned by earlier ones are
-    /// in the commits that are applied.
+    /// The ids that this operation has assigned so far, marked as side 1 (theirs). Ids assigned by
+    /// earlier operations are already in the commits that are being applied, so they are left out.
     fn renumbered_before(&self, git: &Git, name: &SessionName) -> anyhow::Result<Vec<Renumbered>> {
         let Some(began) = &self.began else { return Ok(Vec::new()) };
         let ids = |tip: &Oid| -> anyhow::Result<Vec<Renumbered>> {
@@ -81,8 +82,8 @@ impl Versions {
     }
 }
 
-/// The sessions that have unmerged paths, with these; none if no merge, rebase or cherry-pick is in
-/// progress.
+/// The sessions that have unmerged paths, each with these paths. Empty if no merge, rebase or
+/// cherry-pick is in progress.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -200,13 +201,13 @@ fn solve_records(
     Ok(())
 }
 
-/// The highest numbers that either side has used.
+/// The highest id numbers that the two sides have used.
 fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     let mut floors = IdFloors::default();
     for commit in [&versions.ours, &versions.theirs].into_iter().chain(&versions.to_come) {
         let known =
             Session::load(git, name, commit).and_then(|session| KnownRecords::of(git, &session));
-        // A side without the session has used none.
+        // A side that does not contain the session has used no ids.
         if let Ok(known) = known {
             floors.see_all(&known.floors.ids().join(" "));
         }
@@ -214,7 +215,8 @@ fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     floors
 }
 
-/// Puts the new ids into a change request that only their side has.
+/// Replaces old ids with the new ones in change requests that exist only on the other side
+/// (theirs).
 fn follow_in_change(
     git: &Git,
     name: &SessionName,
@@ -242,7 +244,7 @@ fn follow_in_change(
     Ok(())
 }
 
-/// Adds the new ids to the message of the commit that ends the operation.
+/// Adds the new ids as trailers to the message of the commit that ends the merge or rebase step.
 fn note_renumbered(git: &Git, values: &[String]) -> anyhow::Result<()> {
     if values.is_empty() {
         return Ok(());

@@ -76,8 +76,8 @@ fn is_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Returns text of two bytes per character with one byte per character; `None` if it is not such
-/// text.
+/// Reduces text that has two bytes per character to one byte per character; `None` if the bytes are
+/// not such text.
 pub(super) fn narrowed(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
     let zeros = memchr::memchr_iter(0, bytes).count();
     let wide = zeros > 0 && zeros >= bytes.len() / 4;

@@ -30,7 +30,7 @@ pub const PLAIN_VARIABLES: [&str; 12] = [
     "SYSTEMROOT",
 ];
 
-/// Replacement for a key of the user's.
+/// Replacement for one of the user's keys.
 pub const WITHHELD: &str = "[withheld key]";
 
 /// Shorter strings would match ordinary text.
@@ -48,7 +48,7 @@ const PLACEHOLDERS: [&str; 8] = [
     "your-api-key",
 ];
 
-/// Description of a key of the user's in reports.
+/// How reports describe one of the user's keys.
 const OWN: &str = "a key from your configuration";
 
 /// The range of a secret, and its kind.

@@ -165,7 +165,7 @@ pub(super) struct Hit {
     pub(super) kind: &'static str,
 }
 
-/// Finds the texts of [`Pattern::contains`]; each of them has its pattern in the list beside.
+/// Finds the texts of [`Pattern::contains`]. The list has the index of each text's pattern.
 static CONTAINED: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
     let texts = PATTERNS.iter().enumerate();
     let texts = texts.flat_map(|(which, p)| p.contains.iter().map(move |text| (*text, which)));
@@ -270,7 +270,7 @@ mod tests {
             let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
             let hir = parser.parse(&ascii(pattern.regex)).unwrap();
             let texts = (0..300).map(|_| matching(&hir, &mut random));
-            // A key may end where no word does.
+            // `matching` ignores word boundaries, so some of its texts do not match.
             let texts: Vec<_> = texts.filter(|text| regex(which).unwrap().is_match(text)).collect();
             assert!(texts.len() > 100, "{}", pattern.kind);
             for text in texts {

@@ -24,8 +24,8 @@ const WORDS: [&str; 15] = [
 /// Minimum length of a run of random characters; ordinary words are shorter.
 const LONG: usize = 20;
 
-/// Returns the keys in a named value: the whole value if its name is a secret's, otherwise the
-/// words that look like a key. Schemes such as `Bearer` are not keys.
+/// Returns the keys in a named value: the whole value if its name is that of a secret, otherwise
+/// the words that look like a key. Schemes such as `Bearer` are not keys.
 pub fn of_setting(name: &str, value: &str) -> Vec<String> {
     let named = is_secret_name(name);
     let words = value.split(|c: char| c.is_whitespace() || matches!(c, ';' | ',' | '='));

@@ -19,7 +19,7 @@ pub struct Back {
     pub from: Stage,
     /// Who requested it; `None` if no draft was discarded, or if the person aborted the draft.
     pub by: Option<Origin>,
-    /// The draft of stage `from` it was about; 0 if a person went back.
+    /// The draft of stage `from` that the request was about; 0 if a person went back.
     pub iteration: u32,
     /// The reason, on one line; may be empty.
     pub reason: String,
@@ -63,8 +63,8 @@ pub struct Attempt {
     pub reason: String,
     /// The return to an earlier stage, if it discarded a draft.
     pub back: Option<Back>,
-    /// [`Verdict::Passed`] for a copy although nothing was abandoned, [`Verdict::Edited`] for a
-    /// person's edit of a draft that was undone, [`Verdict::Auto`] if no person requested it.
+    /// [`Verdict::Passed`] for a copy made although nothing was abandoned, [`Verdict::Edited`] for
+    /// a person's undone edit of a draft, [`Verdict::Auto`] if no person requested the attempt.
     pub verdict: Option<Verdict>,
     /// Unix seconds.
     pub time: i64,
@@ -81,7 +81,7 @@ impl Attempt {
         matches!(self.verdict, Some(Verdict::Aborted | Verdict::Auto))
     }
 
-    /// True if it contains a person's edit of a draft that was undone.
+    /// True if it contains a person's undone edit of a draft.
     pub fn holds_an_edit(&self) -> bool {
         self.verdict == Some(Verdict::Edited)
     }
@@ -128,7 +128,7 @@ fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
         commit: info.oid,
         reason: info.subject.strip_prefix(&prefix).unwrap_or(&info.subject).to_owned(),
         back: Back::parse(&trailers).filter(|_| child),
-        // On a tip itself, the trailer is the answer to its review.
+        // If the attempt is the abandoned tip itself, the trailer is the answer to its review.
         verdict: trailers.get(key::REVIEW).filter(|_| child).and_then(Verdict::parse),
         time: info.committer_time,
     }))

@@ -186,7 +186,8 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
     Ok(names.into_iter().zip(entries).collect())
 }
 
-/// True if only commits of the session lie between its start and its tip, one upon the other.
+/// True if the history from the session's start to its tip is linear and has only commits of the
+/// session.
 pub(super) fn is_straight(session: &Session) -> bool {
     let upon = |pair: &[Entry]| pair[1].parents == [pair[0].commit.clone()];
     session.history.windows(2).all(upon)
@@ -250,7 +251,7 @@ pub(crate) fn place_of(
     Ok(None)
 }
 
-/// The outermost of the session's base branches that contains its delivery.
+/// The last branch in the session's chain of base branches that contains its delivery.
 fn merged_branch(
     git: &Git,
     refs: &RefNames,
@@ -272,8 +273,8 @@ fn merged_branch(
     Ok(found)
 }
 
-/// Of a session, its parent and the parent's change requests, the one that was merged last into a
-/// branch: the next change request starts from its artifacts.
+/// The session that was merged last into a branch, among `session`, its parent and the parent's
+/// change requests: the next change request starts from its artifacts.
 fn newest_merged(
     git: &Git,
     refs: &RefNames,
@@ -315,7 +316,8 @@ fn newest_merged(
     Ok(newest)
 }
 
-/// Returns `Some` if a commit contains the session's delivery; true if with its artifacts.
+/// Returns `Some` if a commit contains the session's delivery: true if it also contains the
+/// session's artifacts.
 fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
     let report = artifact_path(&session.name, Artifact::DeliveryReport);
     let with_artifacts = git::snapshot::blob_id(git, tip, &report)?.is_some();

@@ -96,8 +96,8 @@ fn left_behind(
     Ok(None)
 }
 
-/// The newest draft of each stage that has a draft, this or an older one, with a person's edits
-/// that are in no commit of the session.
+/// The newest draft of each stage in which this draft, or an older one, has a person's edits that
+/// are in no commit of the session.
 pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let mut found = Vec::new();
     for stage in session.order() {

@@ -1,7 +1,7 @@
 //! A cache, in the state directory, of the data from which the heads of sessions are built. With
 //! thousands of sessions, most of the time of a list is spent finding each `session.json` through
 //! the trees above it. The content of a commit never changes, so the objects of a cached tip need
-//! not be read. If the file is lost, one list is slower.
+//! not be read. If the file is lost, only the next list is slower.
 //!
 //! The cache is not used if the parents of commits can differ from those in their objects (shallow
 //! clones, grafts, replaced objects), nor with few sessions.
@@ -25,7 +25,8 @@ const FIRST: &str = concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\
 const FIELD: char = '\u{1f}';
 const BREAK: u8 = 0;
 
-/// Stands in the field for the line of commits if that was not searched for.
+/// Placeholder in the field for the commits of [`super::head::own_line`] if they were not searched
+/// for.
 const NOT_LOOKED_FOR: &str = "-";
 
 /// Minimum number of heads read by a list before a cache is created: with fewer, it does not pay.
@@ -184,7 +185,8 @@ impl KnownHeads {
     }
 
     /// Rewrites the cache with the heads of exactly these sessions, if enough of them had to be
-    /// read; those have their lines. If the file cannot be written, the command still succeeds.
+    /// read; each that was read comes with its line. If the file cannot be written, the
+    /// command still succeeds.
     pub(super) fn keep(&self, git: &Git, heads: &[(SessionName, Oid, Option<String>)]) {
         let read = heads.iter().filter(|(_, _, line)| line.is_some()).count();
         if self.enough.is_none_or(|enough| read < enough) {

@@ -79,8 +79,8 @@ impl KnownRecords {
 }
 
 impl KnownRecords {
-    /// The same after one more commit on the tip `before`, that of a task which leaves the documents
-    /// as they are; `None` after any other.
+    /// The known records after one more commit on the tip `before`, if it is a task commit that
+    /// leaves the documents unchanged; `None` after any other commit.
     pub(crate) fn after_task(&self, git: &Git, session: &Session, before: &Oid) -> Option<Self> {
         let newest = session.history.last()?;
         let is_it = matches!(newest.kind, Kind::Task(_))

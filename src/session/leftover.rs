@@ -25,7 +25,7 @@ pub struct Leftover {
     pub kind: &'static str,
     /// When it was made (Unix seconds).
     pub time: i64,
-    /// The reason of the attempt, or the draft's stage.
+    /// The reason for the attempt, or the draft's stage.
     pub about: String,
     /// Why it must be kept unless named.
     pub guard: Option<Guard>,

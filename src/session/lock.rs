@@ -38,7 +38,7 @@ pub struct SessionLock {
 }
 
 /// Number of attempts to take the lock before reporting another holder, and the time between them:
-/// a process that only reads the holder has the lock for some microseconds.
+/// a process that only reads the holder has the lock for a few microseconds.
 const TRIES: (u32, Duration) = (5, Duration::from_millis(10));
 
 impl SessionLock {

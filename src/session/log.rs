@@ -173,7 +173,7 @@ impl Teller<'_> {
         for (entry, changes) in entries.iter().zip(changes) {
             let changes = changes?;
             let is_next = previous.is_some_and(|previous| files::is_next(previous, entry));
-            // A commit directly upon the previous one has its feedback, unless it changes the file.
+            // A child of the previous commit has the same feedback, unless it changes the file.
             if !is_next || changes.watched {
                 for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
                     // Feedback in a start commit was given in the session it started from.
@@ -202,7 +202,7 @@ impl Teller<'_> {
     }
 
     /// The feedback in a commit that no earlier commit has. For abandoned work (`left`), only
-    /// feedback that is not on the branch: the branch reports it in its place.
+    /// feedback that is not on the branch: the row of the branch reports the rest.
     fn new_feedback(
         &mut self,
         commit: &Oid,
@@ -219,7 +219,7 @@ impl Teller<'_> {
         for said in self.feedback_at(commit) {
             let text = serde_json::to_string(&said)?;
             if left && self.on_branch.contains(&text) {
-                // The branch may have the same file.
+                // The branch may have the same file, and must read it again to report this.
                 self.read.remove(&blob);
             } else if self.told.insert(text) {
                 new.push(said);

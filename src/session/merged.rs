@@ -16,7 +16,7 @@ use crate::stages;
 /// its session.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
 
-/// The mark of branches that are not a base of a session, in a walk.
+/// In a walk, the mark of branches that are not a session's base.
 const ELSEWHERE: u64 = 1 << 63;
 
 /// Number of branches that one walk can distinguish.
@@ -28,7 +28,7 @@ const SESSIONS: &str = super::SESSIONS;
 /// The merge of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// The commit that merged it; the session's own tip if there is no other.
+    /// The commit that merged it; the session's own tip if no other commit did.
     pub commit: Oid,
     /// The merged tip, if known.
     pub tip: Option<Oid>,

@@ -50,7 +50,8 @@ pub fn merged_changes(
         }
     }
     if session.is_patch() {
-        // Work of its parent, or of a change request it is based on, since it began.
+        // These are work of its parent, or of a change request it is based on, done since it
+        // began.
         for change in &mut found {
             change.start = change.start.take().or_else(|| own_start.first().cloned());
         }

@@ -1,4 +1,4 @@
-//! Commit messages, built so that model output cannot become a trailer, and parsed.
+//! Builds commit messages, so that model output cannot become a trailer, and parses them.
 //!
 //! A message is a subject, a body and one paragraph of trailers, separated by blank lines. Git
 //! parses more than the last paragraph: `interpret-trailers` stops at a line that starts with
@@ -89,11 +89,13 @@ pub mod key {
     pub const EDITED: &str = "Cowork-Edited";
     /// On a saved draft: the commit last viewed by a person.
     pub const SEEN: &str = "Cowork-Seen";
-    /// On the commit after one that a hook added files to, one per file: the hook and the path.
+    /// On the commit after one to which a hook added files, one trailer per file: the hook and the
+    /// path.
     pub const HOOK: &str = "Cowork-Hook";
     /// On a merge: the merged tip of the session.
     pub const TIP: &str = "Cowork-Tip";
-    /// On a commit of `verify --fix`: a change request, the id it gave, and the record's new id.
+    /// On a commit of `verify --fix`: a change request, the id that it assigned, and the record's
+    /// new id.
     pub const RENUMBERED: &str = "Cowork-Renumbered";
     /// On a start commit that completes a stage: the stage it copies from another session, and the
     /// commit that completed it there: `todo@prd 1a2b3c4d5e6f`.
@@ -101,8 +103,8 @@ pub mod key {
     /// With `Cowork-From`: the highest ids used in that session until then: `REQ-004 FEAT-002`.
     pub const IDS: &str = "Cowork-Ids";
     /// On an attempt whose draft was discarded by going back: the stage to repeat, the commit it
-    /// starts from, the stage in progress before, the role that requested it, and the draft of that
-    /// stage it was about: `design 1a2b… coding actor 1`.
+    /// starts from, the stage in progress before, the role that requested it, and the draft of the
+    /// latter stage that the request was about: `design 1a2b… coding actor 1`.
     pub const BACK: &str = "Cowork-Back";
     /// With `Cowork-Back`: the reason.
     pub const REASON: &str = "Cowork-Reason";
@@ -215,12 +217,12 @@ impl Trailers {
     }
 }
 
-/// The end of a message for git (`ignored_log_message_bytes` in `trailer.c`): before the comments
-/// at its end, such as the list of conflicted paths, which git leaves if no editor was opened.
+/// Where a message ends for git (`ignored_log_message_bytes` in `trailer.c`): before any comments
+/// at the bottom, such as the list of conflicted paths, which git leaves if no editor was opened.
 fn end_of_text(lines: &[&str]) -> usize {
     let scissors = |line: &&str| line.strip_prefix(COMMENT).is_some_and(is_scissors);
     let cutoff = lines.iter().position(scissors).unwrap_or(lines.len());
-    // The characters before this word in git's list of conflicted paths are taken for
+    // The characters before `Conflicts:` above git's list of conflicted paths are taken to be
     // `core.commentChar`.
     let conflicts = |line: &&str| line.strip_suffix(" Conflicts:").map(str::to_owned);
     let comment = lines[..cutoff].iter().rev().find_map(conflicts);

@@ -152,7 +152,7 @@ pub(crate) struct CommittedCode {
     touched: BTreeSet<String>,
 }
 
-/// Reads it from all commits of the session.
+/// Reads the [`CommittedCode`] of all commits of the session.
 pub(crate) fn committed_code(git: &Git, session: &Session) -> anyhow::Result<CommittedCode> {
     let (reader, mut code_of) = (git.reader(), CommittedCode::default());
     for entry in &session.history {

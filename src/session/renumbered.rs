@@ -105,8 +105,8 @@ impl Renumbering {
             && reaches(&self.commit, &entry.commit)
     }
 
-    /// True if the entry's task has the title of the task with the new id. After two clones gave
-    /// the same id, only one of their tasks has.
+    /// True if the entry's task has the title of the task with the new id. If two clones assigned
+    /// the same id, this is true for only one of their tasks.
     fn is_of_task(
         &self,
         entry: &Entry,

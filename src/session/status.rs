@@ -28,7 +28,7 @@ pub enum State {
     Stopped,
     /// The delivery commit exists.
     Completed,
-    /// It is also in its base branch.
+    /// The delivery commit is also in the base branch.
     Merged,
     /// It is archived.
     Archived,

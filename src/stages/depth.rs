@@ -13,7 +13,7 @@ use crate::stage::{Depth, Stage};
 pub struct DepthSpec {
     /// The depth.
     pub depth: Depth,
-    /// The stages of a session; a change request has those of them that its scope names.
+    /// The stages of a session; a change request has only those that its scope names.
     pub stages: &'static [Stage],
     /// Groups of stages that the actor works on in one conversation, with all their drafts and
     /// tasks. In other stages each draft and each task is a conversation.
@@ -30,7 +30,8 @@ pub struct DepthSpec {
     pub critics: &'static [Stage],
     /// Stages whose first draft the actor reviews itself, unless the configuration says otherwise.
     pub self_review: &'static [Stage],
-    /// The minimum number of records of each kind, if the configuration's limits are higher.
+    /// The minimum number of records of each kind; it replaces the configuration's minimum if that
+    /// is higher.
     pub fewest: Option<u32>,
 }
 
@@ -39,7 +40,7 @@ pub struct DepthSpec {
 pub enum WrittenHere {
     /// Always.
     Always,
-    /// Only if its data covers everything the document must say.
+    /// Only if git-cowork's data covers everything that the document must say.
     WhereItSuffices,
 }
 
@@ -163,9 +164,9 @@ impl DepthSpec {
         self.judged(self.critics, stage, order)
     }
 
-    /// True if the drafts of a stage are judged: if `at` contains the stage or, in a session that
-    /// lacks the last stage of its conversation, that last stage, since both are otherwise judged
-    /// together.
+    /// True if the drafts of a stage are judged: `at` contains the stage. If the session lacks the
+    /// last stage of its conversation, `at` must contain that last stage instead, since both would
+    /// otherwise be judged together.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
         let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))

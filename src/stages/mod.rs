@@ -40,8 +40,8 @@ pub const TABLE: &[StageSpec] = &[
     delivery::DELIVERY,
 ];
 
-/// The names of the stages a model may ask to go back to: those before the last one whose actor
-/// judges.
+/// The names of the stages a model may ask to go back to: the stages before the last stage whose
+/// actor judges.
 pub const REWIND_NAMES: [&str; rewindable()] = {
     let mut names = [""; rewindable()];
     let mut at = 0;
@@ -52,7 +52,7 @@ pub const REWIND_NAMES: [&str; rewindable()] = {
     names
 };
 
-/// The number of rows before the last one whose actor judges.
+/// The number of rows before the last row whose actor judges.
 const fn rewindable() -> usize {
     let mut last = TABLE.len() - 1;
     while last > 0 && !TABLE[last].judges {
@@ -174,8 +174,8 @@ fn found(has: impl Fn(&StageSpec) -> bool) -> Stage {
     TABLE.iter().find(|row| has(row)).map_or(Stage::ALL[0], |row| row.stage)
 }
 
-/// The checks of these stages that must still pass for the whole session, with the stage of each
-/// part.
+/// The results of those checks of these stages that must still pass for the whole session, each
+/// with its stage.
 pub fn lasting_checks(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, Report)> {
     let rows = TABLE.iter().filter(|row| row.check_lasts && stages.contains(&row.stage));
     rows.map(|row| (row.stage, (row.check)(input))).collect()
@@ -240,7 +240,7 @@ mod tests {
         let alone = change(Scope { design: false, ..scope });
         assert_eq!(earlier(Stage::Plan, Depth::Standard, &alone), None);
         assert_eq!(earlier(Stage::Prd, Depth::Quick, &alone), Some("idea.md"));
-        // If no stage comes after it, it has its own gate.
+        // If the plan does not follow it, the design has its own gate.
         let alone = change(Scope { plan: false, ..scope });
         assert!(depth(Depth::Standard).gate(Stage::Design, &alone));
         assert!(depth(Depth::Standard).critic(Stage::Design, &alone));

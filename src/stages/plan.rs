@@ -43,8 +43,8 @@ const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     ..plan(
         RoleSpec {
             prompt: ACTOR,
-            // Records are changed through their sections: both kinds of tools would make requests
-            // too long.
+            // Records are changed by editing their sections of the documents. Tools for single
+            // records as well would make requests too long.
             tools: &[
                 &[
                     "save_plan_doc",
@@ -80,7 +80,8 @@ const PLAN_ALONE: StageSpec = StageSpec {
                 file_name: "plan-alone.md",
                 built_in: include_str!("../../prompts/plan-alone.md"),
             },
-            // A section of plan.md creates a record; a tool would create the first one in prd.md.
+            // A record is created by writing its section of plan.md; a tool would create the first
+            // record in prd.md.
             tools: &[
                 &[
                     "save_plan_doc",

@@ -78,7 +78,7 @@ pub type Finish = fn(&str, &dyn Known) -> anyhow::Result<String>;
 pub struct Rendered {
     /// Its text, to which [`StageSpec::finish`] adds.
     pub text: fn(&dyn Known) -> anyhow::Result<String>,
-    /// True if this text is complete, so that no model need be asked.
+    /// True if this text is complete, so that no model has to be asked.
     pub suffices: fn(&dyn Known) -> anyhow::Result<bool>,
 }
 

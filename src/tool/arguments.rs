@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-/// The arguments as an object. An empty text is `{}`; a code fence, text after the object, raw line
-/// breaks in strings and an object wrapped in a string are accepted.
+/// The arguments as an object. An empty text counts as `{}`. A code fence, text after the object,
+/// raw line breaks in strings and an object wrapped in a string are accepted.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ fn fit_object(
             .get_key_value(&key)
             .or_else(|| properties.iter().find(|(name, _)| plain(name) == plain(&key)))
             .or_else(|| {
-                // `id` if the tool has `task_id`, and vice versa.
+                // Accept `id` instead of `task_id` if the tool has `task_id`, and vice versa.
                 let name = id_name(schema).filter(|_| !has_id)?;
                 (key == "id" || (name == "id" && key.ends_with("_id")))
                     .then(|| properties.get_key_value(name))?
@@ -155,7 +155,8 @@ fn fit_object(
         let names: Vec<_> = properties.keys().map(String::as_str).collect();
         let unknown: Vec<_> = unknown.iter().map(|name| format!("{at}{name}")).collect();
         let told = format!("unknown: {} (known: {})", unknown.join(", "), names.join(", "));
-        // If there is another error, the unknown field may be the intended one.
+        // If another field is wrong or missing, the unknown field may be the misspelled one, so it
+        // is an error too.
         match wrong.is_empty() {
             true => notes.push(format!("ignored, because {told}")),
             false => wrong.push(told),
@@ -172,7 +173,8 @@ fn is_open(schema: &Value) -> bool {
     }
 }
 
-/// The field with the id of the tool's record; it is the first required field.
+/// The name of the field with the id of the tool's record, which is always the first required
+/// field; `None` if the first required field is not an id.
 fn id_name(schema: &Value) -> Option<&str> {
     schema["required"][0].as_str().filter(|name| *name == "id" || name.ends_with("_id"))
 }

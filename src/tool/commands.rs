@@ -58,7 +58,8 @@ async fn run(context: &Context<'_>, args: RunCommand) -> anyhow::Result<Answer> 
     Ok(answer(context, &result, ""))
 }
 
-/// Runs the project's own command, or another one, whose result does not count as evidence.
+/// Runs the project's own command, or another command. The result of another command does not count
+/// as evidence.
 async fn check(
     context: &mut Context<'_>,
     args: CheckLint,
@@ -131,7 +132,8 @@ fn narrowed(command: &str, path: &str) -> Option<String> {
     takes.then(|| format!("{command} -- '{}'", path.replace('\'', r"'\''")))
 }
 
-/// The command that makes a linter fix its findings.
+/// The command with the option that makes the linter fix its findings; `None` if it is not known
+/// for this command.
 fn fixing(command: &str) -> Option<String> {
     let mut known = languages::ALL.iter().flat_map(|language| language.programs.fix);
     let (start, flags) = known.find(|(start, _)| command.starts_with(start))?;

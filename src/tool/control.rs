@@ -9,7 +9,7 @@ use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
 use crate::stages::{DRAFT_NAMES, for_issue, row};
 
-/// The model's name for the draft that a person should review.
+/// The word with which the model names the draft that a person should review.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Reviewed(String);
 
@@ -131,7 +131,8 @@ fn reject(
         Role::Critic => Origin::Critic,
         Role::Challenger => Origin::Challenger,
         Role::SelfReview => Origin::SelfReview,
-        // This stage has no critic: its only agent is read-only and gives the verdict.
+        // This stage has no critic: its only agent only reads and gives the verdict, so its
+        // feedback counts as the critic's.
         Role::Actor if row(context.stage).judges => Origin::Critic,
         Role::Actor => anyhow::bail!("only the critic gives feedback; fix the draft yourself"),
     };

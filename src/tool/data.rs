@@ -58,8 +58,8 @@ fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())
 }
 
-/// Converts ids that a model gave to the spelling that the records themselves have; leaves out
-/// blank ids and duplicates.
+/// Converts the ids that a model gave to the spelling used in the records, and leaves out blank ids
+/// and duplicates.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub(super) fn references(
     anyhow::bail!("{} does not exist; {known}", unknown.join(", "))
 }
 
-/// Converts an id that a model gave to the spelling that the record itself has.
+/// Converts an id that a model gave to the spelling used in the record.
 ///
 /// # Errors
 ///
@@ -136,8 +136,8 @@ pub(super) enum Created<T> {
     Same(String),
 }
 
-/// Creates a record from these fields with the next id, higher than any seen, unless a record with
-/// all of these fields exists.
+/// Creates a record from these fields, unless a record with the same fields exists. Its id has the
+/// next number, higher than any number seen so far.
 pub(super) fn create<T: Serialize + DeserializeOwned>(
     context: &mut Context<'_>,
     kind: IdKind,
@@ -204,13 +204,13 @@ pub(super) fn tally(
     Ok(format!("{count} of {least}–{most} {what}{too_many}."))
 }
 
-/// The answer if the record to create exists.
+/// The answer if the record that should be created already exists.
 pub(super) fn exists(id: &str) -> Answer {
     Answer::ok(format!("{id} exists already with these fields; nothing was created."))
 }
 
-/// Stores a model's reason for changing a record, once: it is committed with the stage. `what` is
-/// the action, such as `deleted`.
+/// Stores a model's reason for changing a record; a reason that is already stored is not added
+/// again. The reason is committed with the stage. `what` is the action, such as `deleted`.
 pub(super) fn keep_reason(
     context: &Context<'_>,
     id: &str,
@@ -234,7 +234,7 @@ pub(super) fn keep_reason(
             && (other.stage, other.iteration) == (entry.stage, entry.iteration)
             && other.details == entry.details
     };
-    // The same call was made before the run was killed.
+    // The reason is already stored: the same call was made before the run was killed.
     if context.store.feedback()?.iter().any(same) {
         return Ok(());
     }

@@ -115,7 +115,7 @@ pub(super) fn edit(
     }
 }
 
-/// Saves a document with records, or some of its sections.
+/// Saves a document that contains records, or only some sections of it.
 fn save_records(
     context: &mut Context<'_>,
     document: Document,
@@ -158,8 +158,7 @@ fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer>
     Ok(Answer::ok(text))
 }
 
-/// Converts a document to its stored form: without a fence around it, with `
-/// ` line ends.
+/// Converts a document to its stored form: without a code fence around it, and with `\n` line ends.
 ///
 /// # Errors
 ///
@@ -192,7 +191,7 @@ fn unfence(text: &str) -> &str {
         let (first, rest) = text.split_once('\n')?;
         let word = first.strip_prefix("```")?.trim();
         let body = rest.strip_suffix("```")?;
-        // An odd number of inner fences means that the outer ones belong to two different blocks.
+        // An odd number of inner fences means that the outer fences do not belong together.
         let inside = body.lines().filter(|line| line.starts_with("```")).count();
         let whole = body.ends_with('\n') && inside % 2 == 0;
         (whole && matches!(word, "" | "markdown" | "md" | "text")).then_some(body)

@@ -36,16 +36,16 @@ use crate::workspace::{CommandResult, Workspace};
 
 pub use crate::languages::ProjectCommands;
 
-/// Whether a tool only reads.
+/// Whether a tool only reads or also writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// A read-only role may have it (`[r]` in contract 7).
+    /// Only reads: read-only roles may also have such a tool (`[r]` in contract 7).
     Read,
     /// Changes artifacts, files, or runs commands.
     Write,
 }
 
-/// The effect of a tool, besides its answer.
+/// What a tool does, apart from returning its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Reads the session's documents and records.
@@ -62,7 +62,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The roles that may have it.
+    /// The access that a tool with this effect needs, which decides which roles may have it.
     pub const fn access(self) -> Access {
         match self {
             Self::ReadsArtifacts | Self::Looks => Access::Read,
@@ -70,7 +70,7 @@ impl Effect {
         }
     }
 
-    /// True if it changes artifacts of the session.
+    /// True if a tool with this effect changes artifacts of the session.
     pub const fn writes_artifacts(self) -> bool {
         matches!(self, Self::WritesDocument | Self::WritesRecords)
     }
@@ -108,7 +108,7 @@ pub struct Question {
 
 /// A person who may answer questions during a run.
 pub trait Person {
-    /// The answer, or `None` if nobody is available: then the run stops and waits.
+    /// Returns the answer, or `None` if nobody is available; the run then stops and waits.
     fn ask(&self, question: &Question) -> anyhow::Result<Option<String>>;
 }
 
@@ -137,7 +137,7 @@ pub struct Checked {
 pub struct Outcome {
     /// Feedback given with `provide_feedback`, in order.
     pub feedback: Vec<Feedback>,
-    /// The summary that the critic passed to `exit_loop`: it approves.
+    /// The summary that the critic passed to `exit_loop`, which means that it approves the draft.
     pub approved: Option<String>,
     /// `request_replanning` or `goto_stage`.
     pub go_back: Option<GoBack>,
@@ -211,7 +211,7 @@ pub struct Context<'a> {
 pub trait Tool: Sync {
     /// Name, unique.
     fn name(&self) -> &str;
-    /// What it does, for the model.
+    /// A description of the tool, for the model.
     fn description(&self) -> &str;
     /// JSON schema of the arguments: an object with `additionalProperties: false`.
     fn parameters(&self) -> Value;

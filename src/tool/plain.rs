@@ -98,7 +98,7 @@ impl<T: Arguments> Argument for Vec<T> {
     const KIND: Kind = Kind::Groups(T::FIELDS);
 }
 
-/// Types that are fields without conversion.
+/// Types that can be used as a field directly, without a conversion.
 macro_rules! kinds {
     ($($type:ty: $kind:expr;)+) => {
         $(impl Argument for $type {
@@ -114,7 +114,7 @@ kinds! {
     Number: Kind::Number;
     Severity: Kind::Choice(&["critical", "major", "minor"]);
     FeedbackType: Kind::Choice(&["build_error", "quality_issue", "missing_requirement", "suggestion"]);
-    // Only the stages one can go back to.
+    // Only the stages that a model can go back to.
     Stage: Kind::Choice(&REWIND_NAMES);
     Priority: Kind::Choice(&["high", "medium", "low"]);
     Category: Kind::Choice(&["functional", "non_functional"]);

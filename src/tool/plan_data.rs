@@ -156,7 +156,7 @@ fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<An
     Ok(answer)
 }
 
-/// What the check of the plan would report about the files of a task.
+/// A hint with what the check of the plan would report about the files of a task.
 fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
     let Some(task) = plan.tasks.iter().find(|task| task.id == id) else { return String::new() };
     if task.is_top_level() && plan.files_of(id).next().is_none() {
@@ -215,7 +215,7 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     }
     let below = format!("{id}.");
     for task in &mut plan.tasks {
-        // A completed task is completed with all its sub-tasks.
+        // Completing a task also completes all its sub-tasks.
         if task.id.starts_with(&below) && status == TaskStatus::Completed {
             task.status = status;
         }
@@ -246,7 +246,8 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     Ok(Answer::ok(text))
 }
 
-/// A task is complete if none of its sub-tasks is blocked, and all files that they promise exist.
+/// Checks that a task can be completed: none of its sub-tasks is blocked, and all files that the
+/// task and its sub-tasks promise exist.
 fn can_be_completed(plan: &Plan, id: &str, exists: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
     let parts: Vec<&Task> = plan.with_sub_tasks(id).collect();
     let blocked = |task: &&&Task| task.id != id && task.status == TaskStatus::Blocked;

@@ -187,7 +187,8 @@ fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Ans
     let id = reference(context, IdKind::Feature, &args.id)?;
     context.store.see_ids(context.ids)?;
     let rest = context.store.features()?.features.len().saturating_sub(1);
-    // Components and tasks belong to later stages, which a change request runs again.
+    // Components and tasks belong to later stages, which a change request runs again. The feature
+    // is removed from components here; tasks that still name it are only reported.
     let mut changes = vec![Change::Delete(id.clone())];
     let mut from = Vec::new();
     let components = context.store.design()?.components.into_iter();

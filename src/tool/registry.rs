@@ -15,7 +15,7 @@ use crate::stages::{self, StageSpec, TABLE};
 /// Maximum bytes of an answer for a model.
 const MAX_ANSWER: usize = 16 * 1024;
 
-/// Tools that would use a key in their arguments.
+/// Built-in tools that would write or use a key if their arguments contained one.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
@@ -49,8 +49,9 @@ pub fn changes_something(name: &str) -> bool {
     find(plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
 }
 
-/// The definitions of these tools for a model, in this order. Unknown names are left out. The
-/// description of `run_command` says what commands `may_reach`, for all tools that run commands.
+/// The definitions of these tools for a model, in this order; unknown names are left out.
+/// `may_reach` says what commands can reach, and is added to the description of `run_command`,
+/// although it applies to all tools that run commands.
 pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     let all = all();
     let spec = |name: &&str| {

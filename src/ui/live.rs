@@ -117,8 +117,8 @@ const REDRAWS: u8 = 60;
 static ROWS: AtomicUsize = AtomicUsize::new(0);
 
 /// Formats a line for code that cannot remove the live lines first, such as a signal handler. The
-/// line replaces the live lines and is followed by as many empty lines as they need when they are
-/// redrawn.
+/// line replaces the live lines; enough empty lines follow it for the live lines to be redrawn
+/// there.
 pub fn above(line: &str) -> String {
     above_rows(line, ROWS.load(Ordering::Relaxed))
 }

@@ -184,7 +184,7 @@ impl Page {
     }
 
     fn heading(&mut self, level: HeadingLevel) {
-        // A strong part of the heading ends bold, so bold starts again after it.
+        // The end of a strong part in the heading turns bold off, so turn bold on again after it.
         let text = std::mem::take(&mut self.text).replace('\u{180c}', "\u{180c}\u{180b}");
         self.text = format!("{text}\u{180c}");
         let room = self.room();

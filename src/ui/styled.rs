@@ -13,7 +13,7 @@ const MARKS: [(char, Slot, bool); 4] = [
     ('\u{180f}', Slot::Code, false),
 ];
 
-/// Replaces the marks of a line by colours.
+/// Replaces the marks of a line with colours.
 pub(super) fn styled(line: &str, colors: bool) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {

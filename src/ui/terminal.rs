@@ -99,7 +99,7 @@ struct State {
     /// The last streamed text ended with a line break.
     at_line_start: bool,
     stage: Option<Progress>,
-    /// Time since which git-cowork waits for a person.
+    /// When git-cowork started to wait for a person; `None` if it is not waiting.
     waits: Option<Duration>,
     /// Total time spent waiting for a person.
     waited: Duration,
@@ -115,7 +115,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Widest horizontal rule.
 const RULE: usize = 80;
 
-/// Characters of a tool line; a warning is not truncated.
+/// Maximum number of characters of a tool line; a warning is not truncated.
 const LINE: usize = 160;
 
 /// A space at which lines are not broken.
@@ -174,12 +174,12 @@ impl Terminal {
         self.give_back(&mut screen);
     }
 
-    /// Lets the user type notes while the status is shown, or stops that.
+    /// Starts letting the user type notes while the status is shown; `None` stops it.
     pub fn listen(&self, notes: Option<Arc<TypedNotes>>) {
         self.lock().typing = notes.filter(|_| self.takes_keyboard).map(Typing::new);
     }
 
-    /// Processes typed keys; call it as often as keys should become visible.
+    /// Processes typed keys; call it often, so that typed keys appear without delay.
     pub fn keys(&self) {
         let mut screen = self.lock();
         let Some(typing) = &mut screen.typing else { return };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clean::one_line;
 
-/// Title or progress were set and must be restored at the end.
+/// The title or the progress was set and must be restored at the end.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 
 /// Variables by which terminals with a window can be recognized.
@@ -61,7 +61,7 @@ impl Knows {
         }
     }
 
-    /// Shows a desktop notification.
+    /// Returns the control sequence that shows a desktop notification.
     pub(super) fn message(self, text: &str) -> String {
         // A semicolon would end the text of OSC 777.
         let text = one_line(text, 200).replace(';', ",");
@@ -72,7 +72,7 @@ impl Knows {
         }
     }
 
-    /// Sets the title and the progress in percent.
+    /// Returns the control sequences that set the title and the progress in percent.
     pub(super) fn set(self, title: &str, percent: usize) -> String {
         let mut out = String::new();
         let first = (self.title || self.progress) && !IS_SET.swap(true, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Knows {
         out
     }
 
-    /// Restores the title and removes the progress.
+    /// Returns the control sequences that restore the title and remove the progress.
     pub(super) fn end(self) -> String {
         let was_set = (self.title || self.progress) && IS_SET.swap(false, Ordering::Relaxed);
         match was_set {

@@ -16,8 +16,8 @@ const PROMPT: &str = "▸ ";
 const LINE_END: char = '⏎';
 /// Maximum number of characters of a note.
 const MOST: usize = 16_000;
-/// After this many polls without another byte, an Escape is the Escape key: a slow connection can
-/// split an escape sequence.
+/// After this many polls without another byte, an Escape byte counts as the Escape key: a slow
+/// connection can split an escape sequence.
 const ALONE: u8 = 3;
 
 /// A key with a function here.
@@ -62,7 +62,7 @@ impl Typing {
         !self.notes.line().is_empty() || !self.notes.waiting().is_empty()
     }
 
-    /// Processes the bytes of one poll; empty if no key was pressed since the last poll.
+    /// Processes the bytes of one poll; `bytes` is empty if no key was pressed since the last poll.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Typed {
         self.looks = if bytes.is_empty() { self.looks.saturating_add(1) } else { 0 };
         self.rest.extend_from_slice(bytes);
@@ -144,7 +144,7 @@ impl Typing {
         } else {
             text.extend(before);
         }
-        // The columns that the text before the cursor leaves.
+        // The columns that remain after the text before the cursor.
         let left = (room + measure_text_width(PROMPT)).saturating_sub(measure_text_width(&text));
         let behind = fitting(after.iter(), left);
         text.extend(&after[..behind]);

@@ -1,5 +1,5 @@
-//! How each gated stage was approved, and whether the approval matches the bytes in its commit:
-//! checked by `merge` and `pr` before anything leaves the session.
+//! How each gated stage was approved, and whether its commit contains the approved content. `merge`
+//! and `pr` check this before anything leaves the session.
 
 use std::cell::LazyCell;
 
@@ -26,8 +26,9 @@ pub struct StageApproval {
     pub missing: Option<String>,
 }
 
-/// The approvals of the completed stages of a session: of the stages that were approved, and of
-/// those that have a gate in this user's configuration or, by default, at the session's depth.
+/// The approvals of the completed stages of a session. Includes the stages that were approved, and
+/// those with a gate: as set in this user's configuration, or else by default at the session's
+/// depth.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -70,8 +71,8 @@ pub fn approvals(
     Ok(found)
 }
 
-/// Reports stages whose commit contains other bytes than approved, unless `said` already reports
-/// the stage.
+/// Reports stages whose commit contains other bytes than the approved ones, unless `said` already
+/// reports the stage.
 pub(super) fn problems(
     git: &Git,
     config: &Config,
@@ -114,7 +115,8 @@ pub fn reviewer(
     if config.review.signed
         && let Some(commit) = &reviewer.commit
     {
-        // A rebase keeps the author; only the committer signs.
+        // A rebase keeps the author, but the signature is the committer's: it counts only if the
+        // committer is the reviewer.
         let theirs = git.reader().commit(commit)?.committer == reviewer.name;
         if !theirs || !git::state::is_signed(git, commit)? {
             reviewer.commit = None;
@@ -131,8 +133,8 @@ pub fn words(entry: &Entry, reviewer: Option<&Reviewer>) -> String {
     }
 }
 
-/// The commit with which a person accepted this stage and later ones as done because of their
-/// files.
+/// The commit with which a person accepted this stage and later ones as done because their files
+/// already existed.
 fn from_files(session: &Session, stage: Stage) -> Option<&Entry> {
     session.history.iter().rev().find(|entry| {
         matches!(entry.kind, Kind::Stage(later) if later > stage)
@@ -232,8 +234,8 @@ fn documents_hold(
     Ok(Ok(()))
 }
 
-/// The approved blob of a file, from a commit or an earlier one: a stage may leave a file
-/// unchanged.
+/// The approved blob of a file, according to a commit or the nearest earlier commit that names the
+/// file: a stage may leave a file unchanged.
 fn approved_id<'s>(session: &'s Session, entry: &Entry, file: &str) -> Option<&'s str> {
     let until = session.history.iter().position(|other| other.commit == entry.commit)?;
     session.history[..=until].iter().rev().find_map(|entry| {

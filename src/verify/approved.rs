@@ -39,8 +39,8 @@ pub(super) fn problems(
         }));
         let again = format!("git cowork review {name} --stage {stage} --pass");
         match approval.kind {
-            // The other session approved it, and this session cannot be rewound to before its
-            // start.
+            // Another session approved this stage, and this session cannot be rewound to before its
+            // own start.
             _ if approval.is_start() => ways.push(format!(
                 "or start from the stage before: git cowork new --from {}@STAGE",
                 approval.from().unwrap_or(name.as_str()).split('@').next().unwrap_or_default()
@@ -121,7 +121,8 @@ fn changed(
     let mut changed = Vec::new();
     for stage in session.order() {
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
-            // Changes of the code by a change request were approved there.
+            // A change request merged into the session changed the code, and its own gate approved
+            // that.
             Approves::Tree if !changes.is_empty() => continue,
             Approves::Tree => match approval_of(session, stage) {
                 Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
@@ -215,16 +216,16 @@ fn documents(
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
         let blob = |commit: &Oid| git::snapshot::blob_id(git, commit, &path);
-        // A file that did not exist then was not approved either.
+        // A file that did not exist when the stage was approved was not approved either.
         let Some((id, own)) = passed(session, name) else { continue };
         let Some(met) = passed_by_change(git, &path, own, changes)? else {
-            // Two change requests met: a person has merged the file.
+            // Two versions were approved independently: a person has merged the file.
             continue;
         };
         let mut now = blob(&session.tip)?;
         let mut renumbered = None;
         let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
-        // If git-cowork renumbered colliding ids, the version before that counts.
+        // If git-cowork renumbered colliding ids, compare the version before renumbering.
         let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
         for entry in session.history.iter().rev().filter(renumbering) {
             let after = if same { None } else { blob(&entry.commit)? };
@@ -274,10 +275,11 @@ pub(super) fn is_held(
 /// file.
 type Left = (Oid, Option<Oid>);
 
-/// The version of a file left by the only change request that approved the file after the session
-/// did: this version replaces the session's. The outer `None` means that it is not clear which
-/// version counts: several change requests approved the file, or the session did so too while the
-/// change request was in progress.
+/// The approved version of a file in the only change request that changed it after the session
+/// approved it: this version replaces the session's. The inner `None` means that there is no such
+/// change request. The outer `None` means that it is not clear which version counts: several change
+/// requests changed the file, or the session approved it again while the change request was in
+/// progress.
 fn passed_by_change(
     git: &Git,
     path: &str,
@@ -307,8 +309,8 @@ fn passed_by_change(
     Ok(Some(met))
 }
 
-/// True if a blob is the approved version: that of the change request `met`, else of the session.
-/// `status` fields and white space are ignored.
+/// True if the blob `now` is the approved version: the version of the change request `met`, or else
+/// the session's. Differences in `status` fields and white space are ignored.
 fn is_passed(
     git: &Git,
     reader: &dyn Reader,

@@ -169,8 +169,8 @@ fn of_changes(
     Ok(sides)
 }
 
-/// The commit that introduced a duplicate id which none of its parents has: a merge, or a commit
-/// that was rebased or cherry-picked.
+/// The commit that introduced a duplicate id, and its parents, none of which has one: the commit is
+/// a merge, or was rebased or cherry-picked.
 fn meeting(git: &Git, session: &Session) -> anyhow::Result<Option<(Oid, Vec<Oid>)>> {
     let hidden = session.history.first().map_or(&[][..], |first| &first.parents);
     let walked = git.reader().walk(std::slice::from_ref(&session.tip), hidden)?;

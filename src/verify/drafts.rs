@@ -26,7 +26,7 @@ pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>
         let ours = trailers.get(key::SESSION_ID) == Some(session.file.id.as_str());
         let ended = trailers.get(key::REVIEW) == Some(Verdict::Aborted.name());
         let on = git.resolve(&format!("{}^1", draft.oid))?;
-        // After a revert, the tip it was based on is kept as an attempt.
+        // After a revert, the commit that the draft was based on is kept as an attempt.
         let known = match &on {
             Some(on) => stands(git, session, on)? || (ended && has_tag(git, session, on)?),
             None => false,
@@ -51,7 +51,8 @@ fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-/// After a plain `git reset`, drafts are based on the stage commit that was abandoned.
+/// True if a tag points to `on`: after a plain `git reset`, drafts are based on an abandoned stage
+/// commit, which still has its tag.
 fn has_tag(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     let tags = git::refs::list(git, &[RefNames::tags(&session.name)])?;
     Ok(tags.iter().any(|tag| tag.oid == *on))

@@ -7,7 +7,7 @@ use crate::session::{KeptDraft, Session, artifact_path, kept_draft};
 /// The artifacts that must exist.
 pub(super) struct Finished {
     artifacts: Vec<Artifact>,
-    /// A squash removed the information which stages are finished.
+    /// True if a squash removed the information about which stages are finished.
     unknown: bool,
 }
 
@@ -17,8 +17,8 @@ impl Finished {
         let mut artifacts = vec![Artifact::Session];
         artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));
         if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
-            // The parent's documents are edited in place; those of the stage in progress are its
-            // draft.
+            // A change request edits the parent's documents in place. The documents of the stage in
+            // progress are left out: they are its draft.
             let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
                 Some(stage) if drafting(git, session, stage)? => session.row(stage).artifacts,
                 _ => &[],

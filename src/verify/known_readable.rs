@@ -1,6 +1,7 @@
-//! A cache of session folder trees whose documents match the JSON beside them: `status` and `log`
-//! check the same tree each time, and for a plan of 500 tasks the check takes longer than
-//! everything else they do. A tree never changes; without the file the check runs once more.
+//! A cache of the trees of session folders whose documents match the JSON beside them. `status` and
+//! `log` check the same tree each time, and for a plan of 500 tasks the check takes longer than
+//! everything else they do. A tree never changes, so an entry stays valid; if the cache file is
+//! missing, the check only runs once more.
 //!
 //! The cache is not used if git may replace objects.
 
@@ -17,7 +18,7 @@ const FILE: &str = "readable";
 /// The first line: format version and git-cowork version.
 const FIRST: &str = concat!("readable 1 git-cowork ", env!("CARGO_PKG_VERSION"));
 
-/// Maximum number of trees; then the file is started again.
+/// Maximum number of trees; then the file is started from scratch.
 const MOST: usize = 1024;
 
 /// The tree of a session's folder to check.
@@ -41,7 +42,7 @@ impl AskedTree {
         let path = git.state_dir().join(FILE);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let mut lines = text.lines();
-        // A damaged file is started again.
+        // A damaged file is started from scratch.
         let is_ours = lines.next() == Some(FIRST) && text.ends_with('\n');
         let kept = lines.filter(|_| is_ours).map(str::to_owned).collect();
         Some(Self { tree, path, kept })

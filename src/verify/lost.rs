@@ -33,7 +33,7 @@ pub(super) fn problems(
                 let others = added.iter().enumerate().filter(|(number, _)| *number != at);
                 others.flat_map(|(_, records)| records).any(|one| one.is_called_as(other))
             };
-            // A person may have given it another id, or edited its title.
+            // The record may have got another id, or a person may have edited its title.
             let is_it = |other: &NamedRecord| {
                 record.is_called_as(other)
                     || (other.artifact == record.artifact && other.id == id && !of_another(other))
@@ -72,8 +72,8 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// True if the known tip of the change request is what was merged: a squash does not show later
-/// commits.
+/// True if the change request was merged as it is at its known tip. After a squash, compares the
+/// delivery reports, because git does not show what was squashed.
 fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Result<bool> {
     if git::refs::is_ancestor(git, &change.tip, &session.tip)? {
         return Ok(true);

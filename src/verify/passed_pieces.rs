@@ -1,6 +1,6 @@
-//! Checks whether an approved file is intact after a merge: its records under their current ids,
-//! and besides them only parts approved on the other side. Parts not seen by any reviewer are a
-//! difference.
+//! Checks whether an approved file is intact after a merge: it must contain its approved records,
+//! under their current ids, and otherwise only parts that were approved on the other side. Parts
+//! that no reviewer has seen count as a difference.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,8 @@ struct OtherSide {
 }
 
 impl Passed<'_> {
-    /// True if the tip contains everything approved as `blob`, and nothing that was not approved.
+    /// True if the tip contains everything in the approved `blob`, and nothing that was not
+    /// approved.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -67,8 +68,8 @@ impl Passed<'_> {
         self.session.history.first().map_or(&[][..], |first| &first.parents)
     }
 
-    /// True if the approved file may use the old ids: in a merge, records of the first parent keep
-    /// their ids.
+    /// True if the new ids of a renumbering may apply to the approved file. In a merge, records of
+    /// the first parent keep their ids.
     fn may_follow(&self, one: &Renumbering) -> anyhow::Result<bool> {
         match &one.parents[..] {
             [first, _, ..] => Ok(!self.is_in(first)?),
@@ -92,8 +93,8 @@ impl Passed<'_> {
         self.pieces(&text, done)
     }
 
-    /// The other sides since the approval: of merges, and below a commit that was rebased or
-    /// picked.
+    /// The other sides since the approval: the other parents of merges and, if the approval was
+    /// rebased or cherry-picked, the commits below it.
     fn other_sides(&self, blob: &Oid, done: &[Renumbered]) -> anyhow::Result<Vec<OtherSide>> {
         let path = artifact_path(&self.session.name, self.artifact);
         let mut sides = Vec::new();
@@ -117,8 +118,8 @@ impl Passed<'_> {
         Ok(sides)
     }
 
-    /// The side that a rebased or picked approval was put on: the last approved version there, else
-    /// the session's start.
+    /// The side below an approval that was rebased or cherry-picked: the last approved version
+    /// there, else the session's start.
     fn side_below(&self, below: &Oid, done: &[Renumbered]) -> anyhow::Result<Option<OtherSide>> {
         let there = Session::load(self.git, &self.session.name, below).ok();
         let passed = there.map(|there| (self.passed_in)(&there)).transpose()?.flatten();

@@ -1,5 +1,5 @@
 //! Restores unreadable documents and records from the last commit with a readable version. The
-//! present files are saved first.
+//! current files are saved first.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder, ending};
 use crate::session::{RefNames, Session, Verdict, from_top};
 
-/// Restores files that have a readable version in a commit; files broken at the tip are restored
-/// with a commit on the checked-out branch. Returns a description of each change. Can be repeated
-/// after a kill.
+/// Restores files that have a readable version in a commit. Files that are unreadable at the tip
+/// are restored with a commit on the checked-out branch. Returns a description of each change. If
+/// the process is killed, the command can be run again.
 ///
 /// # Errors
 /// Exit 5: the session is not checked out here, a merge is in progress, or a hook rejects the

@@ -37,8 +37,8 @@ pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Re
     Ok((!kept_out).then_some(there))
 }
 
-/// The prefix for commands on the session's files that changes to its working tree or branch, if it
-/// is not checked out here.
+/// A prefix for commands on the session's files: it changes to the session's working tree, or
+/// switches to its branch. Empty if the session is checked out here.
 pub(super) fn leads_to(
     git: &Git,
     refs: &RefNames,

@@ -1,4 +1,4 @@
-//! The section of code changes, by commit: those of tasks, of corrections, and of people.
+//! The section on code changes, listed by commit: changes by tasks, by corrections and by people.
 
 use super::html::Html;
 use super::overview::{checks, subject};

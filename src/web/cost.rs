@@ -1,4 +1,4 @@
-//! The section of cost: the usage of each stage, and the total that other commands show as well.
+//! The section on cost: the usage of each stage, and the total that other commands show as well.
 
 use super::html::Html;
 use super::room::Room;

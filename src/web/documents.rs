@@ -1,4 +1,4 @@
-//! The section of documents: each document as it is, and the diffs between its drafts, with the
+//! The section on documents: each document as it is, and the diffs between its drafts, with the
 //! feedback on the earlier draft.
 
 use super::html::Html;
@@ -60,7 +60,7 @@ fn document(
     inner.raw("<div class=\"document\">\n");
     markdown(&mut inner, shown);
     inner.close("div").add(cut);
-    // The report is open, because a reviewer reads it first.
+    // The report is unfolded at first, because a reviewer reads it first.
     let open = artifact == Artifact::DeliveryReport;
     html.raw(if open { "<details open><summary>" } else { "<details><summary>" });
     html.text("Read it (").isolated(&newest.label).raw(")</summary>\n").add(inner);
@@ -104,7 +104,7 @@ fn differences(
     Ok(())
 }
 
-/// The feedback on the drafts that contain a version, from before the next version.
+/// The feedback on the drafts that contain a version, given before the next version existed.
 fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
     let is_of = |step: &&Step| {
         let draft = step.stage.zip(step.iteration);

@@ -33,7 +33,7 @@ pub(super) struct Node {
 pub(super) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Any number; equal ones have the same colour.
+    /// Any number; lines with equal numbers have the same colour.
     pub(super) color: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The section of evidence: the commands that git-cowork itself ran, on which tree, with their
+//! The section on evidence: the commands that git-cowork itself ran, on which tree, with their
 //! logs.
 
 use std::collections::BTreeSet;

@@ -151,7 +151,7 @@ impl Graph {
             done: item.done,
         };
         let column = |items: &[Item]| items.iter().map(node).collect();
-        // Each task has one colour, as long as there are enough.
+        // Each task has its own colour, as long as there are enough colours.
         let edges = |all: &[(usize, usize)], task: fn(&(usize, usize)) -> usize| {
             all.iter().map(|pair| Edge { from: pair.0, to: pair.1, color: task(pair) }).collect()
         };

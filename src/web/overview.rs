@@ -50,7 +50,7 @@ fn fact(html: &mut Html<'_>, name: &'static str, value: &str) {
     html.raw("<dt>").raw(name).raw("</dt><dd>").isolated(value).raw("</dd>\n");
 }
 
-/// The stages, with who passed each.
+/// The stages; for each finished stage, how it was passed.
 fn rail(source: &Source<'_>, html: &mut Html<'_>) {
     let session = source.session();
     html.raw("<ol class=\"rail\" aria-label=\"Stages\">\n");
@@ -105,7 +105,7 @@ pub(super) fn moment(rfc3339: &str) -> String {
     }
 }
 
-/// The subject of a commit; that of a task's commit without the stage.
+/// The subject of a commit. For a task's commit, the stage is left out.
 pub(super) fn subject(kind: Option<&Kind>, subject: &str) -> String {
     // `coding: TASK-001 …` becomes `TASK-001 …`; a person's subject is not changed.
     match kind {

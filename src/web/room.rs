@@ -46,7 +46,7 @@ impl Room {
         cut
     }
 
-    /// [`Self::take`] from both ends of a text.
+    /// Like [`Self::take`], but returns both ends of the text.
     pub(super) fn take_ends(
         &mut self,
         text: &str,

@@ -37,7 +37,7 @@ impl Source<'_> {
         &self.status.session
     }
 
-    /// Every step that is known here, in order.
+    /// Every step that is known in this repository, in order.
     pub(super) fn steps(&self) -> anyhow::Result<Vec<Step>> {
         log(self.git, self.session(), LineCounts::Unwanted)
     }
@@ -49,7 +49,7 @@ impl Source<'_> {
         Ok(CommittedFiles::new(self.git, &session.name, &newest))
     }
 
-    /// The whole plan, and the tasks of it that are the session's own.
+    /// The whole plan, and those of its tasks that are the session's own.
     pub(super) fn plan(&self) -> anyhow::Result<(Plan, Vec<Task>)> {
         let plan = Store::new(&self.files()?).plan()?;
         let own = own_tasks(self.git, self.session(), plan.clone())?;

@@ -32,7 +32,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A step; `like_it` further steps say the same.
+/// A step; `like_it` is the number of further steps that say the same.
 fn line(step: &Step, like_it: usize, html: &mut Html<'_>) {
     let kind = match step.event {
         "feedback" if step.decision == Some("rejected") => "refused",

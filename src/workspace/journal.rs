@@ -1,5 +1,5 @@
 //! Journal of the files that tools wrote: `written.json` in the state directory, one record per
-//! line; the last one of a path counts.
+//! line; for each path, the last record counts.
 //!
 //! A crash leaves files in the working tree. Files with the content that a tool wrote belong to the
 //! draft; other changes are a person's edits. So the intended content is recorded *before* each
@@ -91,7 +91,7 @@ pub struct Written {
     pub before: Option<Fingerprint>,
 }
 
-/// The whole file, as earlier releases wrote it.
+/// The journal file in the format of earlier releases.
 #[derive(Deserialize)]
 struct Older {
     written: Vec<Written>,
@@ -99,13 +99,14 @@ struct Older {
     last: Option<String>,
 }
 
-/// What is in the file.
+/// The content of the journal file.
 #[derive(Default)]
 struct Stored {
     entries: BTreeMap<String, Written>,
     /// The path written last; a crash may have left its temporary file.
     last: Option<String>,
-    /// A line can be added: the file is not an older one, and its last line is whole.
+    /// True if a line can be added: the file is not in the older format, and its last line is
+    /// complete.
     has_lines: bool,
 }
 
@@ -113,7 +114,7 @@ impl Stored {
     fn read(file: &Path) -> anyhow::Result<Self> {
         match std::fs::read_to_string(file) {
             Ok(text) => Ok(Self::parse(&text)),
-            // An unreadable journal counts as empty: every file is then a person's.
+            // An unreadable journal counts as empty: every file then counts as a person's edit.
             Err(error) if error.kind() == ErrorKind::InvalidData => Ok(Self::default()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
@@ -127,7 +128,7 @@ impl Stored {
         }
         let mut stored = Self { has_lines: text.ends_with('\n'), ..Self::default() };
         for line in text.lines() {
-            // Killed in the middle of a line, git-cowork had not written the file yet.
+            // If git-cowork was killed in the middle of a line, it had not written the file yet.
             match serde_json::from_str::<Written>(line) {
                 Ok(written) => {
                     stored.last = Some(written.path.clone());
@@ -208,7 +209,7 @@ impl Journal {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => self.save(),
             Err(error) => {
-                // On a full disk, half a line may stand there.
+                // On a full disk, the file may now end with half a line.
                 self.stored.has_lines = false;
                 Err(error).with_context(|| format!("writing {}", self.file.display()))
             }

@@ -90,7 +90,7 @@ impl Workspace {
         let commands = CommandSettings::new(&options, &tree.root);
         tree.sweep_temporary();
         dependencies::put_back_lock_files(&tree);
-        // Left by a command that was interrupted when the last process ended.
+        // Records the effects of a command that was interrupted when the last process ended.
         effects::take_left(&tree)?;
         Ok(Self { tree, commands, known: Known::default() })
     }

@@ -27,8 +27,8 @@ impl Protection {
         self.allowed.borrow_mut().insert(path.to_owned());
     }
 
-    /// Lets tools write those of these files that instruct agents, and no other such files: an
-    /// approved plan names them.
+    /// Lets tools write the files in `paths` that instruct agents, because an approved plan names
+    /// them; other files that instruct agents stay protected.
     pub fn plan(&self, paths: impl IntoIterator<Item = String>) {
         *self.planned.borrow_mut() =
             paths.into_iter().filter(|path| instructs_agents(path)).collect();

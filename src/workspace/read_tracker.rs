@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::journal::{Fingerprint, Journal};
 use crate::workspace::refusal::Refusal;
 
-/// A file with more lines than this must be read before it is overwritten; prefer edits.
+/// A file with more lines than this must be read before it is overwritten; models should edit such
+/// files instead.
 pub(crate) const SMALL: usize = 300;
-/// The whole file was seen.
+/// The value of `Seen::lines` if the whole file was seen.
 const ALL: u64 = u64::MAX;
 
 /// A file as the model has seen it.
@@ -74,7 +75,7 @@ impl ReadTracker {
         self.note_seen(Seen { path: path.to_owned(), content: Fingerprint::of(bytes), lines });
     }
 
-    /// Records a file as deleted: the model has not seen what is written there next.
+    /// Records a file as deleted: the model has not seen a file that is written there later.
     pub(crate) fn note_deleted(&self, path: &str) {
         self.files.borrow_mut().remove(path);
     }
@@ -88,7 +89,7 @@ impl ReadTracker {
     }
 
     /// Refuses to change a file that is not as the model last saw it. A file it never saw may be
-    /// deleted: git has the file, and deletions are not guesses.
+    /// deleted: git has the file, and a deletion does not depend on its content.
     pub(crate) fn refuse_stale(
         &self,
         journal: &Journal,

@@ -25,7 +25,7 @@ impl Talk {
         let mut is_new = false;
         for note in &waiting {
             let content = secrets.for_models(&note.told).into_owned();
-            // The interrupted run had sent it to the model, but could not record that.
+            // The interrupted run had sent this note to the model, but could not record that.
             if let Some(at) = self.noted.iter().position(|noted| *noted == content) {
                 self.noted.remove(at);
                 continue;
@@ -42,7 +42,8 @@ impl Talk {
         Ok(is_new)
     }
 
-    /// Saves the words of the closing act, so that the answer to a note does not replace them.
+    /// Saves the model's words beside its closing tool call, so that the answer to a later note
+    /// does not replace them.
     pub(super) fn keep_closing_words(&mut self) {
         if self.acted && self.closing_words.is_none() {
             self.closing_words = Some(self.newest_words());

@@ -12,8 +12,8 @@ use crate::artifact::{Plan, Task, TaskStatus};
 pub struct CodeChanges {
     /// Paths that differ from the session's base.
     pub now: BTreeSet<String>,
-    /// The paths in `now`, those that commits changed in between, and those that were merged into
-    /// the session.
+    /// The paths in `now`, the paths that commits changed and later commits changed back, and the
+    /// paths that were merged into the session.
     pub touched: BTreeSet<String>,
     /// Tasks whose own commit changed code.
     pub tasks: BTreeSet<String>,
@@ -44,7 +44,7 @@ impl CodeChanges {
     }
 }
 
-/// Finds that a session changes nothing outside `.cowork`, so that it has nothing to deliver.
+/// Reports a session that changes nothing outside `.cowork`, so that it has nothing to deliver.
 pub(super) fn something_changed(report: &mut Report, code: &CodeChanges) {
     report.rule("files outside .cowork are changed", |report| {
         if code.now.is_empty() {

@@ -11,9 +11,9 @@ const LEAST_WORDS: usize = 8;
 /// Longest pull-request title, in characters.
 pub const LONGEST_TITLE: usize = 100;
 
-/// The sections of `idea.md`, as the prompt names them, in order. A document has them in the
-/// language of its idea, so the sections are counted; the names are for messages about missing
-/// sections.
+/// The sections of `idea.md`, as the prompt names them, in order. A document has its headings in
+/// the language of its idea, so the check counts the sections; the names are for messages about
+/// missing sections.
 pub const IDEA_SECTIONS: [&str; 6] =
     ["Problem", "Users", "Goals", "Thoughts", "Technical considerations", "Next steps"];
 
@@ -82,8 +82,8 @@ pub fn check_report(store: &Store<'_>) -> Report {
 }
 
 /// Checks that there is something to deliver, and that the report starts with a title for the pull
-/// request and a summary. Whether the plan was carried out is checked in coding: in delivery, no
-/// code can be written.
+/// request and a summary. The coding stage checks whether the plan was carried out; delivery does
+/// not, because no code can be written in that stage.
 pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
     let mut report = Report::default();
     something_changed(&mut report, code);

@@ -88,8 +88,8 @@ impl Finding {
         self
     }
 
-    /// True if only a count is outside its limits: the limits may have been changed in the
-    /// meantime.
+    /// True if the finding only says that a count is outside its limits. The limits may have been
+    /// changed since the records were written.
     pub fn is_limit(&self) -> bool {
         LIMITS.contains(&self.code)
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::artifact::Plan;
 
-/// Returns the top-level tasks in an order in which each task comes after its dependencies;
-/// otherwise they keep the order of the file. Dependencies of and on sub-tasks count for their
-/// top-level tasks; unknown ids are ignored.
+/// Returns the top-level tasks in an order in which each task comes after its dependencies; apart
+/// from that, they keep the order of the file. A dependency of or on a sub-task counts as one of
+/// its top-level task; unknown ids are ignored.
 ///
 /// # Errors
 ///

@@ -35,8 +35,8 @@ pub fn planned_files(
     report
 }
 
-/// Finds top-level tasks that name no file, neither themselves nor in a sub-task. Tasks that answer
-/// reviewers are skipped, because nobody planned them.
+/// Finds top-level tasks that name no file, neither themselves nor in a sub-task. Tasks made from
+/// reviewers' comments are skipped, because nobody planned them.
 fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
     let planned = plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
     let own = planned.filter(|task| added.is_none_or(|known| !known.has(&task.id)));

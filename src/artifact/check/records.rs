@@ -45,7 +45,8 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
     report.count(IdKind::Component, &component_ids, sizes.components, added);
     report.merge(components_of(&design, &features));
     report.rule("every feature covered", |report| {
-        // If changes have reached the design, a task can name the component of a feature.
+        // In a change request, a feature is also covered if a task of it names an existing
+        // component.
         let tasks = added.map(|_| report.load(store.plan()).tasks).unwrap_or_default();
         let carried = |id: &str| {
             tasks.iter().any(|task| {
@@ -164,7 +165,8 @@ pub(crate) fn uncovered_features(
     uncovered.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
 }
 
-/// Code of the finding that needs a wider scope if the feature is necessary.
+/// Code of the finding about a feature without a plan. If the feature is necessary, the change
+/// request needs a wider scope.
 pub const UNPLANNED: &str = "unplanned-feature";
 
 /// Finds new features in a change request whose scope has no plan: no task would implement them.

@@ -11,7 +11,7 @@ use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
 };
 
-/// Levels of task ids, such as `TASK-001.1.1`.
+/// Maximum number of levels of task ids: `TASK-001.1.1` has three.
 pub const MAX_LEVELS: usize = 3;
 
 /// Checks `plan.md` and `implementation_plan.json`. Without a `prd.md`, also checks the

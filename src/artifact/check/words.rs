@@ -45,7 +45,7 @@ const EXCESSES: [Excess; 13] = [
     excess(Part::Structure, "class hierarchies", &["class hierarch", "abstract factory"]),
 ];
 
-/// Lists of things to leave out unless they are asked for, for prompts: `a, b, c`.
+/// Things to leave out unless the user asks for them, as comma-separated lists for prompts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unasked {
     /// Things that a product does or comes with.

@@ -1,5 +1,5 @@
-//! Reads the knowledge file line by line, so that it can be read after any edit, merge or
-//! formatter, and changes single lines, so that all others keep their bytes.
+//! Reads the knowledge file line by line, so that it stays readable after any edit, merge or
+//! formatting. Changes single lines, so that no byte of the other lines changes.
 
 use std::ops::Range;
 
@@ -124,7 +124,7 @@ impl KnowledgeFile {
             if dropped.iter().any(|lines| lines.contains(&at)) {
                 continue;
             }
-            // The fact had an empty line on both sides; keep only one.
+            // The removed fact had an empty line on both sides; keep only one.
             let follows = dropped.iter().any(|lines| lines.end == at);
             let blank = kept.last().is_some_and(|last| last.trim().is_empty());
             if !(follows && blank && line.trim().is_empty()) {

@@ -67,8 +67,8 @@ pub(in crate::artifact) fn repeats_ids(files: &dyn Files) -> anyhow::Result<bool
     Ok(Version::read(files)?.repeats_ids())
 }
 
-/// Reduces `after` to the records that `before` does not contain in the same form, and their
-/// references to those that are new.
+/// Reduces `after` to what `before` does not contain: the records that are new or changed, and in
+/// changed records only the new references.
 ///
 /// # Errors
 ///

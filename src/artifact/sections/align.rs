@@ -42,7 +42,8 @@ fn flush(all: &mut Vec<Step>, deleted: &mut Vec<usize>, inserted: &mut Vec<usize
     all.extend(inserted.drain(..).skip(pairs).map(Step::Insert));
 }
 
-/// Returns, for each pair of positions, the length of the longest common subsequence of the rests.
+/// Returns, for each pair of positions, the length of the longest common subsequence of the lists
+/// from there to the end.
 fn common_lengths<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Vec<usize>> {
     let mut lengths = vec![vec![0; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {

@@ -131,12 +131,12 @@ fn interfaces_of(record: &Record) -> impl Iterator<Item = &String> {
     all.iter().filter(|one| !one.trim().is_empty())
 }
 
-/// True if two records are equal in Markdown.
+/// True if two records are equal, comparing only what Markdown contains.
 pub(super) fn same(one: &Record, other: &Record) -> bool {
     one.written() == other.written()
 }
 
-/// Returns the first record heading in a description.
+/// Returns the first heading in a record's description that would be read as a record's heading.
 fn record_heading_in(record: &Record, kinds: &[IdKind]) -> Option<String> {
     let text = record.description();
     let blocks = blocks(text);

@@ -103,7 +103,8 @@ pub(super) fn start_of_body(text: &str) -> usize {
         match (number, rule) {
             (0, false) => return mark,
             (0, true) if !line.starts_with("---") => return mark,
-            // A rule, not front matter.
+            // The first `---` is a thematic break: a blank line follows, so there is no front
+            // matter.
             (1, _) if line.trim().is_empty() => return mark,
             (1.., true) => return at,
             _ => {}

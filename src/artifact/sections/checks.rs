@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds that a person removed all records.
+    /// Refuses a document if a person removed all records from it.
     pub(super) fn nothing_left(&mut self) {
         let held =
             |kind: &&IdKind| self.context.present.ids().any(|id| id.starts_with(kind.prefix()));

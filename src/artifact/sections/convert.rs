@@ -19,7 +19,8 @@ pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
     reading.refusals.is_empty()
         && held.len() == found.len()
         && held.iter().zip(found).all(|(record, section)| {
-            // Most records need no normalization, because they are written as they were read.
+            // Most records need no normalization, because rendering and reading them does not
+            // change them.
             record.id() == section.record.id()
                 && (same(record, &section.record)
                     || same(
@@ -29,8 +30,8 @@ pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
         })
 }
 
-/// Appends all records of these kinds to a document as sections. Headings that start with an id
-/// lose it.
+/// Appends all records of these kinds to a document as sections. Existing headings that start with
+/// an id lose that id.
 pub fn convert(text: &str, records: &Records, kinds: &[IdKind]) -> String {
     let mut text = without_ids(text, kinds);
     let held = records.iter().filter(|record| kinds.contains(&record.kind()));

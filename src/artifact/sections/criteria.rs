@@ -36,7 +36,8 @@ pub(super) fn item_of(criterion: &Criterion) -> String {
     let last = blocks(text).pop().map(|block| block.kind);
     match last {
         None => test,
-        // A backtick in the text could pair with the first one of the test.
+        // Check that the test is still the last code span: a backtick in the text could pair with
+        // the first backtick of the test.
         Some(BlockKind::Paragraph) if ends_with_test(&format!("{text} {test}"), &test) => {
             format!("{text} {test}")
         }

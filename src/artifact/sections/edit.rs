@@ -27,8 +27,9 @@ pub(super) fn replaced(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// Returns the edits that turn a section into the wanted record; `None` if the section must be
-/// rendered from scratch, for example for its first item or references in another order.
+/// Returns the edits that turn a section into the wanted record. `None` if the section must be
+/// rendered from scratch, for example if it gets its first item, or if its references change their
+/// order.
 pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Vec<Edit>> {
     let mut all = Vec::new();
     if section.record.title() != wanted.title() {
@@ -164,7 +165,7 @@ fn list_edits(
     if old == new {
         return Some(());
     }
-    // Only possible if every id occurs once, as it was read.
+    // Edits in place are only possible if the section names every id or path once.
     if group.len() != old.len() {
         return None;
     }

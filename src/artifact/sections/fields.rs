@@ -101,7 +101,7 @@ pub(super) fn code_span(text: &str) -> Option<(usize, &str)> {
     None
 }
 
-/// Removes the one space at both ends of a code span that is not part of its content.
+/// Removes one space at each end of a code span: this padding is not part of the content.
 fn unpadded(inner: &str) -> &str {
     let padded = inner.strip_prefix(' ').and_then(|rest| rest.strip_suffix(' '));
     padded.filter(|rest| !rest.trim().is_empty()).unwrap_or(inner)

@@ -131,7 +131,8 @@ pub(super) fn record_heading(content: &str) -> Option<RecordHeading> {
     let written = at..at + length;
     at += length;
     let mut end = content.len();
-    // Marks that open before the id close after it or at the end of the heading.
+    // Emphasis or brackets that open before the id close directly after it or at the end of the
+    // heading.
     let mut left = String::new();
     for opener in openers.iter().rev() {
         let close = OPENERS.iter().find(|(open, _)| open == opener).map_or("", |(_, close)| close);

@@ -30,8 +30,9 @@ impl RecordFiles {
         }
     }
 
-    /// Returns the files for the records of these kinds from documents: in the order of the
-    /// documents, with the fields that only JSON has. Other kinds are unchanged.
+    /// Returns these files with the records of the given kinds replaced by those from the
+    /// documents, in the order of the documents. Fields that exist only in JSON are kept. Records
+    /// of other kinds are unchanged.
     #[must_use]
     pub fn derived(&self, records: &Records, kinds: &[IdKind]) -> Self {
         let mut files = self.clone();
@@ -140,7 +141,7 @@ pub fn take_json_edit(
     if refused.is_empty() { Ok(taken) } else { Err(refused) }
 }
 
-/// True if the order of the records that both contain differs.
+/// True if the records that exist in both have a different order.
 fn reordered(edited: &Records, committed: &Records) -> bool {
     let common = |one: &Records, other: &Records| -> Vec<String> {
         one.ids().filter(|id| other.has(id)).map(str::to_owned).collect()

@@ -21,7 +21,7 @@ pub type MergeProse<'a> = dyn Fn(&str, &str, &str) -> Option<String> + 'a;
 pub struct Merged {
     /// All documents of the session.
     pub texts: Texts,
-    /// Records of theirs that got a new id because ours has another record with the old one.
+    /// Records of `theirs` that got a new id because `ours` has another record with the old id.
     pub renumbered: Vec<Renumbered>,
 }
 
@@ -71,7 +71,7 @@ fn read_for_merge(text: &str, kinds: &[IdKind]) -> Reading {
     read(text, &merge_context(kinds, &used, &present))
 }
 
-/// Everything that a side contains was accepted when it was committed, so all paths count as known.
+/// Both sides were accepted when they were committed, so all their paths count as known.
 pub(super) fn merge_context<'a>(
     kinds: &'a [IdKind],
     used: &'a BTreeMap<String, String>,
@@ -88,7 +88,7 @@ fn documents_of(sides: &[&Texts]) -> Documents {
 }
 
 /// Merges two versions of a session's documents. If both sides gave one id to different new
-/// records, the record of theirs gets the next number, and references in theirs are updated.
+/// records, the record of `theirs` gets the next number, and references in `theirs` are updated.
 ///
 /// # Errors
 ///

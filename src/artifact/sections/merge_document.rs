@@ -97,8 +97,8 @@ impl Three<'_> {
         Conflict { document: self.document, text }
     }
 
-    /// Returns the source of a section. If both sides changed it, returns ours and adds a change
-    /// that merges theirs.
+    /// Returns the source of a section. If both sides changed it, returns the source of `ours` and
+    /// adds a change that merges `theirs` into it.
     fn section<'b>(
         &'b self,
         id: &str,
@@ -124,8 +124,8 @@ impl Three<'_> {
         let (Some(ours), Some(theirs)) = (self.ours.record(id), self.theirs.record(id)) else {
             return;
         };
-        // If both sides created an equal record, only its references may differ, because of new
-        // ids.
+        // If both sides created an equal record, only its references can differ, because referenced
+        // records got new ids.
         let made = || merge_records::without_sets(ours);
         let base = self.base.record(id).cloned().unwrap_or_else(made);
         match merge_records::merged(&base, ours, theirs) {
@@ -139,9 +139,9 @@ impl Three<'_> {
         }
     }
 
-    /// Returns the order of ids: the order of ours, unless only theirs moved sections. A new
-    /// section of theirs comes after its predecessor there, and after new sections of ours at the
-    /// same place.
+    /// Returns the order of ids: the order of `ours`, unless only `theirs` moved sections. A new
+    /// section of `theirs` comes after the section that precedes it in `theirs`, and after new
+    /// sections of `ours` at the same place.
     fn order(&self, conflicts: &mut Vec<Conflict>) -> Vec<String> {
         let (base, ours, theirs) = (self.base.ids(), self.ours.ids(), self.theirs.ids());
         let common = |ids: &[&str]| -> Vec<String> {

@@ -73,8 +73,8 @@ fn set(old: &[Value], ours: &[Value], theirs: &[Value]) -> Vec<Value> {
     kept.chain(added).cloned().collect()
 }
 
-/// What one side did to each old item, and the items that it added before each old item and at the
-/// end.
+/// One side's changes to a list: the new value of each old item (`None` if removed), and the items
+/// added before each old item and at the end.
 struct Fates {
     items: Vec<Option<Value>>,
     added: Vec<Vec<Value>>,

@@ -81,7 +81,8 @@ impl Document {
     }
 }
 
-/// The documents that exist in a folder, which determine what each of them contains.
+/// The documents that exist in a folder. They determine which kinds of records each document
+/// contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Documents {
     /// `prd.md` exists.
@@ -141,8 +142,8 @@ pub struct Context<'a> {
     pub used: &'a BTreeMap<String, String>,
     /// The highest numbers used.
     pub floors: IdFloors,
-    /// The records before this edit: shows which records the edit removes, and has the fields that
-    /// are never in Markdown.
+    /// The records before this edit. They show which records the edit removes, and they provide the
+    /// fields that are never in Markdown.
     pub present: &'a Records,
     /// Returns true if a path is in the base commit.
     pub in_base: &'a dyn Fn(&str) -> bool,

@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, BlockKind};
 
-/// Returns the mark that would close a fenced block if it is not closed.
+/// Returns the fence that would close a code block; `None` if the block is closed.
 pub(super) fn open_fence(source: &str) -> Option<String> {
     let source = source.trim_start();
     let mark = source.chars().next()?;

@@ -99,8 +99,8 @@ impl Record {
         }
     }
 
-    /// Copies which paths are created and which are changed, for the paths that the other record
-    /// names.
+    /// Copies which paths are created and which are changed from another version of a task, for the
+    /// paths that it names as well.
     pub(in crate::artifact) fn keep_sides(&mut self, present: &Self) {
         let (Self::Task(one), Self::Task(old)) = (self, present) else { return };
         let (mut create, mut change) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ impl Record {
         (one.files_to_create, one.files_to_change) = (create, change);
     }
 
-    /// Returns the status as in JSON; requirements and components have none.
+    /// Returns the status in its JSON form; requirements and components have none.
     pub(super) fn status(&self) -> Option<Value> {
         match self {
             Self::Feature(one) => serde_json::to_value(one.status).ok(),
@@ -124,7 +124,7 @@ impl Record {
         }
     }
 
-    /// Returns the record as in Markdown: without status and fields of other versions, and with one
+    /// Returns only what Markdown contains of the record: no status, no unknown fields, and one
     /// list of paths.
     #[must_use]
     pub fn written(&self) -> Self {
@@ -206,7 +206,7 @@ impl Records {
         }
     }
 
-    /// Returns all records as in Markdown.
+    /// Returns all records, each with only what Markdown contains.
     #[must_use]
     pub fn written(&self) -> Self {
         self.iter().map(|record| record.written()).collect()

@@ -5,8 +5,7 @@ use super::fields::Meaning;
 use super::{Document, Documents, Reading, Record, Records, Remark};
 
 /// Returns the references to records that do not exist, each with its document and line. `records`
-/// are all existing records: those in these readings, and those in documents that are not among
-/// them.
+/// are all existing records, including those in documents outside `readings`.
 pub fn references(
     documents: Documents,
     readings: &[(Document, &str, &Reading)],

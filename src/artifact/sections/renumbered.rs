@@ -6,8 +6,8 @@ use super::super::{IdKind, Renumbered};
 use super::fields::Meaning;
 use super::{Reading, Record, Records, edit};
 
-/// Returns the document with the ids of these records, which are in the order of its sections. Two
-/// sections can have the same old id.
+/// Returns the document with the new ids of `records`, which are in the same order as its sections.
+/// Ids are not enough to match them: two sections can have the same old id.
 pub fn renumbered(text: &str, reading: &Reading, records: &Records, done: &[Renumbered]) -> String {
     let mut by_kind: BTreeMap<IdKind, Vec<Record>> = BTreeMap::new();
     for record in records.iter() {

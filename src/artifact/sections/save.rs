@@ -31,8 +31,8 @@ pub type SaveBy = fn(
 ) -> Result<Saved, Vec<Remark>>;
 
 /// Saves what a model sent for a document. If the content starts with a record's heading, each
-/// section replaces the one with its id or is added. Otherwise, the content is the whole document;
-/// if it has no sections, the existing ones are kept.
+/// section replaces the existing section with its id, or is added. Otherwise, the content is the
+/// whole document; if it has no sections, the existing sections are kept.
 ///
 /// # Errors
 ///

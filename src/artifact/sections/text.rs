@@ -32,8 +32,8 @@ enum Place {
     Item,
 }
 
-/// Returns the text of one block of a description; `markers` knows the blocks above it. `None` for
-/// a comment.
+/// Returns the text of one block of a description; `None` for a comment. `markers` keeps track of
+/// the blocks above it.
 pub(super) fn block_text(text: &str, block: &Block, markers: &mut Markers) -> Option<String> {
     folded(text, block, Way::Read, markers)
 }
@@ -41,7 +41,7 @@ pub(super) fn block_text(text: &str, block: &Block, markers: &mut Markers) -> Op
 /// Returns the text of a list item from its source, which starts at the marker.
 pub(super) fn item_text(source: &str) -> String {
     let text = fold(untick(&dedented(source)).0, Way::Read, Place::Item);
-    // A formatter may have escaped the second bracket as well.
+    // A formatter may have escaped the closing bracket of a checkbox as well.
     let text = match text.strip_prefix("\\[ \\] ") {
         Some(rest) => format!("\\[ ] {rest}"),
         None => text,

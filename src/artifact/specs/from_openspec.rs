@@ -1,5 +1,5 @@
-//! Makes records from a change of OpenSpec. Its requirements become requirements, with their
-//! scenarios as criteria; the change becomes one feature, since its tasks do not say which
+//! Makes records from an OpenSpec change. The requirements of the change become requirements, with
+//! their scenarios as criteria; the change becomes one feature, since its tasks do not say which
 //! capability they are for.
 
 use super::from_tasks::{Serves, tasks_of};

@@ -55,7 +55,7 @@ struct Serving {
     stories: Vec<(u32, String, String)>,
     /// The feature for everything that belongs to no story.
     shared: String,
-    /// The ids of numbered requirements: in spec-kit, and in the plan.
+    /// The ids of numbered requirements: the id in spec-kit, and the id in the plan.
     numbered: Vec<(String, String)>,
 }
 
@@ -69,7 +69,8 @@ impl Features {
             let id = next(IdKind::Requirement, requirements.len());
             requirements.push(of_story(id.clone(), story, title));
             if is_planned && !groups.iter().any(|group| works_on(group, story.number)) {
-                // A feature needs tasks that work on it.
+                // A feature needs tasks that work on it: a story without tasks gets only a
+                // requirement.
                 loose.push(id);
                 continue;
             }

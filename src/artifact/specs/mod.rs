@@ -102,8 +102,8 @@ fn text_of<'f>(files: &'f [SpecFile], path: &str) -> &'f str {
     files.iter().find(|file| file.path == path).map(|file| file.text.as_str()).unwrap_or_default()
 }
 
-/// Returns the idea that the files describe: their whole text; of `tasks.md` only the tasks and
-/// their headings.
+/// Returns the idea that the files describe: the text of all files, but from `tasks.md` only the
+/// tasks and their headings.
 pub fn idea(files: &[SpecFile]) -> String {
     let mut out = String::new();
     for file in files {

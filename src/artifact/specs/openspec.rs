@@ -5,7 +5,7 @@ use super::markdown::{Part, items, joined, parts, plain};
 /// What a delta does to a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Adds it, or the file is not a delta.
+    /// Adds it; also used for files that are not deltas.
     Added,
     /// Changes it.
     Modified,
@@ -59,8 +59,8 @@ pub(super) fn read(text: &str) -> Delta {
     delta
 }
 
-/// Returns what the requirements below a heading are; `None` if the heading is about something
-/// else.
+/// Returns the operation for the requirements below a heading; `None` if the heading is not about
+/// requirements.
 fn operation_of(part: &Part) -> Option<Operation> {
     let title = part.title.to_ascii_lowercase();
     match title.split_whitespace().next() {

@@ -24,8 +24,8 @@ pub struct Drafted {
 }
 
 /// Writes a plan with `prose` and these records. `in_base` returns whether a path exists before the
-/// session. If a text mentions `REQ-005`, it does not mean a record of this plan, so it is written
-/// in a form that is not read as an id.
+/// session. If a text of the imported files mentions `REQ-005`, it does not mean a record of this
+/// plan, so the mention is written in a form that is not read as an id.
 pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) -> Drafted {
     let mut out =
         Drafted { text: format!("{}\n", foreign(prose.trim_end())), ..Drafted::default() };
@@ -33,8 +33,8 @@ pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) ->
     for record in records {
         let record = with_known_references(with_texts(record.clone(), &foreign), &present);
         let put = put(&out.text, &record, &present, in_base).or_else(|_| {
-            // Markdown in the record's texts would change the document; without Markdown they are
-            // only words.
+            // Markdown in the record's texts may change the structure of the document; try again
+            // without Markdown.
             let plainer = with_texts(record.clone(), &quoted);
             put(&out.text, &plainer, &present, in_base)
         });
@@ -71,7 +71,7 @@ fn put(
         .map_err(|found| found.into_iter().next().map(|remark| remark.text).unwrap_or_default())
 }
 
-/// Makes the hyphens of everything that looks like a record's id non-breaking.
+/// Replaces the hyphen of everything that looks like a record's id by a non-breaking hyphen.
 fn foreign(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {

@@ -42,7 +42,8 @@ pub(crate) struct AdoptArgs {
     stop_after: Option<Stage>,
 }
 
-/// Parses a stage that an adopted session has; a run would never reach any other stage.
+/// Parses a stage, which must be one that an adopted session has: a run would never reach any other
+/// stage.
 fn stage_of_adopted(text: &str) -> Result<Stage, Error> {
     let has: Vec<Stage> = stages::order(Depth::Quick, false, None).collect();
     match parse_stage(text)? {
@@ -219,7 +220,8 @@ fn base(
         let Some(session) = refs.session_of(head.as_str()) else {
             return Ok((head.short().to_owned(), oid));
         };
-        // As for a new session that is started on another session's branch.
+        // Use that session's base, as for a new session that is started on another session's
+        // branch.
         let file = Session::find(git, refs, &session)?.file;
         if let Some(tip) = git.resolve(&RefNames::local(&file.base.branch))? {
             return Ok((file.base.branch, tip));

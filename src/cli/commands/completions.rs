@@ -32,8 +32,8 @@ _git_cowork() {
 }
 "#;
 
-/// Zsh's completion of git calls a function named after the command, and offers the commands that
-/// a style names.
+/// Zsh's completion of git calls a function named `_git-COMMAND`, and offers the commands that the
+/// style `user-commands` lists.
 const ZSH_ADAPTER: &str = r"
 _git-cowork() {
     words[1]=git-cowork

@@ -13,7 +13,7 @@ use crate::config::{self, Entry, Loaded, Problem, Restricted, Shown};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 
-/// Longer origins do not widen the column.
+/// Maximum width of the column with origins; a longer origin does not make the column wider.
 const WIDEST: usize = 40;
 
 #[derive(Debug, Args)]
@@ -124,7 +124,8 @@ fn at_home(origin: &str, home: &str) -> String {
     }
 }
 
-/// One line for each setting; an origin, if any, ends with a tab, as in `git config --list`.
+/// One line for each setting. If a line has an origin, a tab follows the origin, as in `git config
+/// --list --show-origin`.
 fn columns(lines: &[(String, String)]) -> String {
     let widths = lines.iter().map(|(origin, _)| origin.chars().count());
     let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);

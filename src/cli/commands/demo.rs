@@ -103,7 +103,8 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
     if context.global.json {
         return Ok(code);
     }
-    // The live line of the run would erase the text that is printed below it.
+    // Clear the live line first: otherwise the run would erase the text that is printed below the
+    // line.
     inner.ui.clear();
     let top = inner.git()?.top();
     let there = quoted(&top.to_string_lossy());

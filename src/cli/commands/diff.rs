@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
         paths = git::paths::changed(git, &from, &session.tip)?;
         paths.retain(|path| !path.starts_with(SESSIONS));
     }
-    // Without paths, git would compare all files.
+    // An empty list of paths must not be passed to git, which would then compare all files.
     let is_empty = args.without_artifacts && paths.is_empty();
     let style = if args.stat { DiffStyle::Stat } else { DiffStyle::Patch };
     let text = |color| match is_empty {
@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
     }
     let shown = match context.color_stdout() {
         true => clean_colored(&plain, &text(true)?).unwrap_or_else(|| clean(&plain)),
-        // A pipe may lead to `git apply`.
+        // A pipe may lead to `git apply`, so the text is not cleaned.
         false if !std::io::stdout().is_terminal() => plain,
         false => clean(&plain),
     };

@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     context.mode()?;
-    // `gh pr view --comments | git cowork feedback`
+    // Reads standard input if it is piped, as in `gh pr view --comments | git cowork feedback`.
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
     let comments = text_input::text(context, &args.text, file, "feedback")?;

@@ -104,7 +104,7 @@ fn push(context: &Context, arguments: &[String]) -> Answer {
     verify::before_push(context, &names)
 }
 
-/// A session's branch that is pushed to a branch of the same name.
+/// A session's branch that is being pushed to a remote branch with the same name.
 struct Pushed {
     session: SessionName,
     tip: Oid,

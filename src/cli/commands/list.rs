@@ -89,7 +89,7 @@ fn each(
     told.into_iter().collect()
 }
 
-/// Wraps a line that is wider than the screen, without the gaps between its columns.
+/// Wraps a line that is wider than the screen. The gaps between its columns become single spaces.
 fn fitted(line: &str, screen: Option<usize>) -> String {
     match screen {
         Some(screen) if measure_text_width(line.trim_end()) > screen => {

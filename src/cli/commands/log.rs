@@ -73,7 +73,7 @@ fn text(
     let (paint, width) = (Paint { on: context.color_stdout() }, context.width());
     let view = View { paint, width, verbose, is_graph };
     let left = attempts(git, Some(&session.name))?;
-    // On a terminal, the user's own name is left out.
+    // On a terminal, the log shows `you` instead of the user's own name.
     let me = width.and_then(|_| git::state::author(git).ok());
     let lines = Lines::of(git, &told, &left, &session.tip, me.as_deref(), is_graph);
     let status = find::status(context, session)?;
@@ -116,7 +116,7 @@ struct View {
     is_graph: bool,
 }
 
-/// The rows to show, the events they show (if any), and the graph or margin beside each row.
+/// The rows to show, the event of each row (if any), and the graph or margin beside each row.
 struct Lines<'a> {
     rows: Vec<Row>,
     steps: Vec<Option<&'a Step>>,
@@ -208,7 +208,7 @@ fn by_stage(used: &Used) -> String {
 /// Draws the graph beside the steps.
 fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let reader = git.reader();
-    // The lane of the parent commit, if a step shows that commit.
+    // The lane of a step's parent commit, if there is a step for that commit.
     let below = |step: &Step| {
         let commit = reader.commit(step.commit.as_ref()?).ok()?;
         let below = commit.parents.first();
@@ -218,7 +218,8 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let mut marks: Vec<Mark> = Vec::new();
     for (step, _) in steps {
         let lane = step.lane();
-        // Some steps about a draft have no commit; their lane forks where its first commit does.
+        // Some steps about a draft have no commit. Their lane forks where the lane's first commit
+        // does.
         let is_first = lane.is_some() && !marks.iter().any(|mark| mark.lane == lane);
         let first = || {
             let mut of_lane = steps.iter().filter(|(step, _)| step.lane() == lane);
@@ -252,7 +253,8 @@ fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
 }
 
-/// Leaves out drafts that a later step also shows: as waiting, refused, or committed as a stage.
+/// Leaves out a step about a saved draft if a later step also shows the draft: as waiting, refused,
+/// or committed as a stage.
 fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
     let mut later: Vec<&Step> = Vec::new();
     let mut kept: Vec<(&Step, usize)> = Vec::new();

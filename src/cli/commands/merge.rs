@@ -119,7 +119,8 @@ fn say_what_would_be(
     let short = context.refs()?.short_branch(&session.name);
     let documents = format!("{SESSIONS}/");
     let mut files = match git::merge::merged_tree(git, onto, &session.tip)? {
-        // Compare with the base branch, so that changes made there in the meantime are not counted.
+        // Compare with the base branch, so that changes made on that branch in the meantime are not
+        // counted.
         MergedTree::Clean(tree) => git::paths::changed(git, onto, &tree)?,
         MergedTree::Conflicts(mut paths) => {
             paths.retain(|path| !path.starts_with(&documents));

@@ -18,8 +18,8 @@ use crate::model::known_prices;
 /// A server and the models that it offers.
 struct Server {
     base_url: String,
-    /// The configured model under each name of the configuration, such as `default`; empty for a
-    /// server that is not configured, only found on this machine.
+    /// For each name in the configuration, such as `default`, the model that is configured under
+    /// it. Empty for a server that is not configured but was found on this machine.
     used: BTreeMap<String, String>,
     offered: Vec<Offered>,
 }
@@ -131,7 +131,8 @@ impl Server {
     fn table(&self, context: &Context, out: &mut String) -> anyhow::Result<()> {
         let how = match (self.used.is_empty(), self.offered.is_empty()) {
             (true, _) => " (found on this machine)",
-            // The models below are only configured; the server did not confirm that it has them.
+            // The models listed below are those of the configuration; the server did not confirm
+            // that it has them.
             (false, true) => " (does not list its models)",
             (false, false) => "",
         };

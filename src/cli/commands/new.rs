@@ -74,7 +74,8 @@ impl NewArgs {
     }
 }
 
-/// Parses a stage that a new session has; a run would never reach any other stage.
+/// Parses a stage, which must be one that a new session has: a run would never reach any other
+/// stage.
 fn stage_of_new(text: &str) -> Result<Stage, Error> {
     match parse_stage(text)? {
         stage if !row(stage).is_in_new() => {
@@ -130,7 +131,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         Some(from) if args.base.is_none() => base_of(git, from),
         _ => base(context, git, &refs, &own_name, args.base.as_deref()),
     };
-    // An unborn HEAD gets its first commit only after all other checks.
+    // If HEAD is unborn, its first commit is created only after all other checks.
     let unborn = matches!(git.head()?, Head::Unborn { .. });
     let found = if unborn { None } else { Some(beginning()?) };
     let here = worktree.is_none()
@@ -149,7 +150,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     depth(None)?;
     let models = models::open(context)?;
     let first = match &folder {
-        // The folder has a name and a title.
+        // No request is needed: the folder already has a name and a title.
         Some(_) => FirstAnswer::default(),
         None => first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?,
     };
@@ -165,7 +166,8 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         _ => None,
     };
     let brought = folder.as_ref().zip(specified.as_ref());
-    // Other depths have documents that the folder does not contain.
+    // Only the depth `quick` can use the folder's plan: other depths have documents that the folder
+    // does not contain.
     let drafted = brought.filter(|_| chosen.depth == Depth::Quick).map(|(folder, found)| {
         let (begun, drafted) = folder.begun(git, &start, found);
         (begun, Some(drafted))
@@ -202,13 +204,13 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// Reads a folder's specification. File names without a folder are searched in the start commit.
+/// Reads a folder's specification. File names without a folder are looked up in the start commit.
 fn specified(git: &Git, folder: &SpecFolder, base: Option<&str>) -> anyhow::Result<Specified> {
     let start = git.resolve(base.unwrap_or("HEAD"))?;
     Ok(folder.specified(git, start.as_ref()))
 }
 
-/// The base of another session.
+/// The base of the other session from which this session starts, and the base's commit.
 fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
     let commit = &from.base.commit;
     let Some(start) = git.resolve(commit)? else {
@@ -288,7 +290,7 @@ fn base(
         }
         (None, Head::Detached { oid }) => (String::new(), oid),
         (None, Head::Branch { name: branch, oid }) => match refs.session_of(branch.as_str()) {
-            // On a session's branch a new session starts where that one did.
+            // On another session's branch, a new session starts from the same base as that session.
             Some(other) if other != *name => {
                 let file = Session::find(git, refs, &other)?.file;
                 let tip = git.resolve(&RefNames::local(&file.base.branch))?;

@@ -186,7 +186,8 @@ fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow
     Ok(session.file.base.commit.parse()?)
 }
 
-/// A pull request for a branch of another session needs that branch on the remote.
+/// Makes sure that the remote has the base branch: a pull request against another session's branch
+/// needs it there.
 fn require_base(git: &Git, proposal: &Proposal) -> anyhow::Result<()> {
     let (base, remote) = (&proposal.base, &proposal.base_remote);
     if git::remote::has_branch(git, remote, base)? {
@@ -208,8 +209,8 @@ fn push_all(
     let Proposal { branch, commit, remote, session, .. } = proposal;
     let mut lease = None;
     if args.without_artifacts {
-        // Expect the commit that git-cowork pushed last: a newer one that a fetch brought is not
-        // for git-cowork to overwrite.
+        // Expect the commit that git-cowork pushed last. If a fetch brought a newer commit,
+        // git-cowork must not overwrite it.
         let last = git.resolve(branch.as_str())?;
         let theirs = git.resolve(&RefNames::remote(remote, branch.short()))?;
         lease = Some(if theirs.as_ref() == Some(commit) { theirs } else { last });
@@ -325,7 +326,7 @@ fn by_hand(
     Ok(0)
 }
 
-/// `git request-pull`, without credentials.
+/// The text that `git request-pull` prints, or a similar text, without the credentials in the URL.
 fn request_text(held: &LockedSession, proposal: &Proposal) -> anyhow::Result<String> {
     let Proposal { remote, url, branch, base_commit, commit, .. } = proposal;
     let clean = without_credentials(url);

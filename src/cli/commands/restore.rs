@@ -79,7 +79,8 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         }
         return Err(error.hint("list the sessions: git cowork list --all").into());
     };
-    // After a restore that was killed, branch and archive are the same commit.
+    // If an earlier restore was killed, the branch already exists and is the same commit as the
+    // archive.
     let branch = git.resolve(refs.branch(name).as_str())?;
     if branch.as_ref() != Some(&tip) && exists(git, &refs, name)? {
         return Err(Error::repository(format!(

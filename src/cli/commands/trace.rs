@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     let at_tip = Records::at(git, &session.name, &session.tip);
     let mut records = Records::at(git, &session.name, &at);
     if records.requirements.is_empty() && records.plan.tasks.is_empty() {
-        // Merged without its artifacts.
+        // The session was merged without its artifacts, so read them at its tip.
         records = at_tip.clone();
     }
     if let Some(id) = &id {
@@ -109,7 +109,7 @@ fn words(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<String
     })
 }
 
-/// An id as records write it: `REQ-001` for `req-1`.
+/// Converts an id to the form used in records: `req-1` becomes `REQ-001`.
 fn record_id(word: &str) -> Option<String> {
     let word = word.to_ascii_uppercase();
     let kind = IdKind::of(&word)?;

@@ -15,7 +15,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::paths;
 
-/// How messages name the files that configure agent programs.
+/// The words that messages use for the files that configure agent programs.
 const AGENTS: &str = "the configuration of agent programs here";
 
 #[derive(Debug, Args)]

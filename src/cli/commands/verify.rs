@@ -121,7 +121,7 @@ pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
     for name in names {
         let session = find::session(context, Some(name))?;
         let mut problems = committed(context, &session, None)?;
-        // Tags and other labels are local: they do not change what is pushed.
+        // Tags and other labels are local, so problems with them do not affect what is pushed.
         problems.retain(|problem| !problem.is_label());
         if !problems.is_empty() {
             found = true;
@@ -156,7 +156,7 @@ fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>>
     Ok(problems)
 }
 
-/// Problems in the session's commits and in the working tree `there`.
+/// Finds problems in the session's commits and in the working tree `there`.
 fn committed(
     context: &Context,
     session: &Session,
@@ -186,8 +186,9 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The sessions to check in HEAD's tree: without names, all of them if HEAD is not on a session's
-/// branch; with names, those whose branch no longer exists.
+/// The sessions that are checked in HEAD's tree. Without names, these are all delivered sessions
+/// there, if HEAD is not on a session's branch. With names, these are the named sessions, if none
+/// of them has a branch any more.
 fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {
@@ -207,7 +208,8 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Sessio
             gone.push(session);
         }
     }
-    // If one of them has a branch, all are checked on their branches.
+    // If one of these sessions still has a branch, all of them are checked on their branches
+    // instead.
     Ok(if gone.len() == names.len() { gone } else { Vec::new() })
 }
 
@@ -253,7 +255,7 @@ fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Res
     Ok(session)
 }
 
-/// The session after a commit on the branch that is checked out.
+/// Reads the session again, after a commit was added to the branch that is checked out.
 fn at_head(held: &LockedSession, session: &Session) -> anyhow::Result<Session> {
     let tip = held.git.head()?.oid().cloned().unwrap_or_else(|| session.tip.clone());
     Session::load(&held.git, &session.name, &tip)

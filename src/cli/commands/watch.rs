@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let state = StateDir::at(&git.state_dir(), &name);
     let mut screen = Screen::new(context, session);
     loop {
-        // Read the run before its steps: if the run has ended, all its steps are printed.
+        // Read the run before its steps: if the run has ended by then, all its steps get printed.
         let run = live_run(&state);
         screen.steps()?;
         let Some(run) = run else { break };
@@ -61,9 +61,9 @@ struct Screen<'a> {
     /// Keys of the printed steps. A step that was printed may later be part of an attempt.
     told: HashSet<String>,
     position: Option<Position>,
-    /// True if a run was seen.
+    /// True if a run has been seen since the start of the command.
     ran: bool,
-    /// The draft that was printed last: it may be saved again unchanged.
+    /// The draft that was printed last, so that it is not printed again when it is saved unchanged.
     draft: Option<(Option<Stage>, Option<u32>)>,
     /// True if a line at the bottom shows the position and is redrawn.
     live: bool,

@@ -87,9 +87,9 @@ fn head(git: &Git) -> anyhow::Result<Oid> {
 
 /// The file to explain, and the lines of it.
 struct Place {
-    /// Relative to the top of the working tree.
+    /// The path relative to the top of the working tree.
     path: String,
-    /// From 1, both inclusive.
+    /// The first and the last line, both inclusive, counted from 1.
     lines: Option<(usize, usize)>,
 }
 

@@ -147,7 +147,7 @@ fn ran(
     Ok(Some(Run { failing: failing.into_iter().collect(), refused, output, result }))
 }
 
-/// The user has agreed to this run.
+/// The consent for this run: the user has already agreed to it.
 struct Asked;
 
 impl Consent for Asked {
@@ -222,7 +222,7 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
             .fix("git config cowork.sandbox.fetch always");
     }
     let complaints = || complaints(&inside.output, &outside.output);
-    // The home of commands is inside the user's home, so it is searched first.
+    // The commands' own home directory is inside the user's home, so it is searched first.
     if let Some(path) = complaints().find_map(|line| below(line, &home.of_commands)) {
         return finding
             .and(&format!("; commands have their own home, which does not contain ~/{path}"))
@@ -244,7 +244,8 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
     }
 }
 
-/// The lines in which only the confined run reports a missing or unreadable file.
+/// The lines of the confined run that report a missing or unreadable file and are not in the output
+/// of the other run.
 fn complaints<'a>(inside: &'a str, outside: &'a str) -> impl Iterator<Item = &'a str> {
     const WORDS: [&str; 5] =
         ["no such file", "permission denied", "permissiondenied", "not found", "cannot open"];
@@ -265,7 +266,7 @@ fn below<'a>(line: &'a str, home: &str) -> Option<&'a str> {
 }
 
 /// Copies a tree without its git directory and without caches. `left` is the number of bytes that
-/// may still be copied; it is 0 if the tree is too large.
+/// may still be copied. If the tree is too large, `left` is 0 afterwards.
 fn copy_tree(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

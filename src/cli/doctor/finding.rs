@@ -59,12 +59,12 @@ impl Finding {
         Self { state: State::Problem, ..Self::ok(check, text) }
     }
 
-    /// An error that would stop every session.
+    /// A finding for an error that would stop every session.
     pub(crate) fn of_error(check: &'static str, error: &anyhow::Error) -> Self {
         Self::hinted(check, &format!("{error:#}"), hints_of(error))
     }
 
-    /// [`Self::of_error`] for an error that is given as text.
+    /// Like [`Self::of_error`], but for an error given as text.
     pub(crate) fn hinted(check: &'static str, text: &str, hints: &[String]) -> Self {
         let finding = Self::problem(check, text).fixed_by(hints.iter().cloned());
         Self { label: "hint", ..finding }
@@ -106,7 +106,8 @@ impl Finding {
         self
     }
 
-    /// One line, and one for each fix. The text is wrapped if there is a width; fixes never are.
+    /// Formats the finding: one line for its text, and one for each fix. The text is wrapped if
+    /// there is a width; fixes are never wrapped.
     pub(crate) fn lines(&self, width: Option<usize>, paint: &Paint) -> String {
         let word = format!("{:<8}", self.state.word());
         let word = match self.state {

@@ -34,7 +34,7 @@ pub(crate) fn examine(
             None
         }
     };
-    // Its problems are reported by the check of the configuration below.
+    // If the configuration cannot be read, `configuration::look` below reports why.
     let configured = git.filter(|_| context.loaded_tolerantly().is_ok());
     if let Some(git) = git {
         tell(repository::look(context, git))?;

@@ -51,7 +51,7 @@ pub(super) fn look(
         tell(vec![finding])?;
     }
     match used {
-        // A model that cannot be used was already reported.
+        // If a model cannot be used, a finding above has already reported it.
         Err(error) if !is_told => tell(vec![Finding::of_error("roles", &error)]),
         _ => Ok(()),
     }
@@ -99,7 +99,8 @@ fn one(
     }
 }
 
-/// Options without messages about retries and waiting: a server is one finding.
+/// Options that suppress messages about retries and waiting, because the result for each server is
+/// a single finding.
 fn quiet(context: &Context, model: &ModelConfig) -> BuildOptions {
     BuildOptions { notice: None, waiting: None, watch: None, ..options(context, &model.base_url) }
 }
@@ -132,7 +133,7 @@ fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<F
     with_network(context, finding)
 }
 
-/// Adds which servers an agent program may reach here.
+/// Adds to the finding a note on the servers that an agent program may reach here.
 fn with_network(context: &Context, finding: Finding) -> anyhow::Result<Finding> {
     let set = &context.config()?.sandbox;
     if set.opens_to_agents() {
@@ -269,8 +270,8 @@ fn fixes(
     }
 }
 
-/// The command that sets a model's key so that it takes effect: where the key is set now, or with a
-/// higher precedence.
+/// The command that sets a setting of a model so that the new value takes effect: it writes where
+/// the key is set now, or where it has higher precedence.
 fn set(context: &Context, name: &str, key: &str, value: &str) -> String {
     let dotted = match name {
         DEFAULT_MODEL => format!("llm.{key}"),

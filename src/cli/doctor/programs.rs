@@ -14,7 +14,7 @@ pub(super) fn find(context: &Context, program: &str) -> Option<PathBuf> {
     std::env::split_paths(folders).map(|dir| dir.join(program)).find(|path| is_executable(path))
 }
 
-/// The program that a shell command starts; `None` if only a shell can find out.
+/// The program that a shell command starts; `None` if only a shell could tell.
 pub(super) fn of_command(command: &str) -> Option<&str> {
     let first = command.split_whitespace().next()?;
     let plain = |c: char| c.is_alphanumeric() || "/._+-".contains(c);

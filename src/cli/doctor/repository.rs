@@ -8,12 +8,12 @@ use crate::git::{self, Git, Head};
 use crate::record::ending;
 use crate::shell_quote::quoted;
 
-/// Warns below this free space, which sessions with a build need.
+/// Warns if there is less free space than this: sessions that build code need it.
 const LITTLE: u64 = 1 << 30;
-/// Below this free space, commits soon fail.
+/// With less free space than this, commits are likely to fail soon.
 const TOO_LITTLE: u64 = 50 << 20;
 
-/// Runs all of these checks.
+/// Runs all checks of the repository.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     let mut findings = match state(context, git) {
         Ok(findings) => findings,

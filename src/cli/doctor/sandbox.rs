@@ -25,7 +25,7 @@ fn seen(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
         }
         Some(found) if found.level == Level::None => none(&found, config.sandbox.unconfined),
         Some(mut found) => {
-            // The remedy is a fix, on a line of its own.
+            // The remedy is taken out of the description and shown as a fix on its own line.
             let remedy = found.weaker.as_mut().map(|weaker| std::mem::take(&mut weaker.remedy));
             let text =
                 format!("commands are confined {}", confinement::described(context, &found)?);

@@ -1,5 +1,5 @@
-//! Checks for commits of a session that only a remote has: to continue without them would make the
-//! two diverge, and a forced push would lose them.
+//! Checks for commits of a session that exist only on a remote: continuing without them would make
+//! the two branches diverge, and a forced push would lose them.
 
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
@@ -48,9 +48,9 @@ pub(crate) fn require_not_behind(
     Ok(())
 }
 
-/// Checks that a push of `tip` over `theirs` on `remote` removes no commit that was never on the
-/// local branch. Git itself refuses that too, but not with `--force`, and without hints for a
-/// session.
+/// Checks that pushing `tip` over `theirs` on `remote` removes no commit that was never on the
+/// local branch. Git itself refuses such a push too, but not with `--force`, and its error has no
+/// hints about the session.
 ///
 /// # Errors
 /// Exit 5, with hints on how to combine both.

@@ -286,7 +286,7 @@ fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     out
 }
 
-/// Joins every `each` neighbouring tasks into one.
+/// Joins each run of `each` neighbouring tasks into one task.
 fn join(tasks: Vec<Work>, each: usize) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for (at, work) in tasks.into_iter().enumerate() {

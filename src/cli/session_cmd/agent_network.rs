@@ -12,8 +12,8 @@ use crate::model::Reach;
 use crate::shell_quote;
 use crate::workspace::{Found, Level};
 
-/// The setting that opens every server to agent programs, and the one that also opens the network
-/// to commands.
+/// The setting that lets agent programs reach every server, and the command that also gives
+/// commands network access.
 const KEY: &str = "cowork.sandbox.hosts";
 const OPEN: &str = "git config cowork.sandbox.network true";
 

@@ -16,7 +16,8 @@ use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
 /// Confines the agent programs of a run.
 struct AgentPlaces {
     options: WorkspaceOptions,
-    /// True if agent programs may see their configuration files in the tree: the user trusts them.
+    /// True if agent programs may see their configuration files in the tree, because the user
+    /// trusts these files.
     shows_configuration: bool,
     /// Kept alive because dropping them removes their folders and settings.
     kept: RefCell<Vec<CommandSettings>>,

@@ -14,7 +14,7 @@ use crate::model::meter::Notice;
 use crate::model::openai::BuildOptions;
 use crate::pipeline::failed_tests;
 
-/// Awaits `wanted`, unless the user interrupts first.
+/// Awaits the future `wanted`, unless the user interrupts it first.
 pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
     tokio::select! {
         biased;
@@ -46,7 +46,8 @@ pub(crate) fn watch(context: &Context) -> Option<Watch> {
 
 /// The test that a test runner's line reports as failed.
 fn failed_test(line: &str) -> Option<String> {
-    // Without one of these words, skip the patterns of all runners, which are slow.
+    // The patterns of all runners are slow, so skip them for a line that contains none of these
+    // words.
     let says = ["FAIL", "not ok", "✗", "✖", "✘", "×", "●", "ERROR"];
     says.iter().any(|word| line.contains(word)).then(|| failed_tests(line).pop_first())?
 }

@@ -1,4 +1,5 @@
-//! The depth of sessions (how much process they get): chooses it, and checks that it has a stage.
+//! Chooses the depth of a session (how much process it gets), and checks that the session has a
+//! given stage at that depth.
 
 use crate::cli::context::Context;
 use crate::config::Config;
@@ -117,13 +118,14 @@ fn holds_code(git: &Git, commit: &Oid) -> anyhow::Result<bool> {
     Ok(paths.iter().any(code))
 }
 
-/// The lowest depth that has a stage.
+/// The lowest depth at which sessions have this stage.
 fn least_with(stage: Stage) -> Depth {
     let mut depths = Depth::ALL.into_iter();
     depths.find(|depth| stages::depth(*depth).has(stage)).unwrap_or_default()
 }
 
-/// Makes sure that a session has a stage, or will have it at the depth it is raised to.
+/// Makes sure that a session has the stage, or will have it at the depth that it is being raised
+/// to.
 ///
 /// # Errors
 /// Exit 5, with the command that gives it the stage.

@@ -19,7 +19,8 @@ const NAMED: usize = 20;
 #[derive(Default)]
 pub(crate) struct Chosen {
     by_server: BTreeMap<String, String>,
-    /// True if nobody is asked and the configuration is not changed.
+    /// True if the models are only looked up: the user is not asked and the configuration is not
+    /// changed.
     looks_only: bool,
 }
 

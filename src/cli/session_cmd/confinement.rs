@@ -18,7 +18,8 @@ use crate::workspace::{
     Beside, Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
 };
 
-/// File in the state directory: paths outside the tree that the user has not let commands read.
+/// File in the state directory that lists the paths outside the tree that the user has refused to
+/// let commands read.
 const DECLINED: &str = "not-readable.json";
 
 /// How this run's commands are confined.
@@ -28,7 +29,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     let place = |path: &String| match (path.strip_prefix("~/"), &home) {
         (Some(path), Some(home)) => home.join(path),
         (None, Some(home)) if path == "~" => home.clone(),
-        // Absolute paths stay as they are. Other paths begin at the top of the tree, in which
+        // An absolute path stays as it is. A relative path starts at the top of the tree, where
         // commands can read and write anyway.
         _ => git.top().join(path),
     };
@@ -65,11 +66,11 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     })
 }
 
-/// Paths that commands never write: git's directories, and session documents and the project's
-/// configuration, which only git-cowork's own tools and people write.
+/// Paths that commands never write: git's directories, the session documents and the project's
+/// configuration. Only git-cowork's own tools and people write the documents and the configuration.
 fn sealed(git: &Git) -> Vec<PathBuf> {
     let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
-    // If it is a link, the target is outside the tree, where commands cannot write anyway.
+    // If `.cowork` is a link, its target is outside the tree, where commands cannot write anyway.
     let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
     own.into_iter().chain(documents).collect()
 }
@@ -95,8 +96,8 @@ fn cache(context: &Context, git: &Git) -> Option<Cache> {
     Some(Cache { dir, of: of.to_owned() })
 }
 
-/// Distinguishes a repository from others of the same name. It does not depend on the release or
-/// the toolchain, so that fetched files are found again.
+/// A key that distinguishes a repository from others with the same name. It does not depend on
+/// git-cowork's release or on the toolchain, so that files fetched earlier are found again.
 fn key_of(dir: &Path) -> String {
     let digest = digest(&SHA256, dir.as_os_str().as_encoded_bytes());
     digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -39,7 +39,8 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
     }
 }
 
-/// The commit that merged a session, as `: 1a2b3c4`; empty if that is the session's own tip.
+/// The commit that merged a session, formatted as `: 1a2b3c4`; empty if that commit is the
+/// session's own tip.
 pub(crate) fn said_by(merged: &Merged, session: &Session) -> String {
     if merged.commit == session.tip {
         return String::new();

@@ -45,7 +45,8 @@ pub(crate) fn require(
     }
 }
 
-/// The hint that continues a session whose working tree may not be the current one.
+/// The hint with the command that continues a session, which may be in another working tree than
+/// the current one.
 ///
 /// # Errors
 /// There is no repository here.

@@ -83,12 +83,13 @@ pub(crate) fn session_name(
     Ok(name)
 }
 
-/// Warns about unreadable records of a session; commands that only show continue without them.
+/// Warns about unreadable records of a session. Commands that only print the session continue
+/// without these records.
 pub(crate) fn warn_of_unreadable(context: &Context, session: &Session) -> anyhow::Result<()> {
     if context.global.json {
         return Ok(());
     }
-    // If this check fails, the code that needs the records reports the error.
+    // If the records cannot be checked, the code that needs them reports the error.
     for text in unreadable_records(context.git()?, session).unwrap_or_default() {
         context.ui.emit(Event::Warning { text: format!("{text}; correct it, then commit it") });
     }

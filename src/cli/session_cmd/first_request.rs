@@ -1,4 +1,5 @@
-//! The first request of a session, made before the session exists, and the session's name from it.
+//! Makes the first request of a session before the session exists, and takes the session's name
+//! from the response.
 
 use crate::agent::{FirstAnswer, FirstRequest};
 use crate::cli::context::Context;

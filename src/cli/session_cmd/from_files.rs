@@ -1,5 +1,5 @@
-//! Sessions whose files show stages that no commit records: nothing runs before a person has
-//! decided which stages are taken as done.
+//! Sessions whose files show completed stages that no commit records. Such a session does not run
+//! until a person has decided which of these stages count as done.
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
@@ -10,8 +10,8 @@ use crate::pipeline::files_show;
 use crate::session::{Session, unrecorded};
 use crate::stage::Stage;
 
-/// True if files show stages that history does not record, so that `resume --goto-stage STAGE`
-/// cannot rewind in history.
+/// True if the files show completed stages that history does not record, so that `resume
+/// --goto-stage STAGE` cannot rewind in history.
 pub(crate) fn is_from_files(
     git: &crate::git::Git,
     session: &Session,
@@ -22,8 +22,8 @@ pub(crate) fn is_from_files(
     Ok(before || !unrecorded(git, session)?.is_empty())
 }
 
-/// Asks which stages are taken as done, unless `goto` decides it, records that, and returns the
-/// session after it.
+/// Asks which stages count as done, unless `goto` decides it. Records the answer, and returns the
+/// session with this record.
 ///
 /// # Errors
 /// Exit 5: nobody can be asked. Interrupted: the user cancelled. In both cases nothing has changed.

@@ -9,7 +9,8 @@ use crate::verify::own_refs;
 
 /// A locked session: what a process holds while it works on the session.
 pub(crate) struct LockedSession {
-    /// The repository, which notes its git processes: the next run waits for them.
+    /// The repository. It notes the git processes that it starts, so that the next run can wait for
+    /// them.
     pub git: Git,
     /// The state directory of the session.
     pub state: StateDir,

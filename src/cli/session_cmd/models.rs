@@ -85,7 +85,7 @@ pub(crate) fn build(
 enum Recorded {
     /// Replays the recording as it is.
     Strict(Replay),
-    /// For a user who decides at the gates, so that drafts may be repeated.
+    /// Replays the recording for a user who decides at the gates: drafts can be repeated.
     Asked(Repeating),
 }
 

@@ -75,7 +75,8 @@ pub(crate) fn begin(
     let ours = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
-        // The start commit exists; the next command saves the first draft.
+        // The start commit exists, so there is nothing to undo: the next command saves the first
+        // draft.
         Err(error) if held.git.resolve(refs.branch(name).as_str())?.as_ref() != Some(start) => {
             Err(error)
         }
@@ -128,8 +129,8 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
         meta.is_ok_and(|meta| meta.len() <= MOST_KEPT)
     };
     let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
-    // Tools do not write these files, but commands of a model can, and no commit contains their
-    // content.
+    // git-cowork's tools do not write these files, but commands of a model could, and no commit
+    // contains their content, so it is saved here (large files: only the hash).
     let mut blobs = kept(context, held, &paths, Store::Write);
     blobs.extend(kept(context, held, &large, Store::No));
     let paths = paths.into_iter().chain(large);

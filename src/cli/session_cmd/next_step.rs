@@ -1,5 +1,5 @@
-//! The next step of a session, for `status` and the bare command. After a run that was blocked, it
-//! is not just `resume`, which would be blocked again.
+//! The next step of a session, for `status` and for `git cowork` without a command. After a blocked
+//! run, the next step is not just `resume`, which would be blocked again.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -44,8 +44,8 @@ pub(crate) fn drafts<'a>(
     git::refs::may_be_there(git, RefNames::DRAFTS, heads.filter_map(draft).collect())
 }
 
-/// True if the status of a session depends on history alone, so that its head is enough. `drafts` is
-/// the result of [`drafts`].
+/// True if the status of a session depends on history alone, so that its head is enough to tell it.
+/// `drafts` is what the function [`drafts`] returns.
 pub(crate) fn is_told_by(
     git: &Git,
     config: &Config,
@@ -70,8 +70,8 @@ pub(crate) fn is_told_by(
     !lives() && (state != State::InProgress || !stands_still())
 }
 
-/// Sets the state that history does not record: a process runs the session, or the session is
-/// blocked until a person acts. Read from the lock, the saved draft and the ledger.
+/// Sets the states that history does not record: a process is running the session, or the session
+/// is blocked until a person acts. They are read from the lock, the saved draft and the ledger.
 fn stand(
     git: &Git,
     config: &Config,
@@ -102,7 +102,7 @@ fn stand(
     Ok(())
 }
 
-/// The lines for people; `there` is put before the command, such as `cd PATH && `.
+/// The lines for people. `there` is put before each command, such as `cd PATH && `.
 pub(crate) fn lines(status: &Status, there: &str) -> String {
     let Some(stop) = &status.stop else {
         return format!("Next     {there}{}\n", status.next_command());

@@ -14,7 +14,7 @@ use crate::session::{RefNames, Session, SessionName};
 use crate::verify::{follow_documents, rewrite_json};
 
 /// Prints what the session abandons when it moves to `target`. On a terminal, asks the user first
-/// if that may be a surprise.
+/// if the loss may come as a surprise.
 ///
 /// # Errors
 /// Interrupted: the user cancelled.
@@ -47,7 +47,7 @@ pub(crate) fn take(
     take_after(context, name, command, |_, _| Ok(()))
 }
 
-/// [`take`], but switches to the session's branch only after `allowed` returns `Ok`.
+/// Like [`take`], but switches to the session's branch only after `allowed` returns `Ok`.
 pub(crate) fn take_after(
     context: &Context,
     name: Option<&SessionName>,

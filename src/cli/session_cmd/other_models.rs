@@ -21,7 +21,8 @@ pub(crate) struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// `None` if responses are replayed or recorded: a recording contains those of one run.
+    /// `None` if responses are replayed or recorded, because a recording contains the responses of
+    /// only one run.
     pub(crate) fn of(context: &'a Context, models: &'a Models) -> Option<Self> {
         let global = &context.global;
         let played = context.embedded.is_some() || global.replay.is_some();

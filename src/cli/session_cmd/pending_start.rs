@@ -66,8 +66,9 @@ fn unfinished(
     Ok(is_killed.then_some(starting))
 }
 
-/// Returns the newest start that was killed after its branch was created, if it is newer than every
-/// commit of `guessed`. If HEAD is not on the branch yet, nothing else names the session.
+/// Returns the session with the newest start that was killed after its branch was created, if the
+/// start is newer than every commit of the session `guessed`. Until HEAD is on the new branch,
+/// nothing else tells which session was started.
 pub(crate) fn newest_unfinished(
     git: &Git,
     refs: &RefNames,
@@ -76,7 +77,8 @@ pub(crate) fn newest_unfinished(
     newest_of(git, refs, StateDir::with_note(&git.state_dir(), NOTE), guessed)
 }
 
-/// [`newest_unfinished`] among `names`, which contain all sessions that have the note.
+/// Like [`newest_unfinished`], but looks only at `names`, which must include every session that has
+/// the note.
 pub(crate) fn newest_of(
     git: &Git,
     refs: &RefNames,

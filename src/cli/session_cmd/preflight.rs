@@ -119,7 +119,8 @@ pub(crate) fn worktree(
     ask_about_dirty_tree(context, &dirty)
 }
 
-/// On a terminal, asks what to do with the user's uncommitted changes. Returns a worktree or none.
+/// On a terminal, asks what to do with the user's uncommitted changes. Returns the worktree to work
+/// in, or `None` for the current working tree.
 #[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
 fn ask_about_dirty_tree(
     context: &Context,

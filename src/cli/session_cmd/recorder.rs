@@ -18,7 +18,7 @@ pub(crate) fn with_recorder<T>(
     recorder_of(context, held, &Session::load(&held.git, name, tip)?, with)
 }
 
-/// [`with_recorder`] for a session that is already loaded.
+/// Like [`with_recorder`], for a session that is already loaded.
 pub(crate) fn recorder_of<T>(
     context: &Context,
     held: &LockedSession,

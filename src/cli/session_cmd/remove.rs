@@ -35,7 +35,7 @@ pub(crate) enum Consent {
     Given,
     /// By a question.
     Asked,
-    /// Not at all: only print what would be deleted.
+    /// The user does not agree: only print what would be deleted.
     Never,
 }
 
@@ -145,7 +145,7 @@ fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     }
 }
 
-/// Keeps as an attempt whatever no ref would contain afterwards.
+/// Saves as an attempt whatever no ref would contain after the removal.
 fn keep(
     context: &Context,
     held: &LockedSession,
@@ -243,7 +243,7 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
                 context.ui.emit(Event::Note { text });
                 return Ok(());
             }
-            // It is locked, or contains submodules.
+            // git refuses because the tree is locked or contains submodules.
             Err(error) => format!("git cannot remove it: {error:#}"),
         }
     } else {

@@ -33,7 +33,7 @@ use crate::ui::markdown;
 
 /// Redraws of the live status line, per second.
 const REDRAWS: u32 = 8;
-/// Polls of the keyboard, per redraw, if somebody can type.
+/// Checks of the keyboard per redraw, if a person can type.
 const LOOKS: u32 = 4;
 
 /// How far a run goes.
@@ -156,7 +156,7 @@ pub(crate) fn with_pipeline<T>(
         mode,
         stop_after: None,
     };
-    // Someone who reads the log later has not seen the terminal.
+    // Also log the error: a person who reads the log later has not seen the terminal.
     with(&mut Pipeline::new(env, session)).inspect_err(|error| {
         tracing::error!("{error:#}");
         hints_of(error).iter().for_each(|hint| tracing::error!("hint: {hint}"));
@@ -220,7 +220,7 @@ pub(crate) fn run_session(
         demo_recording::forget(&held.git);
     }
     match finish {
-        // The terminal has already shown that.
+        // The terminal's live display has already shown the end.
         Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
             let text = format!("{name} is delivered; look at it: git cowork show {name} report");
@@ -252,8 +252,8 @@ pub(crate) fn run_session(
     }
 }
 
-/// Turns any error after a request to stop into an interruption, with a message that says what is
-/// saved.
+/// Converts any error that occurs after a request to stop into an interruption, with a message that
+/// says what was saved.
 fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -> anyhow::Error {
     let asked = interrupt::is_requested();
     if !asked && kind_of(&error) != Kind::Interrupted {

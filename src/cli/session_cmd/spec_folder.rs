@@ -26,8 +26,8 @@ const DEEPEST: usize = 8;
 const NAMED: usize = 8;
 /// Maximum length of a printed line, in characters.
 const LINE: usize = 200;
-/// Extensions that make a name without a folder a file name, in addition to those of programming
-/// languages.
+/// With one of these extensions, a name without a folder counts as a file name. The extensions of
+/// programming languages also count.
 const EXTENSIONS: [&str; 12] =
     ["md", "txt", "toml", "json", "yaml", "yml", "ini", "cfg", "lock", "sql", "html", "css"];
 
@@ -40,7 +40,8 @@ pub(crate) struct SpecFolder {
     /// The last component of the folder's path.
     own_name: String,
     files: Vec<SpecFile>,
-    /// Files that were not read; the reason is added unless it is the file's name.
+    /// Files that were not read. The reason follows the name, unless the reason is that the tool
+    /// does not use files with this name.
     unread: Vec<String>,
 }
 
@@ -101,7 +102,8 @@ impl SpecFolder {
         Ok(Some(Self { tool, name, own_name, files, unread }))
     }
 
-    /// Parses its files. A name without a folder is a file if the commit `start` contains it.
+    /// Parses the files of the folder. A name without a folder counts as a file name if the commit
+    /// `start` contains such a file.
     pub(crate) fn specified(&self, git: &Git, start: Option<&Oid>) -> Specified {
         let is_file = |name: &str| {
             let extension = name.rsplit_once('.').map(|(_, extension)| extension);

@@ -57,7 +57,7 @@ impl Drop for Listening<'_> {
     }
 }
 
-/// The undelivered notes with which feedback at a gate begins.
+/// The undelivered notes, with which the feedback at a gate begins.
 pub(crate) struct BeforeGate<'a>(pub &'a TypedNotes);
 
 impl Untold for BeforeGate<'_> {

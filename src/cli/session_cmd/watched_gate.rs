@@ -14,10 +14,10 @@ use crate::ui::markdown;
 
 /// Lines of a draft that are shown at once; a key shows the rest.
 const LINES: usize = 30;
-/// Interval between two checks whether the run has taken an answer.
+/// Interval between two checks of whether the run has taken an answer.
 const LOOKS: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Checks after which a message says that the answer still waits.
+/// Number of checks after which a message says that the run has not taken the answer yet.
 const PATIENT: u32 = 20;
 
 /// How watching a gate ended.
@@ -73,7 +73,7 @@ impl Look<'_> {
         for remark in &self.gate.remarks {
             self.say(&one_line(remark, 400))?;
         }
-        // A menu asks how to continue, not whether a draft passes.
+        // A menu has no content to show: it asks how to continue, not whether a draft passes.
         let all = match &self.gate.asks {
             Asks::Draft => self.content()?,
             Asks::Menu { .. } => String::new(),

@@ -20,9 +20,9 @@ pub(crate) struct Mark {
 pub(crate) struct Drawn {
     /// An extra line before the step, if an attempt forks there.
     pub fork: Option<String>,
-    /// Before its first line.
+    /// Text before the first line of the step.
     pub first: String,
-    /// Before its other lines.
+    /// Text before the other lines of the step.
     pub rest: String,
 }
 

@@ -10,7 +10,8 @@ use crate::wrap::wrap;
 /// Minimum width of a detail, for narrow screens.
 const NARROWEST: usize = 16;
 
-/// Lines below `line`, which shows the row without its margin.
+/// The lines of details below an event. `line` is the event's row as it was printed, without its
+/// margin; text that it shows in full is not repeated.
 pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> Vec<String> {
     let mut told = Vec::new();
     // Do not repeat text that the line shows in full.

@@ -37,7 +37,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The row of a step. `more` further steps say the same; `me` is the reader of the log.
+    /// The row of a step. `more` is the number of further steps with the same content; `me` is the
+    /// name of the log's reader.
     pub(crate) fn of(step: &Step, more: usize, me: Option<&str>) -> Self {
         let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
         let commit = step.commit.as_ref().and_then(|id| id.as_str().get(..7)).unwrap_or_default();
@@ -65,7 +66,7 @@ impl Row {
         }
     }
 
-    /// The row of an attempt that no event shows.
+    /// The row of an attempt for which the log has no event.
     pub(crate) fn of_attempt(attempt: &Attempt) -> Self {
         let why = match attempt.reason.as_str() {
             "" => String::new(),
@@ -131,7 +132,7 @@ fn tests(step: &Step) -> Option<&'static str> {
     })
 }
 
-/// True for feedback that is not about a draft, but says why a stage is done again.
+/// True for feedback that is not about a draft but explains why a stage is repeated.
 fn is_note(step: &Step) -> bool {
     step.event == "feedback" && step.iteration == Some(0)
 }

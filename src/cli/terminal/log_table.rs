@@ -8,13 +8,13 @@ use crate::wrap::{hanging, shortened};
 
 /// Gap between the text and the columns after it.
 const GAP: usize = 2;
-/// Minimum width of the text; columns are left out until it has that.
+/// Minimum width of the text: other columns are left out until the text has this width.
 const LEAST: usize = 24;
 /// Maximum width of the text if the width of the screen is unknown.
 const MOST: usize = 72;
 /// Maximum width of the column with names, on a screen.
 const WHO: usize = 26;
-/// Columns of a short commit id.
+/// Width of a short commit id, in columns.
 const COMMIT: usize = 7;
 /// Indentation of a command that has its own line.
 const BELOW: usize = 6;
@@ -66,7 +66,8 @@ impl Columns {
         columns
     }
 
-    /// The columns for rows that are not known yet.
+    /// The table's columns for rows that are not yet known, because events are printed as they
+    /// happen.
     pub(crate) fn of_a_stream(screen: Option<usize>) -> Self {
         let with_date = screen.is_none();
         let row = Row {
@@ -80,7 +81,8 @@ impl Columns {
         Self::of(&[row], 0, screen, with_date)
     }
 
-    /// Leaves out columns until the text has `least` columns; returns the width of the text.
+    /// Leaves out columns of the table until the text is at least `least` wide; returns the width
+    /// of the text.
     fn fitted(&mut self, screen: usize, least: usize) -> usize {
         for left_out in 0..5 {
             match left_out {
@@ -109,17 +111,17 @@ impl Columns {
         self.text_begins() - self.margin
     }
 
-    /// Columns from the start of the text to the end of the screen.
+    /// Width from the start of the text to the right edge of the screen.
     pub(crate) fn room(&self) -> Option<usize> {
         self.screen.map(|screen| screen.saturating_sub(self.text_begins()))
     }
 
-    /// Columns after the text.
+    /// Total width of the table's columns after the text.
     fn end(&self) -> usize {
         [self.who, self.tokens, self.cost].into_iter().filter(|w| *w > 0).map(|w| w + GAP).sum()
     }
 
-    /// Columns of a whole line.
+    /// Width of a whole line.
     fn all(&self) -> usize {
         self.text_begins() + self.text + self.end()
     }
@@ -138,8 +140,8 @@ impl Columns {
         format!("{}{:free$}{right}\n", paint.bold(left), "")
     }
 
-    /// The line of a row without its margin, and a second one for a command that has no room beside
-    /// the text.
+    /// The line of a row without its margin, and a second line for a command that does not fit
+    /// beside the text.
     pub(crate) fn lines(&self, row: &Row, paint: &Paint) -> Vec<String> {
         let mut line = self.begin(row, paint);
         let room = self.screen.map(|screen| screen.saturating_sub(self.text_begins()));

@@ -133,7 +133,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
     rows.add("More", &format!("git cowork trace {}{task}", told.session));
 }
 
-/// A note on a session's line that does not belong to a task.
+/// A note for a line that a session wrote but that belongs to none of its tasks.
 fn note(answer: &Answer, told: &Told) -> Option<String> {
     let only = "only the session is known";
     Some(match answer.origin {

@@ -2,7 +2,7 @@
 
 use crate::palette::{self, Slot};
 
-/// Adds colours to text if it is on.
+/// Adds colours to text if `on` is true.
 pub(crate) struct Paint {
     /// True if colours are added.
     pub on: bool,

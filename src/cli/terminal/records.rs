@@ -14,8 +14,8 @@ use crate::ui::one_line;
 /// Maximum length of a name.
 const NAME: usize = 60;
 
-/// Each requirement with its state, then each feature with its tasks; empty before the prd. The
-/// records are those of the newest draft, but tasks that have a commit are completed.
+/// Each requirement with its state, then each feature with its tasks; empty before the prd stage.
+/// The records are those of the newest draft, but tasks that have a commit are shown as completed.
 pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Result<String> {
     let files = CommittedFiles::new(git, &session.name, &session.newest_records(git)?);
     let store = Store::new(&files);

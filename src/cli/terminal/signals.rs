@@ -6,11 +6,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static HELD: AtomicBool = AtomicBool::new(false);
-/// No session is locked, but there are temporary files to remove.
+/// True if there are temporary files to remove, but no session is locked.
 static REMOVES: AtomicBool = AtomicBool::new(false);
 
-/// While it exists, the first signal only requests a stop. There is only one at a time: that of a
-/// session, or that of a short operation.
+/// While this guard exists, the first signal only requests a stop. Only one guard exists at a time:
+/// for a session, or for a short operation.
 pub(crate) struct Guard(());
 
 impl Guard {
@@ -42,7 +42,7 @@ pub(crate) fn is_session_held() -> bool {
 #[cfg(unix)]
 pub(crate) use unix::watch;
 
-/// Does nothing: signals have the system's default action.
+/// Does nothing: signals keep the system's default action.
 #[cfg(not(unix))]
 pub(crate) fn watch() {}
 
@@ -62,8 +62,8 @@ mod unix {
     use crate::interrupt;
     use crate::ui::above;
 
-    /// Within this time, a Ctrl-C is the same one: `git` passes on the Ctrl-C that the terminal has
-    /// already sent to this process.
+    /// A second Ctrl-C within this time counts as the same one: `git` passes on the Ctrl-C that the
+    /// terminal has already sent to this process.
     const SAME: Duration = Duration::from_millis(300);
 
     /// Handles signals from now on. If a handler cannot be installed, the signal has the system's
@@ -84,12 +84,14 @@ mod unix {
             });
         });
         if listener.is_ok() {
-            // Returns when the sender is dropped: by then the handlers are installed.
+            // Wait until the handlers are installed: `recv` returns when the listener thread drops
+            // the sender.
             let _ = listening.recv();
         }
     }
 
-    /// One signal, unless the parent process wants it ignored (`nohup`, a job in the background).
+    /// Listens for one kind of signal, unless the parent process has set it to be ignored (`nohup`,
+    /// a background job).
     struct Heard(Option<Signal>);
 
     impl Heard {

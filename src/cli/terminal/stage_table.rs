@@ -19,11 +19,12 @@ const GAP: &str = "  ";
 const INDENT: usize = 4;
 /// Maximum width of an outcome if the width of the screen is unknown.
 const OUTCOME: usize = 100;
-/// Width of an outcome that is more important than details of drafts.
+/// Up to this width, showing the outcome is more important than details about drafts.
 const OUTCOME_LEAST: usize = 40;
 /// Minimum width for an outcome.
 const NARROWEST: usize = 12;
-/// Minimum width of the names of stages, so that it does not change when a stage is done.
+/// Minimum width of the column with stage names, so that its width does not change when another
+/// stage is done.
 const NAME: usize = 8;
 /// Indentation of the current activity if it has its own line.
 const BELOW: usize = 6;
@@ -50,8 +51,8 @@ struct Line {
     present: String,
 }
 
-/// One line for each stage that is done or in progress, and one for all later stages. Nothing is
-/// left out if `width` is `None`.
+/// One line for each stage that is done or in progress, and one for all later stages. If `width` is
+/// `None`, no column is left out.
 pub(crate) fn stage_table(
     status: &Status,
     details: &Details,
@@ -95,7 +96,7 @@ fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Pain
                 2 if !line.lead.is_empty() => continue,
                 _ => cell,
             };
-            // A lead is shown even if no stage has a commit.
+            // Show a lead even if these columns are empty because no stage has a commit.
             if width == 0 && (line.lead.is_empty() || cell != &line.lead) {
                 continue;
             }

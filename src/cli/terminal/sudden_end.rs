@@ -1,4 +1,4 @@
-//! Cleanup when the process ends without dropping anything: on a second signal, and on a panic
+//! Cleanup when the process ends without running destructors: on a second signal, and on a panic
 //! (`panic = "abort"`).
 
 use std::io::Write as _;

@@ -59,11 +59,11 @@ pub(super) static JAVASCRIPT: Language = Language {
     }),
     runners: RunnerOutput {
         failed: &[
-            // jest and vitest, a file or a test in it
+            // jest and vitest: a file, or a test in a file
             r"^\s*FAIL\s+(?:\|[^|]*\| )?(?<name>\S+\.[cm]?[jt]sx?(?: > .*)?)(?: \([^)]*\))?$",
             // jest
             r"^\s+● (?<name>\S.*)$",
-            // jest, mocha, vitest and node, one test
+            // jest, mocha, vitest and node: one test
             r"^\s*[✕×✖✗] (?<name>\S.*)$",
             // mocha
             r"^\s+\d+\) (?<name>\S.*)$",

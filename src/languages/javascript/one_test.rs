@@ -10,8 +10,8 @@ use crate::shell_quote::quoted;
 pub(super) const PASSED: &[&str] =
     &[r"^\s*[✓✔√] (?<name>\S.*?)(?:\s+\(?[0-9.]+ ?m?s\)?)?$", bats::OK];
 
-/// Returns the names under which runners print a test. Most show groups by indentation; vitest and
-/// reports of failures put them on one line.
+/// Returns the names under which runners print a test. Most runners show groups by indentation;
+/// vitest and failure reports put the groups and the test on one line.
 pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     let mut names = vec![test.name().to_owned()];
     if test.parts.len() > 1 {

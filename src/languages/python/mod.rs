@@ -110,7 +110,7 @@ pub(super) static PYTHON: Language = Language {
             asks: |place, files| !requirements::packages(place, files).is_empty(),
             complete: "python3 -m pip install -q --dry-run --no-index -r TARGET.txt",
             unreadable: UNREADABLE,
-            // `-I` ignores the tree, which may contain a `pip.py`.
+            // `-I` keeps python from importing modules of the tree, which may contain a `pip.py`.
             fetch: "python3 -Im pip install --only-binary :all: --target TARGET -r TARGET.txt",
             list: Some(requirements::packages),
             by_hand: pip_by_hand,
@@ -185,7 +185,7 @@ fn test_files(root: &Path, dir: &str) -> impl Iterator<Item = String> {
     files_in(root, dir).filter(|name| name.starts_with("test") && name.ends_with(".py"))
 }
 
-/// Returns the pip command for all requirement files of a place.
+/// Returns the pip command that installs from all requirement files in a directory.
 fn pip_by_hand(place: &Path, files: &Files) -> String {
     let mut command = "python3 -m pip install".to_owned();
     for file in requirements::files(place, files) {

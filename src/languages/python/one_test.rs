@@ -8,7 +8,7 @@ pub(super) const PASSED: &[&str] = &[
     // pytest -v and -rA
     r"^(?<name>\S+::.+?) PASSED\b",
     r"^PASSED (?<name>\S+::.*)$",
-    // unittest -v, which may print the first line of a description in between
+    // unittest -v, which may print the first line of the test's docstring in between
     r"^(?<name>\w+ \([\w.]+\))(?:\n[^\n]*?)? \.\.\. ok$",
 ];
 

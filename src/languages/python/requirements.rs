@@ -11,15 +11,15 @@ pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".txt") && name.contains("requirements")
 }
 
-/// Returns the names of the requirement files in a place.
+/// Returns the names of the requirement files in a directory.
 pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = &'a str> {
     let own = files.keys().filter(move |path| path.parent() == Some(place));
     own.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
 }
 
-/// Returns the lines of a place's requirement files that name a package of an index, and the
-/// options for indexes. Local folders and repositories are left out, because building them would
-/// run code with the network; so are references to other files, which are read anyway.
+/// Returns the lines of the requirement files in a directory that name a package from an index, and
+/// the options for indexes. Local folders and repositories are left out, because building them
+/// would run code with network access; so are references to other files, which are read anyway.
 pub(super) fn packages(place: &Path, files: &Files) -> String {
     let texts = self::files(place, files).filter_map(|name| files.get(&place.join(name)));
     let mut packages = false;

@@ -19,7 +19,7 @@ pub(super) fn claude(heard: &mut Heard, event: &Value) {
         return;
     }
     if kind(event) == "assistant" {
-        // If the program is killed, this is the only sign of how far it came.
+        // If the program is killed, this is the only sign of how far it got.
         let blocks = event["message"]["content"].as_array();
         let said = blocks.into_iter().flatten().rev().find_map(|block| text(block, "/text"));
         if let Some(said) = said {

@@ -81,7 +81,7 @@ pub(super) struct AgentProgram {
     notice: Option<Notice>,
     growing: Growing,
     told: Option<Notice>,
-    /// True if its token usage may stay unknown.
+    /// True if the program may be used although its token usage is unknown.
     uncounted: bool,
     /// The program's own files and folders.
     stores: Vec<OwnStore>,
@@ -199,7 +199,7 @@ impl AgentProgram {
         }
         let answer = self.run(&program, request, known.as_ref(), on_text).await;
         match (answer, &request.workplace, known) {
-            // Do not give the draft up for this: its work so far is in the files.
+            // A lost conversation does not fail the draft: the work so far is in the files.
             (Err(error), Some(_), Some(known)) if failure::is_lost(&error, &known.id) => {
                 self.notice(&format!("{error}; sending the whole conversation again"));
                 self.run(&program, request, None, on_text).await

@@ -15,8 +15,8 @@ pub(super) struct Preset {
     pub name: &'static str,
     /// The name to show to the user.
     pub title: &'static str,
-    /// The program and its fixed arguments: JSON lines, no writing, as few tools as possible. The
-    /// prompt comes on its standard input.
+    /// The program and its fixed arguments, which make it print JSON lines, write no files and use
+    /// as few tools as possible. The prompt comes on its standard input.
     pub command: &'static [&'static str],
     /// The command if git-cowork confines the program: its own sandbox is off, since it does not
     /// work inside git-cowork's. Empty if the program has no sandbox.
@@ -28,8 +28,8 @@ pub(super) struct Preset {
     pub stores: &'static [Store],
     /// The servers it needs to answer and to renew its sign-in.
     pub hosts: &'static [&'static str],
-    /// A variable that is the only sign-in if the user passes it, and the flag that tells the
-    /// program so.
+    /// A variable with an API key, and the flag that makes the program use only this key to sign
+    /// in; the flag is added if the user passes the variable.
     pub with_key: Option<(&'static str, &'static str)>,
     /// Flag before the name of a model.
     pub model: &'static str,

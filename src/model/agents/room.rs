@@ -20,7 +20,8 @@ pub(super) struct Room {
     folder: TempDir,
     confines: Option<Rc<dyn Confines>>,
     place: OnceCell<Workplace>,
-    /// Whether the way it runs was reported: if it only answers, and if it works on files.
+    /// Whether the user was told how the program runs: once for when it only answers, once for when
+    /// it works on files.
     told: [Cell<bool>; 2],
     /// Refused servers that were reported.
     refused: Rc<RefCell<BTreeSet<String>>>,
@@ -55,7 +56,7 @@ impl Room {
         Ok(self.place.get_or_init(|| place))
     }
 
-    /// Describes how it runs; none if that was already reported.
+    /// Describes how the program runs; none if that was already reported.
     pub(super) fn told(&self, place: &Workplace, works: bool) -> Option<String> {
         if self.told[usize::from(works)].replace(true) {
             return None;

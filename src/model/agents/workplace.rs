@@ -17,7 +17,7 @@ use crate::shell_quote;
 pub struct Workplace {
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// The confining command, put before its own; empty if nothing confines it.
+    /// The confining command, put before the program's; empty if nothing confines the program.
     pub before: Vec<OsString>,
     /// All the variables it sees.
     pub env: Vec<(OsString, OsString)>,
@@ -120,7 +120,7 @@ impl Reach {
     }
 }
 
-/// The files of a program, as far as its path shows them.
+/// The program's file, or the `node_modules` folder that its path shows it to be in.
 pub(super) fn installed(program: &Path) -> PathBuf {
     const PACKAGES: &str = "node_modules";
     let names: Vec<_> = program.components().collect();

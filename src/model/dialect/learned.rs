@@ -1,5 +1,5 @@
 //! What a server has said about fields of earlier answers: which field it refuses, and which it
-//! misses. The phrases are those of the vendors.
+//! reports as missing. The phrases are those of the vendors.
 
 /// The thinking field of DeepSeek, Kimi, GLM, llama.cpp and others.
 pub const REASONING_CONTENT: &str = "reasoning_content";

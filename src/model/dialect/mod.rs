@@ -148,8 +148,8 @@ impl Reader {
 /// Replaces an empty answer in later requests: servers refuse an empty message.
 const NO_ANSWER: &str = "(no answer)";
 
-/// Returns arguments that a server can parse: one that receives its model's broken JSON returns 500
-/// for this and every later turn.
+/// Returns arguments that a server can parse: some servers that receive their model's broken JSON
+/// return 500 for this and every later turn.
 fn sendable(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(_)) => arguments.to_owned(),
@@ -180,9 +180,9 @@ pub fn plain_schema(schema: &mut Value) {
 pub struct Chunk {
     /// Text to append.
     pub text: String,
-    /// The model's explanation why it refuses, to append.
+    /// The model's explanation of why it refuses, to append.
     pub refusal: String,
-    /// The content in parts, if the server sends it like this.
+    /// The content in parts, if the server sends it in parts.
     pub parts: Vec<Value>,
     /// The model sends its thoughts: this is not text, but a sign of life.
     pub thinking: bool,
@@ -251,7 +251,7 @@ fn text(content: &Value) -> String {
     }
 }
 
-/// True if a part of a content is a thought: `thinking` (Mistral), `reasoning` and similar types.
+/// True if a content part is a thought: `thinking` (Mistral), `reasoning` and similar types.
 pub fn is_thought(part: &Value) -> bool {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     ["thinking", "reasoning", "thought"].iter().any(|word| kind.contains(word))

@@ -1,8 +1,8 @@
-//! What a server has refused and is no longer sent, and how such refusals are recognised.
+//! What a server has refused, so that it is no longer sent, and how refusals are recognised.
 
 use super::learned::Learned;
 
-/// What a server has refused and is no longer sent.
+/// What a server has refused, so that it is no longer sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// No `temperature`.
@@ -71,8 +71,9 @@ impl Refusals {
         self.max_tokens.map_or(tokens, |limit| tokens.min(limit))
     }
 
-    /// Finds the parameter that a message in lower case refuses, among the configured parameters
-    /// and those of Messages: its name for the user, and the new refusals.
+    /// Finds the parameter that an error message (in lower case) refuses, among the configured
+    /// parameters and those of Messages. Returns its name, as shown to the user, and the new
+    /// refusals.
     pub fn objection(self, message: &str) -> Option<(&'static str, Self)> {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
         if !self.cache && says(&["cache_control"]) {

@@ -168,7 +168,7 @@ fn fenced(text: &str) -> Option<&str> {
     (behind.count() <= AROUND).then(|| rest[..close].trim())
 }
 
-/// An agent program's statement about its task, if the files do not show it.
+/// An agent program's statement about its task, for outcomes that the files do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskWord {
     /// No change is needed.

@@ -122,7 +122,7 @@ async fn converse_once(
     let files = run.files();
     let store = Store::new(&files);
     let (tools, offered) = match without_tools {
-        // The files an agent program leaves are saved with the tool calls a model would have made.
+        // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
         false => tools(run, part),
@@ -301,7 +301,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     };
     section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     let mut context = spec.context.to_vec();
-    // Only change requests have one.
+    // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
     out += &artifacts(store, &run.session.name, &context)?;

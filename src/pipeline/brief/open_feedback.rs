@@ -24,7 +24,8 @@ pub(crate) fn open_items(
 ) -> anyhow::Result<Vec<FeedbackItem>> {
     let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
     said.retain(|entry| {
-        // A note on the draft in progress is not answered by it, and reaches the actor separately.
+        // The draft in progress does not answer a note on it yet; the actor gets the note
+        // separately.
         let is_of_this = entry.is_note() && entry.iteration == progress.iteration;
         let in_run = entry.stage == spec.stage && entry.iteration >= progress.offset;
         in_run && !is_of_this && !settled.contains(entry)
@@ -71,8 +72,8 @@ fn is_mechanical(entry: &Feedback) -> bool {
     matches!(entry.from, Origin::Validator | Origin::Hook)
 }
 
-/// True if a later draft came at least as far as the draft of the entry: the entry's author has
-/// judged the work again, and has reported what is still wrong.
+/// True if a later draft got at least as far in the loop as the entry's draft: the entry's author
+/// has judged the work again, and has reported what is still wrong.
 fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool {
     let far = step(entry.from, order);
     said.iter().any(|later| {

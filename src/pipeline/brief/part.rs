@@ -14,7 +14,7 @@ pub(crate) struct Part<'a> {
     /// own.
     pub again: Option<Prompt>,
     pub tools: Vec<&'static str>,
-    /// Those of `tools` whose call ends the part; empty if text or a verdict ends it.
+    /// The subset of `tools` whose call ends the part; empty if text or a verdict ends it.
     pub closing: Vec<&'static str>,
     pub iteration: u32,
     pub task: Option<&'a Task>,

@@ -1,7 +1,7 @@
 //! The description of the repository that every role gets.
 //!
 //! First, and the same in all requests of a session, comes the repository *as the session found
-//! it*, read from its start commit: the tree in short, the manifests, the files and definitions
+//! it*, read from its start commit: a shortened tree, the manifests, the files and definitions
 //! that the idea names, the README, the most used symbols. Stages that write code leave the symbols
 //! out: the task's files and their neighbours ([`task_files`]) replace them. A draft, a task's
 //! commit or a manual edit changes none of it, so that a provider's cache holds the text before the
@@ -12,8 +12,8 @@
 //!
 //! Then come the conventions as they are now: a line added to AGENTS.md counts at once.
 //!
-//! Then come the project's commands, which may appear with the code, and after the documents,
-//! because it grows with each task, *what the session has written so far*, read from the tip.
+//! Then come the project's commands, which may appear with the code. *What the session has written
+//! so far*, read from the tip, comes after the documents, because it grows with each task.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

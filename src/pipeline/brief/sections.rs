@@ -34,7 +34,7 @@ pub fn cut(text: &str, budget: usize) -> String {
 }
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
-/// read in their Markdown document; only a document of an older session is followed by its JSON.
+/// shown as their Markdown document; only a document of an older session is followed by its JSON.
 pub fn artifacts(
     store: &Store<'_>,
     name: &SessionName,

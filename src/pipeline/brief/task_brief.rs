@@ -9,8 +9,8 @@ use crate::pipeline::run::Run;
 /// Maximum bytes of a list of files.
 const TOLD: usize = 2_500;
 
-/// A top-level task with its sub-tasks. Its actor sees nothing else of them: a sub-task's files and
-/// criteria are as binding as the task's.
+/// A top-level task with its sub-tasks. This is all that its actor sees of the sub-tasks, whose
+/// files and criteria are as binding as the task's.
 pub(crate) fn task_item(run: &Run<'_>, task: &Task) -> anyhow::Result<TaskItem> {
     let files = run.files();
     let store = Store::new(&files);
@@ -57,8 +57,8 @@ fn numbers(id: &str) -> Vec<u32> {
     id.split('.').skip(1).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
 }
 
-/// The uncommitted files when a task starts, written by an earlier task's conversation or by one
-/// that was cut off.
+/// The uncommitted files when a task starts, written in an earlier task's conversation or in a
+/// conversation that was cut off.
 pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let mut out = String::new();
     let Some(task) = task else { return Ok(out) };

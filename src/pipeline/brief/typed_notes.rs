@@ -43,7 +43,8 @@ impl Notes for ForActor<'_> {
     }
 
     fn told(&self, notes: &[Note]) -> anyhow::Result<()> {
-        // A run that is killed here sends the note again, and finds it in the transcript.
+        // If the run is killed here, the next run gets the note again, and finds it in the
+        // transcript.
         let entries = notes.iter().map(|note| self.entry(&note.at, &note.text));
         self.run.give_feedback(entries.collect())?;
         let known = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };
@@ -53,7 +54,7 @@ impl Notes for ForActor<'_> {
 }
 
 /// The notes typed while this draft was made that the part's conversation does not contain: another
-/// task has its own conversation, and one that grew too long is restarted.
+/// task has its own conversation, and a conversation that grew too long is restarted.
 pub(crate) fn typed_before(
     run: &Run<'_>,
     part: &Part<'_>,

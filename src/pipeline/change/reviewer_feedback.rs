@@ -12,7 +12,7 @@ use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
 
-/// The documents the comments are added to, beside the feedback.
+/// The documents the comments are added to, besides the feedback.
 const PLAN: [Artifact; 2] = [Artifact::Plan, Artifact::ImplementationPlan];
 /// The note in the state directory while comments are being recorded: the tip they are based on.
 const REOPENING: &str = "reopening.json";

@@ -19,7 +19,7 @@ pub(crate) const RECORDS: [Artifact; 4] = [
     Artifact::ImplementationPlan,
 ];
 
-/// True if a path is one of these or is in one of these folders.
+/// True if the path is one of the files in `scope` or is in one of its folders.
 fn covers(scope: &[String], path: &str) -> bool {
     scope.iter().any(|item| {
         let item = item.trim_start_matches("./").trim_end_matches('/');
@@ -63,8 +63,8 @@ pub(crate) fn tell_change_so_far(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks to go back to triage if the prd still adds records that the scope does not allow after it
-/// was told so.
+/// Asks to go back to triage if the prd still adds records that the scope does not allow after this
+/// was already reported.
 pub(crate) fn needs_wider_scope(
     run: &Run<'_>,
     stage: Stage,
@@ -111,7 +111,7 @@ pub(crate) fn outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::Result
     Ok(outside.cloned().collect())
 }
 
-/// Warns once of each file outside the change's scope.
+/// Warns once about each file outside the change's scope.
 pub(crate) fn warn_outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::Result<()> {
     for path in outside_scope(run, touched)? {
         run.warn_once(format!(

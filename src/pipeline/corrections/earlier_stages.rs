@@ -65,9 +65,9 @@ pub(crate) fn tell_findings(run: &Run<'_>, findings: &[(Stage, Finding)]) {
     }
 }
 
-/// Goes back to the first stage that check's findings belong to, by the rules of every request to
-/// go back: on a terminal a person decides, `wait` leaves it to them, `auto` goes back up to
-/// `max_replans` times.
+/// Goes back to the first stage that findings of the check stage belong to, by the same rules as
+/// any request to go back: on a terminal a person decides, `wait` leaves it to them, `auto` goes
+/// back up to `max_replans` times.
 pub(crate) fn findings_of_earlier(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -1,5 +1,5 @@
-//! From check back to coding if earlier checks no longer pass: corrections on top of the existing
-//! code, a limited number of times.
+//! Goes back from the check stage to coding if earlier checks no longer pass: coding corrects the
+//! existing code, a limited number of times.
 
 pub(crate) mod earlier_stages;
 

@@ -2,8 +2,8 @@
 //! found and the session's tests.
 //!
 //! Installed, built or ignored files are missing in that tree. So a failure there counts only if
-//! the test passes in the same tree with the session's code. All other tests are run in the
-//! session's working tree, whose code is replaced by the base's for that time.
+//! the test passes in the same tree with the session's code. Tests without a clear result there are
+//! run in the session's working tree, whose code is replaced by the base's for that time.
 
 use super::runnable::{Runnable, became, text_at};
 use crate::git::{self, Oid};
@@ -31,7 +31,7 @@ struct Base {
     paths: Vec<String>,
 }
 
-/// Finds out the results on the base of the tests that must fail there.
+/// Finds out whether the tests that must fail on the base do fail there.
 pub(super) async fn look_on_base(
     run: &Run<'_>,
     tree: &Oid,

@@ -16,7 +16,7 @@ pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>
     let all: Vec<Vec<String>> = tests.iter().map(parts).collect();
     let means = |parts: &&Vec<String>| is_named(parts, name);
     let mut meant: Vec<&Vec<String>> = all.iter().filter(means).collect();
-    // Several match: the one whose full name is given wins.
+    // If several match, the test whose full name is given wins.
     if meant.len() > 1
         && let Some(whole) =
             meant.iter().find(|parts| JOINTS.iter().any(|by| parts.join(by) == name))
@@ -42,7 +42,7 @@ pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>
 
 /// True if `name` names this test: its own name, preceded by any number of its groups.
 fn is_named(parts: &[String], name: &str) -> bool {
-    // Go: a case of a test.
+    // In Go, the name may be that of a subtest.
     let name = match parts.last() {
         Some(last) if name.starts_with(&format!("{last}/")) => last,
         _ => name,

@@ -66,7 +66,7 @@ pub(crate) async fn ask_critic(
         || !outcome.feedback.is_empty()
         || verdict_marker(&conversation.text).is_some()
     {
-        // Without a verdict it has not judged the whole draft.
+        // A critic that gave no verdict has not judged the whole draft: its reading does not count.
         progress.readings.critic.clone_from(&progress.newest.commit);
     }
     let edited = edited_while_read(run, spec, progress, &bytes)?;
@@ -142,7 +142,7 @@ fn take_verdict(
 ) -> anyhow::Result<StepOutcome> {
     let outcome = conversation.outcome;
     if let Some(wish) = outcome.go_back {
-        // Its feedback on the draft counts beside its request.
+        // Its feedback on the draft counts in addition to its request.
         run.give_feedback(outcome.feedback)?;
         progress.gate.critic_asks = true;
         let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);

@@ -174,7 +174,7 @@ fn hunks(patch: &str) -> &str {
     let at = if patch.starts_with("@@ ") { Some(0) } else { patch.find("\n@@ ").map(|at| at + 1) };
     match at {
         Some(at) => &patch[at..],
-        // A file that git calls binary has changed as well.
+        // For a file that git treats as binary there are no hunks, but it has changed as well.
         None => patch,
     }
 }

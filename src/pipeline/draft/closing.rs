@@ -1,6 +1,6 @@
 //! Decides whether an actor's conversation ends after its closing call: it does if the mechanical
-//! checks find nothing in the draft and the draft is not the rejected one again. If not, the actor
-//! is told what is missing, and this does not count as another draft.
+//! checks find nothing in the draft and the draft differs from the rejected one. Otherwise the
+//! actor gets a message about what is missing, and continues; this does not count as another draft.
 
 use crate::agent::{AfterWords, Ending, Standing};
 use crate::artifact::check::Report;
@@ -18,11 +18,11 @@ use crate::session::artifact_path;
 use crate::stages::{StageSpec, Work};
 use crate::tool::{self, Outcome};
 
-/// Also changes parts of a document.
+/// The tool that edits parts of files, including documents.
 const EDIT: &str = "edit_file";
 
-/// The tools that end the actor's conversation. In a draft that `corrects` another one, also every
-/// tool that changes a document its gate shows.
+/// The tools that end the actor's conversation. If the draft `corrects` a previous draft, also
+/// every tool that can change a document shown at the gate.
 pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool) -> Vec<&'static str> {
     let mut acts = spec.closing.to_vec();
     if corrects && spec.work == Work::Whole {
@@ -41,7 +41,7 @@ pub(crate) struct Closing<'a, 'r> {
     pub progress: &'a mut Progress,
     pub task: Option<&'a Task>,
     works: Works,
-    /// The tree for which the actor was last told what is missing.
+    /// The tree of the draft when the actor was last sent a message about what is missing.
     told: Option<Oid>,
 }
 
@@ -66,7 +66,7 @@ impl<'a, 'r> Closing<'a, 'r> {
             Tasks::Blocked => return Ok(Standing::Ends),
             Tasks::Done => {}
         }
-        // After a branch switch the files are not the draft.
+        // After a branch switch the files in the working tree are not the draft's.
         run.recorder().expect_tip(&run.session.tip)?;
         self.progress.note_checked(&outcome.checked);
         finish_draft::finish(run, spec, self.progress, self.task)?;
@@ -76,7 +76,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
         let report = self.report().await?;
         if self.progress.newest.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
-            // No model can install them.
+            // No model can install the missing dependencies.
             return Ok(Standing::Ends);
         }
         let lacks = match report.is_ok() {
@@ -117,7 +117,8 @@ impl<'a, 'r> Closing<'a, 'r> {
     async fn report(&mut self) -> anyhow::Result<Report> {
         let (run, spec) = (self.run, self.spec);
         let runs = match self.task {
-            // A run in the working tree proves nothing about a commit without these files.
+            // If files are left to other tasks, the checks do not run: the working tree contains
+            // these files, the task's commit does not.
             Some(task) => task_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
@@ -132,7 +133,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
     }
 
-    /// True if the previous draft was rejected and this one is the same.
+    /// True if the previous draft was rejected and this draft is identical.
     fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
         let (Some(rejected), None) = (&self.progress.newest.commit, self.task) else {
             return Ok(false);

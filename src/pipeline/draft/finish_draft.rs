@@ -24,8 +24,8 @@ const LINE: usize = 1_000;
 /// The heading of the section of `check_report.md` that git-cowork writes itself.
 const MECHANICAL: &str = "## What the program checked itself";
 
-/// Completes a draft: feature statuses, and the check report's own section. `task` is set before
-/// the commit of that task.
+/// Completes a draft: feature statuses, and git-cowork's section of the check report. `task` is the
+/// task that is about to be committed, if any.
 pub(crate) fn finish(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -85,11 +85,11 @@ pub(crate) fn finish_features(
     let (plan, code) = (store.plan()?, project_files::code_changes(run, task)?);
     let baseline = project_files::baseline_of_change(run)?;
     let has_code = has_code(&plan, &code, baseline.as_ref());
-    // If the depth has no verifying stage, the coding stage does its part.
+    // If the depth has no verifying stage, the coding stage does that stage's work.
     let verifying = stages::row(stages::verifying());
     let verifies_here = spec.writes_code() && !run.depth().has(verifying.stage);
     for feature in features.features.iter_mut().filter(|_| verifies_here) {
-        // That was the previous draft; this one has not been checked yet.
+        // The status is that of the previous draft; this draft has not been checked yet.
         if feature.status == FeatureStatus::Verified {
             feature.status = FeatureStatus::Implemented;
         }
@@ -109,9 +109,9 @@ pub(crate) fn finish_features(
     Ok(features != before)
 }
 
-/// Restores documents of other stages that changed while one of the actor's commands ran: its tools
-/// cannot write them. The changed version is saved as a blob, because a person may have written it
-/// at that moment.
+/// Restores documents of other stages that changed while one of the actor's commands ran; the
+/// actor's tools cannot write these documents. The changed version is saved as a blob, because a
+/// person may have written it at that moment.
 fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let mut may_change = vec![Artifact::Feedback];
     may_change.extend(spec.artifacts);
@@ -200,7 +200,8 @@ fn checked_again(
     Ok(whole_session(&run.session.order(), &input))
 }
 
-/// The check report's lines about criteria: the test that shows each, or the review that does.
+/// The check report's lines about acceptance criteria: for each criterion, the test or the review
+/// that shows that it is met.
 fn criteria_items(
     run: &Run<'_>,
     store: &Store<'_>,
@@ -242,7 +243,7 @@ fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Supplies what a stage's row may add to its document.
+/// Supplies the text that a stage's row in the stage table may add to the stage's document.
 struct KnownNow<'a> {
     run: &'a Run<'a>,
     store: &'a Store<'a>,

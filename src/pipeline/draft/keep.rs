@@ -1,4 +1,5 @@
-//! Saves a draft: its ref, the notes a stop needs, the reason its commit was refused.
+//! Saves a draft in its ref, with the notes needed when the run stops, and records why a commit was
+//! refused.
 
 use crate::artifact::{FeedbackType, Origin, Severity, Store, TaskStatus};
 use crate::event::Event;
@@ -18,7 +19,7 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     let whole = DraftEnding::Whole;
     progress.newest.commit =
         Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
-    // Whoever wrote the present files, they are saved now and may be overwritten.
+    // The present files are now saved, whoever wrote them, so tools may overwrite them.
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn keep_answer(
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
-/// Records what a stop must save.
+/// Records what must be saved if the run stops now.
 pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
     let notes = progress.notes();
     run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes, stuck: None }));

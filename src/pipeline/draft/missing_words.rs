@@ -1,5 +1,5 @@
-//! Messages to an actor that has ended while something is missing, for actors with tools and for
-//! agent programs that edit files.
+//! Messages to an actor that ended its conversation although something is missing: one wording for
+//! actors with tools, one for agent programs that edit files.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::artifact::check::Report;
 /// Maximum characters of a finding.
 const TOLD: usize = 6_000;
 
-/// For an actor whose draft is the rejected one again.
+/// For an actor whose draft does not differ from the rejected one.
 const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
                          feedback with a change; if a point is wrong, say so in text, without";
 
@@ -46,7 +46,7 @@ impl Works {
         }
     }
 
-    /// The message if the draft is the rejected one again.
+    /// The message if the draft does not differ from the rejected one.
     pub(crate) fn unchanged(self) -> String {
         match self {
             Self::WithTools => format!("{UNCHANGED} a tool call."),
@@ -68,8 +68,9 @@ impl Works {
         }
     }
 
-    /// The message if the actor ends with text and has saved nothing: save it the usual way or, if
-    /// it was told so before, write the document as text. `path` is the document's path.
+    /// The message if the actor ends with text and has saved nothing. It asks the actor to save the
+    /// document the usual way or, if it was asked that before (`told` > 0), to send the document as
+    /// text. `path` is the document's path.
     pub(crate) fn unsaved(self, artifact: Artifact, path: &str, told: u32) -> String {
         let (name, tool) = (artifact.file_name(), artifact.save_tool());
         match (self, told) {

@@ -50,7 +50,7 @@ pub(crate) async fn make_draft(
         Work::Tasks { .. } if !pending.is_empty() => {
             tasks::work_on_tasks(run, spec, progress, pending).await?
         }
-        // A change request without a plan is one conversation.
+        // A change request without a plan is coded in one conversation.
         Work::Tasks { change, .. } if first && scope::own_tasks(run)?.is_empty() => {
             whole(run, spec, progress, change).await?
         }
@@ -66,7 +66,7 @@ pub(crate) async fn make_draft(
     if let StepOutcome::Asks(_) | StepOutcome::Blocked(_) = turned {
         return Ok(turned);
     }
-    // After a branch switch the files are not the draft.
+    // After a branch switch the files in the working tree are not the draft's.
     run.recorder().expect_tip(&run.session.tip)?;
     finish_draft::finish(run, spec, progress, None)?;
     keep::keep(run, spec, progress)?;
@@ -115,16 +115,16 @@ async fn whole(
     Ok(if tries_again { StepOutcome::Again } else { turned })
 }
 
-/// The brief of a draft in a continued conversation: for a correction, the feedback on the draft
-/// before it.
+/// The brief of a draft in a continued conversation: for a correction, the feedback on the previous
+/// draft.
 fn again(spec: &StageSpec, progress: &Progress, prompt: Prompt) -> Prompt {
     let corrects = progress.used() > 1 && spec.work == Work::Whole;
     if corrects { DRAFT_AGAIN } else { prompt }
 }
 
-/// The documents the actor gets: from the second draft on the previous draft's, even from an
-/// earlier run of the stage; if a commit, such as the parent session's, has the document, from the
-/// first draft on.
+/// The documents the actor gets: from the second draft on, those of the previous draft, even one
+/// from an earlier run of the stage. In a change request, or if a commit (such as the parent
+/// session's) already contains the stage's document, the actor gets them from the first draft on.
 fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);

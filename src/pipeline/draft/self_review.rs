@@ -75,7 +75,8 @@ pub(crate) async fn self_review(
         None => run.session.tip.clone(),
     };
     if !unchecked {
-        // If the run is killed during the self-review, the next one knows which draft it read.
+        // If the run is killed during the self-review, the next run knows which draft was being
+        // reviewed.
         progress.newest.self_review = SelfReview::Begun(before.clone());
         keep::keep(run, spec, progress)?;
         run.continues_transcript.set(false);
@@ -102,7 +103,7 @@ pub(crate) async fn self_review(
     progress.note_run(&mut conversation);
     progress.newest.credit.merge(usage::take_credit(run));
     let unfixed = take_unfixed(run, spec, progress, &mut conversation);
-    // After a branch switch the files are not the draft.
+    // After a branch switch the files in the working tree are not the draft's.
     run.recorder().expect_tip(&run.session.tip)?;
     let mut files = changed_since(run, &before)?;
     finish_draft::finish(run, spec, progress, None)?;

@@ -17,7 +17,7 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     let recorder = run.recorder();
     let tip = &run.session.tip;
     if let Err(error) = recorder.expect_tip(tip) {
-        // HEAD or the branch moved: if that ended the run, its error says so already.
+        // HEAD or the branch moved. If that ended the run, `reason` already says so.
         run.warn(match reason.map(error::about) {
             Some(About::Moved) => "files left unchanged".to_owned(),
             Some(About::Other) | None => format!("files left unchanged: {error}"),

@@ -86,7 +86,7 @@ pub(crate) async fn work_on_tasks(
                 run.continues_transcript.set(false);
                 keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
             }
-            // The tasks after it may build on it: the draft ends here.
+            // Later tasks may depend on this one, so the draft ends here.
             TaskEnd::Open => {
                 tell_of_open_task(run, &task, last.as_ref() != Some(&task.id))?;
                 break;
@@ -205,8 +205,8 @@ fn task_status(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<TaskStatus>>
     Ok(plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status))
 }
 
-/// Warns about a task whose conversation ended before it was completed, because that ends the
-/// draft: it explains why the tasks after it are not worked on.
+/// Warns about a task whose conversation ended before it was completed. This ends the draft; the
+/// warning explains why later tasks are not worked on.
 fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::Result<()> {
     let how = match task_status(run, task)? {
         Some(TaskStatus::Blocked) => "the actor says that it is blocked",

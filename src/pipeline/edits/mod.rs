@@ -74,8 +74,8 @@ pub(crate) fn note_edit(
     Ok(())
 }
 
-/// Records a person's edits of a saved or waiting draft while no run was there to see them: files
-/// that are neither as in the draft nor as a tool left them. Returns true if there were any.
+/// Records a person's edits of a saved or waiting draft that were made while no run was active:
+/// files that match neither the draft nor what a tool wrote. Returns true if there were any.
 pub(crate) fn note_edit_by_hand(
     run: &Run<'_>,
     spec: &StageSpec,

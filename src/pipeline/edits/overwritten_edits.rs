@@ -1,6 +1,6 @@
-//! Finds lines a person wrote that a later draft changed. The actor is told that they stay; if it
-//! changed them anyway, or restored lines the person deleted, the person is told which lines and
-//! where their version is.
+//! Finds lines a person wrote that a later draft changed. Feedback tells the actor to keep these
+//! lines. If it changes them anyway, or restores lines the person deleted, git-cowork tells the
+//! person which lines these are and where their version is.
 //!
 //! This needs only two blob ids in the entry of `feedback_history.json` about the edit: what the
 //! person was shown, and the version they left.
@@ -104,7 +104,7 @@ pub(crate) fn tell_of_overwritten(
         if gated {
             let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
             progress.gate.note = Some(match progress.gate.note.take() {
-                // A waiting draft's note said so already.
+                // The note of a waiting draft already contains the short form.
                 Some(note) if note.contains(&short) => note.replace(&short, &words),
                 Some(note) => format!("{note}; {words}"),
                 None => words,
@@ -229,7 +229,7 @@ impl Broken {
     }
 }
 
-/// The lines of one file that an edit determines.
+/// The lines of one file that a person's edit added or deleted.
 struct Law {
     /// Added lines.
     came: Vec<Came>,
@@ -240,7 +240,7 @@ struct Law {
 /// An added line.
 struct Came {
     line: String,
-    /// If the same line occurred elsewhere before, it was moved: its neighbours count.
+    /// If the same line occurred elsewhere before, it was moved: it must stay between these lines.
     between: Option<(Option<String>, Option<String>)>,
 }
 

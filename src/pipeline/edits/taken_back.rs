@@ -31,7 +31,8 @@ pub(crate) fn take_back(
 }
 
 /// Saves the stage's files as an attempt if they differ from `since`, and resets them to it.
-/// Returns the message for the person; `when` says from when on the command in it works.
+/// Returns the message for the person, which contains a command; `when` says when the command can
+/// be run.
 pub(crate) fn put_back(
     run: &Run<'_>,
     spec: &StageSpec,

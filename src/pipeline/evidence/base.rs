@@ -24,7 +24,7 @@ const ON_BASE: &str = "on-base.json";
 /// Files that are reset to the base.
 #[derive(Debug, Serialize, Deserialize)]
 struct OnBase {
-    /// The tree they have for now.
+    /// The tree whose content they have for now.
     base: Oid,
     /// The tree they are restored to.
     tip: Oid,
@@ -97,9 +97,9 @@ pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     state.set_note::<OnBase>(ON_BASE, None)
 }
 
-/// Finds out what fails already, before the session's first change of code: only failures that are
-/// new after it are the actor's fault. Runs once, and again when dependencies that were missing
-/// then are installed; the result is a note in the state directory.
+/// Finds out what fails already, before the session's first change of code: only failures that
+/// appear after that change are the actor's fault. Runs once, and again when dependencies that were
+/// missing the first time are installed; the result is a note in the state directory.
 pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     if spec.approves != Approves::Tree || gather::commands_to_run(run).is_empty() {
         return Ok(());
@@ -121,8 +121,8 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
     look_at(run, tree).await
 }
 
-/// If dependencies were missing before the first change and are installed now, checks that code
-/// again. Without that, every failure counts as new.
+/// If dependencies were missing before the first change and are installed now, checks the code from
+/// before that change again. Without this second check, every failure counts as new.
 pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(before) = base_note::before_note(run) else { return Ok(()) };
     let mut there = false;

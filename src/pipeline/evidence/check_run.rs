@@ -121,7 +121,8 @@ impl CheckRun {
         self.not_run.is_none() && self.exit == Some(0) && !self.timed_out
     }
 
-    /// True if the command or a dependency was missing: with dependencies the result may differ.
+    /// True if the command or a dependency was missing: once it is installed, the result
+    /// may differ.
     pub(crate) fn lacked_dependencies(&self) -> bool {
         self.lacking || self.not_run.as_deref() == Some(DEPENDENCIES)
     }
@@ -278,7 +279,7 @@ pub(crate) mod tests {
         assert_eq!(met.outcome_before(), not_run());
         assert_eq!(met.outcome(Some(&met)), not_run(), "never as before");
         assert_eq!(met.outcome(Some(&passes)), not_run(), "a new test that serves");
-        // Another failure beside it counts, and so does another failure of the same test.
+        // A failure besides the denied one counts, and so does another failure of the same test.
         let both = at(&[("a", denied), ("b", wrong)]);
         assert_eq!(both.outcome(Some(&met)), Outcome::Failed(names(&["b"])));
         let now = at(&[("a", wrong)]);

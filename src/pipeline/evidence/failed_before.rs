@@ -22,9 +22,9 @@ pub enum Outcome {
 }
 
 impl CheckRun {
-    /// Compares it with the run before the session. Without names of tests, only identical output
-    /// excuses a failure: a broken build must never count as tests that failed before. A command
-    /// that did not run before excuses nothing.
+    /// Compares this run with the run before the session. Without names of tests, only identical
+    /// output excuses a failure: a broken build must never count as tests that failed before. A
+    /// command that did not run before excuses nothing.
     pub(crate) fn outcome(&self, before: Option<&Self>) -> Outcome {
         if let Some(why) = &self.not_run {
             return Outcome::NotRun(why.clone());

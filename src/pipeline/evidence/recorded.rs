@@ -160,7 +160,8 @@ pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::R
 }
 
 /// Failures that earlier tasks of the session caused and that no later run fixed, for the actor of
-/// the next task: the command, the commit since which it fails, the tests, the end of the output.
+/// the next task: the command, the commit that it has failed since, the tests, the end of the
+/// output.
 pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
     let before = base_note::before_note(run).map(|before| before.runs).unwrap_or_default();

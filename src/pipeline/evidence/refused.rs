@@ -39,7 +39,7 @@ static CONNECTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)connect(?:ing|ion)?\b|\bdial\b|TcpStream").ok());
 static LISTENS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\bbind(?:ing)?\b|\blisten(?:ing)?\b|TcpListener").ok());
-/// Errors of a command that has no network; faults of the code can cause them, too.
+/// Errors of a command that has no network; faults of the code can also cause them.
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?ix) connection\ ?refused | \bECONNREFUSED\b
         | network\ is\ unreachable | \bENETUNREACH\b
@@ -87,7 +87,8 @@ pub(crate) fn refused(
     let reports = reports(output);
     let of_failing = |(of, _): &(&String, &String)| failing.iter().any(|name| is_of(of, name));
     let mut own = reports.iter().filter(of_failing).peekable();
-    // If the runner reports on each failed test, such lines elsewhere are logs of passing tests.
+    // If the runner reports on each failed test, and no report shows a denied call, the lines that
+    // show one are logs of passing tests.
     if own.peek().is_some()
         && !own.any(|(_, text)| call(text, level).is_some() || says(&ALONE, text))
     {
@@ -97,7 +98,8 @@ pub(crate) fn refused(
         reports.iter().any(|(of, text)| is_of(of, name) && call(text, level).is_some())
     };
     let mut tests: BTreeSet<String> = failing.iter().filter(shows).cloned().collect();
-    // A name that is the prefix of others, such as Go's packages, fails because those fail.
+    // A name that is a prefix of other names, such as a Go package, fails because the tests with
+    // those names fail.
     let sum = |name: &&String| {
         let mut inner = failing.iter().filter(|other| is_inside(other, name)).peekable();
         inner.peek().is_some() && inner.all(|inner| tests.contains(inner))

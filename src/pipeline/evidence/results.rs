@@ -54,7 +54,7 @@ impl Evidence {
         self.runs.iter().any(|run| matches!(self.outcome(run), Outcome::Failed(_)))
     }
 
-    /// A short result: that of the tests, or of the command before them.
+    /// A short result: that of the tests or, if they were not run, that of the first command.
     pub fn summary(&self) -> String {
         let tests = self.runs.iter().find(|run| run.which == Which::Test);
         let Some(run) = tests.or(self.runs.first()) else { return "no tests to run".to_owned() };
@@ -83,7 +83,7 @@ impl Evidence {
 
     /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`,
     /// `failed (npm test, exit 1)`, `not run (dependencies missing)`. If results differ, failures
-    /// come first and passed commands second, and a reason lists its commands.
+    /// come first, then passed commands, then each reason for not running with its commands.
     pub fn trailer(&self) -> String {
         let mut parts = Vec::new();
         let mut passed = Vec::new();
@@ -239,7 +239,7 @@ fn finding(run: &CheckRun, new: &[String]) -> Finding {
     let code = match run.which {
         Which::Build => "build-fails",
         Which::Test => "tests-fail",
-        // A linter's complaint is not a build error, but there was none before.
+        // A linter's complaint is not a build error, but the complaint is new, so it must be fixed.
         Which::Lint => return Finding::wrong("lint-fails", details),
     };
     let mut finding = Finding::wrong(code, details).critical();
@@ -269,7 +269,7 @@ pub fn trailer(evidence: Option<&Evidence>) -> String {
     evidence.map_or_else(|| "none".to_owned(), Evidence::trailer)
 }
 
-/// The introduction and the names; empty if there are no names.
+/// Returns `introduction` followed by the names; empty if there are no names.
 pub(crate) fn list(introduction: &str, names: &[String]) -> String {
     if names.is_empty() {
         return String::new();

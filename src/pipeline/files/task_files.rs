@@ -48,7 +48,7 @@ pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left>
     Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &uncommitted))
 }
 
-/// For the commit of a task whose files are in other commits already: names those commits.
+/// Names the commits that already contain a task's files, for the body of that task's own commit.
 pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;

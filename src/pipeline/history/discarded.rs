@@ -21,7 +21,7 @@ pub struct Discarded {
     attempt: u32,
     /// The number of commits that leave the branch.
     commits: usize,
-    /// Those of them that were not made by a session.
+    /// Of these commits, the ones that no session made.
     own: Vec<String>,
     /// Remote-tracking branches, each with the number of these commits it contains.
     pushed: Vec<(String, usize)>,

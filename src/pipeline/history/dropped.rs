@@ -1,6 +1,6 @@
-//! Drafts that were dropped by going back: the repeated stage is told the reason. The reason is
-//! read from the attempts, so that it is not lost if a run is killed between the reset and the
-//! first draft.
+//! Drafts that were dropped by going back: when the stage runs again, its feedback contains the
+//! reason. The reason is read from the attempts, so that it is not lost if a run is killed between
+//! the reset and the first draft.
 
 use crate::artifact::{DROPPED, Origin};
 use crate::pipeline::history::rewind::before;
@@ -61,14 +61,15 @@ pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
     )
 }
 
-/// The newest attempts that going back made, newest first. Attempts that are only copies are
-/// skipped; it stops at other attempts: the state before a restored attempt is the present one.
+/// The newest attempts that were made by going back, newest first. Attempts that are only copies
+/// are skipped. The first attempt of another kind ends the list: after a restore, older attempts
+/// do not belong to the present state.
 fn dropped(all: &[Attempt]) -> impl Iterator<Item = (&Attempt, &Back)> {
     let left = all.iter().rev().filter(|attempt| attempt.can_be_undone());
     left.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
 }
 
-/// The feedback text for a person's going back.
+/// The feedback text that says that a person went back, and why.
 fn words(back: &Back) -> String {
     let Back { to, from, reason, .. } = back;
     let what = match to == from {

@@ -136,7 +136,7 @@ fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyho
     let reason = format!("depth {} -> {}", depths.0, depths.1);
     let number = record::attempt::keep(&recorder, &tip, &reason, Verdict::Aborted)?;
     record::attempt::rewind(&recorder, &tip, &commit)?;
-    // If the run dies before this, the drafts that remain are of the plan or a later stage, so
+    // If the run dies before this, the remaining drafts belong to the plan or a later stage, so
     // they are not resumed.
     for stage in run.session.order() {
         record::draft_refs::end(&recorder, &commit, stage)?;
@@ -187,7 +187,7 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
     for artifact in [Artifact::Requirements, Artifact::Features] {
         files.extend(newest.read(artifact)?.map(|text| (artifact_path(name, artifact), text)));
     }
-    // From here on its parent's plan contains tasks only.
+    // The plan that a change request has from its parent contains tasks only from here on.
     let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
     files.extend(plan.map(|plan| (artifact_path(name, Artifact::Plan), plan)));
     Ok(files)

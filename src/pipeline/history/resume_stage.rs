@@ -49,7 +49,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             None
         }
         Some(KeptDraft::LeftBehind(commit)) => {
-            // Like a revert: later drafts are not based on that commit.
+            // Ends the draft, as a revert does: later drafts are not based on that commit.
             record::draft_refs::end(&run.recorder(), &commit, spec.stage)?;
             None
         }
@@ -68,8 +68,8 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             if !resume_waiting(run, spec, &waiting, &mut progress)? {
                 return Ok(None);
             }
-            // If a gate opened on it before it was answered, another model may have been chosen
-            // there.
+            // If a gate opened on the waiting draft before it was answered, another model may have
+            // been chosen there.
             let on_it = |entry: &Entry| entry.parents.first() == Some(&waiting.draft.commit);
             if let Some(kept) = live.filter(on_it) {
                 progress.taken = kept.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
@@ -204,7 +204,7 @@ fn resume_draft(
     if !is_refused {
         resume_verdicts(run, spec, entry, progress)?;
     }
-    // However this run ends, the next one must know the same.
+    // However this run ends, the next one must know what this one knows about the draft.
     keep::mark(run, progress, number, ending);
     Ok(())
 }

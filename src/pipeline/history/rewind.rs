@@ -24,8 +24,8 @@ pub(crate) fn go_back(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     reset(run, way)
 }
 
-/// Goes back on a person's request, after they were told what leaves the branch: `revert`,
-/// `resume --goto-stage`. The reason may be empty.
+/// Goes back to before a stage at a person's request (`revert`, `resume --goto-stage`), after the
+/// person was shown what the branch loses. The reason may be empty.
 ///
 /// # Errors
 /// Exit 5 if the stage was not reached, or changes of the user would be lost.

@@ -92,7 +92,7 @@ fn say_waiting(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The session that proposes the facts. If there are several, each fact with its session.
+/// The session that proposes the facts. If several sessions do, lists each fact with its session.
 fn whose(pending: &[ProposedBy]) -> String {
     match pending {
         [one] => one.session.to_string(),

@@ -30,7 +30,7 @@ pub(crate) fn may_draft(
     progress: &Progress,
 ) -> anyhow::Result<StepOutcome> {
     if progress.next == Next::RestOfDraft {
-        // It was allowed when it was started.
+        // The draft was allowed when it was started.
         return Ok(StepOutcome::Next);
     }
     let feedback = run.feedback_so_far()?;
@@ -127,8 +127,8 @@ pub(crate) async fn stuck(
         (LimitDecision::Retry, _) => "try again".to_owned(),
         (LimitDecision::Guide(text), _) => text,
         (LimitDecision::Review, _) => {
-            // A person who reviews the draft after a judge refused it decides instead of that
-            // judge.
+            // If a person reviews a draft that a judge refused, the person's decision replaces
+            // the judge's.
             progress.gate.critic_asks |=
                 progress::has_refused(run, spec, progress, Origin::Critic)?
                     || progress::has_refused(run, spec, progress, Origin::Challenger)?;
@@ -178,8 +178,8 @@ pub(crate) async fn read_draft(
     })
 }
 
-/// Without a terminal: a request for a person waits if reviews wait; everything else fails
-/// (contract 4, exits 3 and 1).
+/// Without a terminal: a request for a person waits if reviews wait (exit code 3); everything else
+/// fails (exit code 1).
 fn nobody_there(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -22,7 +22,7 @@ pub(crate) const STRIKES: u32 = 3;
 pub(crate) struct Repetition {
     /// The number of repeated drafts, at least two.
     pub strikes: u32,
-    /// What is repeated, to be read after the number.
+    /// What is repeated, in words that follow the number in a message.
     pub what: String,
 }
 

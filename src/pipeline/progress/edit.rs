@@ -15,14 +15,14 @@ pub(crate) struct Edit {
     pub since: Oid,
     /// The files with more than white space changed; empty if the edit is in the code.
     pub files: Vec<Artifact>,
-    /// The person was told that checks refuse the edit: their decision then counts.
+    /// Whether the person was told that checks refuse the edit: if so, their decision counts.
     pub told: bool,
 }
 
 impl Edit {
     /// The value of a saved draft's trailer: `prd.md since=1a2b…`, with `code` in place of the
-    /// files for edits of the code. Versions without record sections wrote more words, which are
-    /// ignored.
+    /// files for edits of the code. Older versions of git-cowork, without record sections, wrote
+    /// more words, which are ignored.
     pub fn render(&self) -> String {
         let mut files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
         if files.is_empty() {

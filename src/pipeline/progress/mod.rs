@@ -118,7 +118,7 @@ impl Progress {
         self.iteration.saturating_sub(self.offset)
     }
 
-    /// Begins another draft, to which nobody has said anything yet.
+    /// Begins another draft, about which nobody has said anything yet.
     pub fn begin_draft(&mut self) {
         self.iteration += 1;
         self.next = Next::Draft;

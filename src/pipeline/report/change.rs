@@ -90,8 +90,8 @@ impl ChangeStory {
     }
 }
 
-/// The length in bytes of the common words at the start of both texts, if a line is too short for
-/// them.
+/// The length in bytes of the words that both texts have in common at the start; 0 if both texts
+/// fit on a line.
 fn alike(before: &str, after: &str) -> usize {
     if before.chars().count().max(after.chars().count()) <= FIELD {
         return 0;

@@ -91,7 +91,7 @@ pub(crate) fn one_line_item(before: &str, words: &str) -> String {
     format!("{before}{}", cell(words, most))
 }
 
-/// Paths for the rest of two lines, of which `taken` columns are used.
+/// As many of the paths as fit on two lines, of which `taken` columns are used already.
 pub(crate) fn paths(files: &[String], taken: usize) -> String {
     let name = |path: &String| {
         let path = one_line(path).replace('`', "'").replace('|', "\\|");

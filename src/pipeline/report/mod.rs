@@ -39,7 +39,7 @@ pub(crate) use story::judged;
 /// Maximum number of refusals that are listed.
 const REFUSALS: usize = 3;
 
-/// git-cowork's headings: text of an actor below them is replaced.
+/// git-cowork's headings: if an actor writes text below one of them, the text is replaced.
 const OURS: [&str; 12] = [
     "## Scope of the change",
     "## Changes",

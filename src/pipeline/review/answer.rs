@@ -123,14 +123,14 @@ fn record_answer(
     let words = said.join("\n\n");
     let passes = matches!(verdict, Verdict::Passed | Verdict::Edited);
     if !passes {
-        // Words about a draft do not approve the files in the working tree.
+        // Feedback on a draft, or an abort, does not approve the files in the working tree.
         run.stage.set(Stage::Idea);
     }
     let bytes = if passes { Some(approved_content::content_now(run, spec)?) } else { None };
     let tip = run.session.tip.clone();
     let recorder = run.recorder();
     if verdict == Verdict::Aborted {
-        // So that `undo` can restore it.
+        // Save the draft, so that `undo` can restore it.
         dropped::keep_aborted(run, spec.stage)?;
     }
     let code = match &bytes {
@@ -151,8 +151,9 @@ fn record_answer(
     }
 }
 
-/// Determines the verdict: passing content that differs from the draft is an edit, and comments in
-/// it are feedback instead, added to the feedback of the answer itself.
+/// Determines the verdict. If the person passes content that differs from the draft, the verdict is
+/// an edit. If the content has comments, the verdict is feedback instead: the comments are added to
+/// the feedback of the answer itself.
 fn weigh(
     run: &Run<'_>,
     spec: &StageSpec,

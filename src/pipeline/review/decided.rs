@@ -1,5 +1,4 @@
-//! Lets a command of the user decide at the gate before a person is asked (`[review] decide`, row
-//! B21).
+//! Lets a command of the user decide at the gate before a person is asked (`[review] decide`).
 
 use std::time::Duration;
 

@@ -153,7 +153,7 @@ pub(crate) async fn open_gate(
             Ok(saved)
         }
         Decision::Look => {
-            // Passing this version passes a person's edit.
+            // If this version passes, it passes as a person's edit.
             if let Some(since) = progress.readings.person.clone().filter(|_| edited) {
                 progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
                 keep::keep(run, spec, progress)?;

@@ -93,8 +93,8 @@ pub(crate) fn ask_person(
     })
 }
 
-/// The names of edited files whose edit can be reverted: in a run those of the recorded edit;
-/// when a waiting draft is answered, those that differ from that draft.
+/// The names of edited files whose edit can be reverted. In a run, these are the files of the
+/// recorded edit; when a waiting draft is answered, the files that differ from that draft.
 fn edited(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -121,7 +121,7 @@ fn actor(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Actor> {
 fn next_by(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Option<String>> {
     let Some(taken) = &progress.taken else { return Ok(None) };
     if run.taken.borrow().is_none() {
-        // In modes that ask nobody the model was not opened.
+        // The model was not opened, because this mode asks nobody.
         return Ok(Some(taken.id.clone().unwrap_or_else(|| taken.name.clone())));
     }
     Ok(Some(run.player(spec.stage, Role::Actor)?.model.name().to_owned()))

@@ -74,7 +74,7 @@ pub(crate) fn since_last_review(
 
 /// For a change request: the changes to the documents that existed before it.
 fn first_look(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
-    // The result of triage did not exist before.
+    // Triage is left out: its document did not exist before the change request.
     let edits = spec.approves == Approves::Artifacts && spec.is_in_new();
     let start = run.session.history.first().filter(|_| run.session.is_patch() && edits);
     let Some(start) = start else { return Ok(SecondLook::default()) };

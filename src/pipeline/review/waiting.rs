@@ -32,7 +32,7 @@ pub(crate) fn drop_draft(
     record::draft_refs::reset_files(&recorder, &tip)?;
     run.current_draft.replace(None);
     if run.session.waiting().is_some() {
-        // A draft on the branch would be resumed; this review answers it.
+        // The next run would resume the draft that waits on the branch; this review answers it.
         let (verdict, iteration) = (Verdict::Aborted, number);
         let review = ReviewRecord { stage, verdict, iteration, bytes: None, code: None, words: "" };
         if let Recorded::Done(commit) =
@@ -103,7 +103,8 @@ pub(crate) fn leave_waiting(
             });
             Ok(StepOutcome::Ends(StageEnd::Waiting(why)))
         }
-        // Another draft is not requested if a person stopped or a role asked.
+        // Another draft is not requested if a person stopped the stage or a role asked for a
+        // person.
         Recorded::Refused(why) if stops => Err(Error::waiting(format!(
             "{} is stopped, but its draft could not be committed for review: {why}",
             spec.stage

@@ -36,9 +36,9 @@ pub(crate) const fn tests_rule(policy: TestsPolicy) -> &'static str {
 pub(crate) struct UnaskedTests {
     /// The files that contain them.
     pub(crate) files: Vec<String>,
-    /// Those of the files that tasks name.
+    /// The subset of `files` that tasks name.
     pub(crate) planned: Vec<String>,
-    /// Those of the files that no task names.
+    /// The subset of `files` that no task names.
     pub(crate) beside_plan: Vec<String>,
     why: String,
 }

@@ -6,10 +6,10 @@ use std::fmt;
 use super::test_finder::{Test, is_test_path, tests_in};
 use crate::languages::test_script;
 
-/// Larger files are not read, in bytes.
+/// Files larger than this, in bytes, are not read.
 pub(crate) const LARGEST: usize = 1024 * 1024;
 
-/// Maximum number of names of tests that were deleted with their file.
+/// When a file is deleted with its tests: the maximum number of tests that are named.
 const NAMED: usize = 8;
 
 /// A changed file, before and after; `None` if it does not exist.
@@ -81,7 +81,8 @@ pub(crate) struct TestChanges {
 }
 
 impl TestChanges {
-    /// Adds tests that are weaker than in another earlier state, unless they are listed already.
+    /// Adds the weakened tests of a comparison with another earlier state, unless they are listed
+    /// already.
     pub(crate) fn add_weakened(&mut self, other: Self) {
         for weakened in other.weakened {
             let same =

@@ -1,6 +1,6 @@
 //! A session's changes to the project's tests: git-cowork reports deleted, skipped or weakened
-//! tests to all who judge the code, because a model that made its tests pass that way does not.
-//! Also tests that nobody asked for.
+//! tests to all who judge the code, because a model that makes its tests pass in that way does not
+//! report it. It also reports tests that nobody asked for.
 
 pub(crate) mod asked;
 mod compare;
@@ -27,8 +27,8 @@ pub(crate) use test_finder::{Test, is_test_path, tests_in};
 /// Maximum number of weakened tests that are listed.
 const TOLD: usize = 20;
 
-/// How tests differ at a commit or tree: tests that existed when the session began, and tests that
-/// the session's tasks and corrections have added.
+/// The changes to tests at a commit or tree: how it differs from the tests that existed when the
+/// session began, and from the tests that the session's tasks and corrections have added.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
     let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());

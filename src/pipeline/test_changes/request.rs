@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::test_finder::{is_test_path, knows};
 use crate::languages;
 
-/// The words that decide, in lower case.
+/// The words that decide whether a text asks for tests, in lower case.
 struct Words {
     /// Words for tests.
     mentions: &'static str,

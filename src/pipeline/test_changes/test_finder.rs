@@ -186,7 +186,8 @@ impl<'a> Finder<'a> {
         }
         let decoration = p.code.decoration;
         let begins = !decoration.is_empty() && word.starts_with(decoration);
-        // An attribute may take several lines; a statement ends the marks of a head.
+        // An attribute may take several lines. A line that ends a statement or opens a block does
+        // not belong to an attribute.
         if begins || !self.marks.is_empty() && !line.ends_with([';', '{', '}', ':']) {
             self.marks.push(line);
         } else {

@@ -1,6 +1,6 @@
 //! A cache of the number of sessions and the newest open one: with thousands of sessions, finding it
 //! means reading each. The cache is valid as long as the references have not changed ([`RefStamp`]);
-//! if the file is lost, one command is slower.
+//! if the file is lost, only the next command is slower.
 //!
 //! It is used only to suggest the next command. A command that acts on the newest session reads the
 //! branches, because a program may overwrite the file of a reference, which a stamp does not show.
@@ -52,7 +52,8 @@ pub fn overview(git: &Git, refs: &RefNames, note: &str) -> anyhow::Result<Overvi
         return Ok(overview);
     }
     let found = look_for_newest(git, refs)?;
-    // A later note is written before its branch, and the branch changes the stamp.
+    // A note written from now on comes before its session's branch, and creating the branch changes
+    // the stamp.
     let noted = StateDir::with_note(&git.state_dir(), note);
     if let Some(stamp) = stamp
         && found.is_sure

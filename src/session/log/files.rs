@@ -3,7 +3,7 @@
 use crate::git::{self, Git, Oid, TreeChange};
 use crate::session::{ChangedFile, Entry, Kind, count_changes, is_code};
 
-/// Whether the changed lines of tasks are counted, which takes reading their files.
+/// Whether the changed lines of tasks are counted, which requires reading their files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineCounts {
     /// Yes: [`Step::lines`](super::Step::lines) is filled in.
@@ -19,7 +19,7 @@ pub(super) struct Changes {
     pub(super) code: Vec<TreeChange>,
     /// The same with line counts, for a task's commit if wanted.
     pub(super) lines: Vec<ChangedFile>,
-    /// True if this file was changed, too.
+    /// True if the commit changed the watched file.
     pub(super) watched: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn changes(
     })
 }
 
-/// True if a commit is directly upon the previous one, and a merge of nothing else.
+/// True if the previous commit is the only parent of a commit.
 pub(super) fn is_next(previous: &Entry, entry: &Entry) -> bool {
     matches!(&entry.parents[..], [parent] if *parent == previous.commit)
 }

@@ -1,4 +1,4 @@
-//! The stages before and after an attempt was abandoned.
+//! The stage before an attempt was abandoned, and the stage after that.
 
 use std::collections::HashSet;
 

@@ -69,7 +69,7 @@ impl Sink for Terminal {
                     millis / 1000,
                     millis % 1000 / 100
                 );
-                // Even if it is not shown: the answer's text ends here.
+                // Do this even if the line is not shown, because the answer's text ends here.
                 screen.clear();
                 self.line(screen, Verbosity::Verbose, &self.paint(Slot::Dim, &text));
             }
@@ -169,7 +169,7 @@ impl Sink for Terminal {
     }
 }
 
-/// Lines up to this width can be read without losing the line.
+/// Maximum width of a line with text at its right edge: the ends of longer lines are hard to match.
 const WIDEST: usize = 120;
 
 /// Formats the number of tokens; `None` if no tokens were counted.
@@ -286,7 +286,7 @@ impl Terminal {
         let verbose = self.look.verbosity >= Verbosity::Verbose;
         if ok && !verbose {
             match tool {
-                // Its text arrives as feedback.
+                // The text of this call arrives as feedback.
                 "provide_feedback" => return,
                 "exit_loop" => {
                     let who = screen.speaker.map(|role| format!("{role}: ")).unwrap_or_default();

@@ -29,7 +29,7 @@ pub(super) struct Progress {
     pub(super) of: usize,
     pub(super) began: Duration,
     pub(super) draft: Option<(u32, u32)>,
-    /// The task's id, the number of completed tasks, and of all tasks.
+    /// The task's id, the number of completed tasks, and the number of all tasks.
     pub(super) task: Option<(String, usize, usize)>,
 }
 
@@ -148,7 +148,7 @@ impl Now {
         }
     }
 
-    /// Describes how long the server has been silent, and when the request is given up.
+    /// Describes how long the server has been silent, and when git-cowork gives up the request.
     fn silence(&self, silent: Duration) -> String {
         let server = one_line(&self.server, 60);
         let minutes = |time: Duration| match time.as_secs() {

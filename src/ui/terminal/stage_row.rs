@@ -37,7 +37,7 @@ impl Terminal {
     }
 }
 
-/// Returns each stage with its name, or all marks together.
+/// Returns each stage as a mark with a name or, without names, all marks as one part.
 fn part(stages: &[Stage], sign: &str, is_named: bool) -> Vec<String> {
     match is_named {
         true => stages.iter().map(|stage| format!("{sign} {stage}")).collect(),

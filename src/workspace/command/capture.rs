@@ -10,8 +10,8 @@ use crate::workspace::command::watched::Lines;
 
 /// Maximum size of a stream's text shown to a model, in bytes.
 pub(crate) const SHOWN: usize = 10_000;
-/// Maximum size of a stream's text kept for finding failures and test names, in bytes: a longer
-/// stream is kept in halves, from each end.
+/// Maximum size of a stream's text kept for finding failures and test names, in bytes: of a longer
+/// stream, half is kept from each end.
 pub(crate) const KEPT: usize = 256 * 1024;
 
 /// The kept text of one stream.

@@ -199,7 +199,7 @@ mod tests {
             "cat > x.sh <<EOF\nnpm start &\nEOF",
             "sh x.sh | tee log; cat words | sh check.sh; echo a | bash -c 'cat'",
             "find . -name '*.c' | xargs git blame",
-            // Stopped at the time limit, or killed together with the command: allowed.
+            // Allowed: these end at the time limit, or are killed together with the command.
             "npm run dev",
             "python3 -m http.server 8000",
             "tail -f log",

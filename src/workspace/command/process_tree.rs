@@ -132,8 +132,9 @@ mod linux {
         }
     }
 
-    /// Kills the processes of all commands, from any thread, without waiting; for an exiting
-    /// process. Nothing reaps them until then, so no process ID is reused.
+    /// Kills the processes of all commands, from any thread, without waiting. Called when
+    /// git-cowork is about to exit: nothing reaps the killed processes before that, so no process
+    /// ID is reused.
     pub fn abandon() {
         let all =
             std::mem::ManuallyDrop::new(ProcessTree { strangers: BTreeSet::new(), leader: None });

@@ -14,13 +14,13 @@ use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::sandbox::{Level, Overlay, OwnFiles};
 
-/// Reason why a program does not run if connections cannot be limited by server.
+/// Why a program does not run on a machine whose sandbox cannot limit connections by server.
 const CANNOT_LIMIT: &str = "this machine's sandbox cannot limit which servers a program reaches";
 
 /// How to run a confined program.
 #[derive(Clone, Debug, Default)]
 pub struct ConfinedProgram {
-    /// Words before the program's own; empty if it is not confined.
+    /// Words of the command line that precede the program's own; empty if it is not confined.
     pub before: Vec<OsString>,
     /// The program's environment.
     pub env: Vec<(OsString, OsString)>,
@@ -73,9 +73,9 @@ impl CommandSettings {
     ) -> anyhow::Result<WorkspaceOptions> {
         let mut options = self.beside(root, state, repository);
         if self.confined_by()? == Some(Level::Landlock) {
-            // Landlock can only seal an entry of a folder by preventing new entries in the folder,
-            // so the program could create nothing at the top. The target of `.git` is not writable
-            // anyway.
+            // To seal an entry of a folder, Landlock has to prevent new entries in that folder, so
+            // the program could not create anything at the top. Nothing is sealed here: the target
+            // of `.git` is not writable anyway.
             options.confinement.sealed.clear();
         }
         options.confinement.own = lent.own;

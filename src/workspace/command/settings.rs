@@ -23,7 +23,7 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
-    /// The settings for commands in a tree that is not opened.
+    /// The settings for commands in the tree of `options`, without opening it.
     pub fn of(options: &WorkspaceOptions) -> Self {
         Self::new(options, &options.root)
     }

@@ -19,7 +19,7 @@ use crate::workspace::sandbox::{door_pair, door_word};
 pub(crate) const PROXY_PORT: u16 = 61_080;
 /// Variables that configure a proxy for programs.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
-/// Variables that programs would use instead; removed.
+/// Proxy variables that programs might use instead of these; they are removed.
 const OTHERS: [&str; 2] = ["all_proxy", "ALL_PROXY"];
 const WITHOUT: [&str; 2] = ["no_proxy", "NO_PROXY"];
 /// The program's own loopback is reached without the proxy.
@@ -42,7 +42,7 @@ pub struct WayOut {
 
 /// The access for one run.
 pub struct OpenWay {
-    /// Words before the program's command, including the descriptor's number.
+    /// Words of the command line that precede the program, including the descriptor's number.
     pub before: Vec<OsString>,
     /// Descriptor number for the first process to inherit. It is open while this value lives.
     pub descriptor: i32,

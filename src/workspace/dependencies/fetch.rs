@@ -1,4 +1,4 @@
-//! The fetch step, the only one with network access: a person is asked once for each content of the
+//! The fetch step, the only one with network access: a person is asked once for each version of the
 //! manifests and lock files, before the first command that may need the dependencies.
 
 use std::cell::RefCell;
@@ -226,7 +226,7 @@ impl Fetcher<'_> {
         if (manager.is_installed)(&self.tree.root, &need.place, &need.files) {
             return Ok(Some(Found::Installed));
         }
-        // Packages fetched for other contents may suffice.
+        // Packages fetched for another version of the files may suffice.
         let places: &[Found] = match manager.shared {
             true => &[Found::Installed, Found::Fetched],
             false => &[Found::Installed],
@@ -375,7 +375,7 @@ fn not_fetched(wanted: &Wanted, why: &str) -> String {
     )
 }
 
-/// The user's current directory, for commands to paste.
+/// The user's current directory, used in commands that the user can paste.
 fn here() -> Option<PathBuf> {
     std::env::current_dir().ok()?.canonicalize().ok()
 }

@@ -10,7 +10,8 @@ use crate::workspace::working_tree::WorkingTree;
 
 /// Record of the files in the state directory, for the next process if this one is killed.
 const FILE: &str = "lock-files.json";
-/// Folder in the state directory for copies of the content that such a process replaced.
+/// Folder in the state directory for copies of changed files that the next process replaced when it
+/// restored the recorded ones.
 const REPLACED: &str = "replaced";
 
 /// The files of a project, restored on drop.

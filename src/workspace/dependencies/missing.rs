@@ -14,7 +14,7 @@ pub struct Missing {
     /// Command with which the user can fetch them, to paste in the directory where git-cowork was
     /// started.
     pub by_hand: String,
-    /// Nobody was there to approve fetching: a person can still decide.
+    /// True if nobody was there to approve fetching, so that a person can still decide.
     pub undecided: bool,
     pub(super) manager: &'static str,
     pub(super) place: PathBuf,
@@ -31,8 +31,8 @@ impl Missing {
     }
 }
 
-/// Returns an error with the possible next steps if dependencies are missing that a person could
-/// still approve, and nobody is there.
+/// Returns an error with the possible next steps if a person could still approve fetching missing
+/// dependencies, but nobody was there.
 pub fn undecided(missing: &[Missing]) -> Option<Error> {
     let open: Vec<&Missing> = missing.iter().filter(|missing| missing.undecided).collect();
     if open.is_empty() {

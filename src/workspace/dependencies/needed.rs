@@ -11,7 +11,7 @@ use crate::workspace::command::shell;
 pub(super) enum Needed {
     /// Not needed.
     Not,
-    /// The command may use that project; its words do not tell.
+    /// The command may use that project; its words do not show whether it does.
     Perhaps,
     /// Without that project's dependencies the command's result is meaningless.
     Surely,
@@ -99,8 +99,9 @@ fn of_program(
     }
 }
 
-/// Returns `to`, or the directory of that file, relative to `at`; relative to the root if that does
-/// not exist, because the command may have left a subshell in the meantime.
+/// Resolves `to` relative to `at`; if it is a file, returns its directory. If the result does not
+/// exist, resolves `to` relative to the root, because the command may have left a subshell in the
+/// meantime.
 fn joined(root: &Path, at: &Path, to: &str) -> PathBuf {
     let path = |from: &Path| {
         let mut path = from.to_owned();

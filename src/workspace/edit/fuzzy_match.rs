@@ -178,7 +178,8 @@ fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     if a.len().saturating_mul(b.len()) > MOST {
         return kept;
     }
-    // Lengths of the longest common subsequence from here to the end.
+    // For each pair of positions: the length of the longest common subsequence from there to the
+    // end.
     let width = b.len() + 1;
     let mut table = vec![0_usize; (a.len() + 1) * width];
     for i in (0..a.len()).rev() {

@@ -25,7 +25,8 @@ pub(crate) fn folded(text: &str) -> String {
 /// A text with plain punctuation and `\n` line endings, with the origin of its characters.
 pub(crate) struct Folded {
     pub text: String,
-    /// For each byte of `text`: where its original character begins, if it is the first byte of it.
+    /// For each byte of `text` that begins the plain spelling of a character: where that character
+    /// begins in the original text. `None` for other bytes.
     origin: Vec<Option<usize>>,
     /// Length of the original text.
     length: usize,

@@ -1,9 +1,10 @@
 //! Detects a command's changes by comparing the uncommitted files before and after it.
 //!
-//! A tool records a file before it writes it; a command does not. To keep a person's edits at the
-//! same time from being attributed to a command, the journal gets only files that were not
-//! uncommitted before the command started. The state before is saved on disk, so that if git-cowork
-//! is killed together with a command, the next process still finds the command's effects.
+//! A tool records a file before it writes it; a command does not. A person may edit files at the
+//! same time. To keep these edits from being attributed to the command, the journal gets only files
+//! that had no uncommitted changes before the command started. The state before is saved on disk,
+//! so that if git-cowork is killed together with a command, the next process still finds the
+//! command's effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,7 +38,8 @@ pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
 /// problem.
 pub type OddName = (String, String);
 
-/// A new folder that is too large to commit, and its number of files; 0 for a single file.
+/// A new folder that is too large to commit, with its number of files; or a single file that is too
+/// large, with 0.
 pub type Bulk = (String, usize);
 
 /// A person's files larger than this are not copied before a command.
@@ -177,7 +179,8 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Records the effects of the group's commands so far: later changes are not theirs.
+/// Records the effects of the group's commands so far: later changes are not attributed to these
+/// commands.
 pub(crate) fn compare_now(tree: &WorkingTree) -> anyhow::Result<()> {
     if tree.together.get() == Some(true) {
         tree.together.set(Some(false));
@@ -220,13 +223,13 @@ fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
     repositories::ctime(&std::fs::symlink_metadata(tree.root.join(path)).ok()?)
 }
 
-/// Records the changes since the saved state that `is_effect` accepts in the journal. Does nothing
-/// if no command was started.
+/// Records in the journal the changes since the saved state, if `is_effect` accepts them. Does
+/// nothing if no command was started.
 fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Effects> {
     let (Some(tracking), Some(before)) = (&tree.tracking, noted(tree)?) else {
         return Ok(Effects::default());
     };
-    // A command may have changed any file.
+    // The command may have changed any file, so what was read before may be out of date.
     moment::end();
     private::put_back_moved(tree, &before.private)?;
     // Before git runs: git status may run a program configured in a new repository.
@@ -249,7 +252,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let made = made.filter(|path| is_effect(path)).cloned().collect();
     let (made, odd_names) = without_odd_names(tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
-    // A file that a tool wrote stays a tool's if a command, such as a formatter, changes it.
+    // A file that a tool wrote still counts as written by a tool if a command, such as a formatter,
+    // changes it.
     let gone_over = |path: &String| !tree.written().is_as_written(path) && is_effect(path);
     paths.extend(before.as_written.into_iter().filter(gone_over));
     paths.iter().for_each(|path| make_readable(tree, path));

@@ -102,8 +102,8 @@ fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
     found
 }
 
-/// Records the repositories created or changed since a command started that `is_effect` accepts;
-/// those that would run a program are moved away. Returns the new ones.
+/// Records the repositories that were created or changed since a command started (at `begun`), if
+/// `is_effect` accepts them; those that would run a program are moved away. Returns the new ones.
 pub(super) fn take_new(
     tree: &WorkingTree,
     others: &BTreeSet<String>,
@@ -176,7 +176,8 @@ fn take(tree: &WorkingTree, found: BTreeSet<String>) -> anyhow::Result<Vec<MadeR
         let dir = git_dir(&place);
         let runs = tracking.would_run(&dir).with_context(|| path.clone())?;
         let folder = path.strip_suffix("/.git").unwrap_or_default();
-        // At a submodule's folder, every git command reads the repository.
+        // Every git command reads the repository in a submodule's folder, and fails if it is
+        // broken.
         let breaks = || !is_repository(&dir) && guard::is_submodule(tree, folder);
         let why = match runs {
             Some(what) => Some(format!("git would run {what} there")),
@@ -230,7 +231,7 @@ fn move_away(tree: &WorkingTree, path: &str) -> anyhow::Result<(String, String)>
             return Ok((from, to.display().to_string()));
         }
     }
-    // A bare repository, or the state directory is on another file system.
+    // This is a bare repository, or the state directory is on another file system.
     let to = free(&tree.root.join(format!("{from}.moved")))?;
     std::fs::rename(tree.root.join(&from), &to)?;
     Ok((from, to.strip_prefix(&tree.root).unwrap_or(&to).display().to_string()))

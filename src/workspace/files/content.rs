@@ -33,7 +33,7 @@ impl WorkingTree {
     pub(crate) fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
         let (dir, name) = self.make_place(path)?;
         let temporary = temporary_name(name);
-        // A leftover of a crash, if any.
+        // Removes the temporary file that a crash left, if any.
         let _ = dir.remove_file(&temporary);
         let written = put_in(&dir, name, &temporary, content, replaces);
         if written.is_err() {
@@ -134,8 +134,8 @@ fn put_in(
     dir.rename(temporary, dir, name)
 }
 
-/// Hidden, in the same directory (renames do not cross file systems), and fixed, so that a leftover
-/// of a crash is found again.
+/// Returns a name that is hidden, in the same directory (renames do not cross file systems), and
+/// fixed, so that a leftover of a crash is found again.
 pub(super) fn temporary_name(name: &str) -> String {
     // Most file systems limit names to 255 bytes.
     const MOST: usize = 200;

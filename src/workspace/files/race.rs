@@ -1,5 +1,5 @@
-//! File tools while another thread keeps exchanging a directory with a link: whatever the timing,
-//! nothing behind the link is read, listed, written or deleted.
+//! Tests the file tools while another thread keeps swapping a directory and a link: whatever the
+//! timing, nothing behind the link is read, listed, written or deleted.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -78,7 +78,8 @@ fn search_one(
     name: &str,
     found: &mut Vec<String>,
 ) {
-    // The walk follows names, so the file is opened again without following links.
+    // The walk opens paths by name, and a directory may have become a link, so the file is opened
+    // again without following links.
     let Ok(file) = tree.open_regular(name) else {
         return;
     };

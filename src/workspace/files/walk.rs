@@ -43,7 +43,7 @@ pub(crate) fn list(
         if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
             continue;
         }
-        // The walk follows names, and a directory on the path may have become a link.
+        // The walk opens paths by name, and a directory on the path may have become a link.
         if entry.path().to_str().is_some() && tree.look(&name).is_err() {
             continue;
         }
@@ -97,7 +97,7 @@ pub(crate) fn walk<'a>(
         })
 }
 
-/// Returns a path of [`walk`] relative to the root.
+/// Returns a path from [`walk`], relative to the root.
 pub(crate) fn relative(tree: &WorkingTree, path: &Path) -> String {
     path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -103,8 +103,8 @@ impl ShownFiles {
         }
     }
 
-    /// Returns new paths that git does not ignore; for a repository below the tree its folder, with
-    /// a trailing slash.
+    /// Returns new paths that git does not ignore. A repository below the tree is returned as the
+    /// path of its folder, with a trailing slash.
     fn new_paths(&self, tree: &WorkingTree) -> BTreeSet<String> {
         let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
         let walk = WalkBuilder::new(&tree.root)
@@ -152,7 +152,8 @@ fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -
         Some(now) if now.is_dir() && is_new => {
             Err("it is a separate repository, which this session cannot commit".to_owned())
         }
-        // Its files are reported individually.
+        // The path is a folder now: the file is gone, and the folder's files are reported
+        // individually.
         Some(now) if now.is_dir() => Ok(NowThere::Gone),
         Some(now) if !now.is_file() => Err("it is not a regular file".to_owned()),
         Some(now) if now.len() > FILE_MAX => {

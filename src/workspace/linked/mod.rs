@@ -81,12 +81,13 @@ impl<'a> LinkedFiles<'a> {
     /// Changes one path to its state in the other tree. False if it is unchanged.
     ///
     /// # Errors
-    /// If a tool would be refused the same change.
+    /// If a model's tool would not be allowed to make the same change.
     pub fn take_over(&self, path: &str, is_new: bool, now: &NowThere) -> Result<bool, Refusal> {
         take_over::take_over(self.tree, self.secrets, (path, is_new), now)
     }
 
-    /// Removes changes that put too much into one folder that this tree does not have.
+    /// Separates the changes that create a folder with too many files or bytes in this tree.
+    /// Returns the other changes, and these folders with their number of files.
     pub fn without_bulk(&self, changes: Vec<LinkedChange>) -> (Vec<LinkedChange>, Vec<Bulk>) {
         take_over::without_bulk(self.tree, changes)
     }

@@ -1,4 +1,4 @@
-//! The addresses that a name may resolve to: not those of this machine and its local link, where
+//! The addresses that a name may resolve to: neither this machine's own nor link-local ones, where
 //! private services may run, such as a cloud's metadata service with its keys.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,7 +21,8 @@ fn is_elsewhere_v4(address: Ipv4Addr) -> bool {
     !own && !near
 }
 
-/// Returns the IPv4 address embedded in an IPv6 address for a gateway.
+/// Returns the IPv4 address that an IPv6 address contains if it is meant for a gateway (NAT64,
+/// 6to4) or IPv4-compatible.
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));

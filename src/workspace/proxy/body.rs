@@ -8,7 +8,7 @@ use super::refusal::Failure;
 pub(super) enum Body {
     /// This many bytes.
     Length(u64),
-    /// Chunks; the expected next part.
+    /// Chunks, with the part that is expected next.
     Chunked(Next),
     /// Anything: the connection is a tunnel.
     Tunnel,
@@ -63,8 +63,8 @@ impl Body {
         }
     }
 
-    /// Returns how many of the next bytes belong to the body. No bytes after the first one outside
-    /// belong to it.
+    /// Returns how many of the next bytes belong to the body. The first byte that does not belong
+    /// to the body ends it.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
         match self {
             Self::Tunnel => bytes.len(),

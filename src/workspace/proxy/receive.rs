@@ -26,8 +26,8 @@ impl Connections {
         Ok(Self(unsafe { AsyncFd::register(from) }?))
     }
 
-    /// Returns the next connection, with its port; `None` at the end. A port without a connection
-    /// was refused to the program.
+    /// Returns the next connection, with its port; `None` at the end. A port is returned without a
+    /// connection if the program was refused a connection to it.
     pub(super) async fn next(&self) -> Option<(u16, Option<TcpStream>)> {
         loop {
             let mut ready = self.0.readable().await.ok()?;

@@ -16,12 +16,12 @@ pub(crate) enum Refused {
 /// Why no connection was made.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Not a valid request to a proxy; the problem.
+    /// Not a valid request to a proxy, with the problem.
     Request(&'static str),
     /// The head of the request is too long or takes too long.
     Head(&'static str),
     Refused(Refused),
-    /// The server cannot be reached; the reason.
+    /// The server cannot be reached, with the reason.
     Unreachable(Host, String),
 }
 

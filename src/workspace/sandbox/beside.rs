@@ -64,7 +64,7 @@ fn named_in(root: &Path, manifest: &Path) -> Vec<Beside> {
     let by = by.unwrap_or(manifest).to_owned();
     let told = form.captures_iter(&text).filter_map(|found| {
         let path = found.name("quoted").or_else(|| found.name("bare"))?.as_str();
-        // For `../packages/*`, the folder.
+        // Take only the folder of a pattern such as `../packages/*`.
         let path: PathBuf = path.split('/').take_while(|name| !name.contains('*')).collect();
         let path = folder.join(path).canonicalize().ok()?;
         let is_outside = !path.starts_with(root) && !root.starts_with(&path);

@@ -1,5 +1,5 @@
 //! Confinement with the system's bubblewrap, for systems where only bubblewrap may create
-//! namespaces (Ubuntu 25.04 has an AppArmor profile for bubblewrap alone). Bubblewrap makes the
+//! namespaces (Ubuntu 25.04 has an AppArmor profile only for bubblewrap). Bubblewrap makes the
 //! mounts that `mounts` would make; inside, git-cowork continues as the helper, with Landlock and
 //! its system call filter.
 
@@ -16,11 +16,11 @@ use super::covers::Cover;
 use super::spec::{HELPER_WORD, Spec};
 use super::{door, mounts, namespaces, sockets};
 
-/// The path that such profiles name.
+/// The path of bubblewrap that AppArmor profiles name.
 pub(super) const PROGRAM: &str = "/usr/bin/bwrap";
 /// Path of git-cowork inside the sandbox: its real path may be in a closed home.
 const HELPER: &str = "/dev/git-cowork";
-/// Files that list the keys of other programs.
+/// Files that list the kernel's keys, including those of other programs.
 const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 
 /// Returns the command that runs `words` inside the sandbox.
@@ -36,7 +36,7 @@ pub(super) fn command(
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut command = Command::new(PROGRAM);
     command.args(arguments(spec, &program, &live)?);
-    // Inside, Landlock needs only the other fields.
+    // Inside the sandbox, Landlock does not need the fields that are cleared here.
     let inside = Spec {
         inside: true,
         sealed: Vec::new(),
@@ -140,7 +140,8 @@ impl Arguments {
             let lies_in = done.iter().rev().find(|(up, _)| at != up && at.starts_with(up));
             if let Some((up, Place::Cover(_))) = lies_in {
                 // The directories in between are on a separate read-only mount: an earlier command
-                // may have written to the covering directory, and a later one must not move them.
+                // may have written to the covering directory, and a later command must not move the
+                // directories in between.
                 let names = at.strip_prefix(up)?.components().count();
                 let top = at.ancestors().nth(names - 1).filter(|_| names > 1);
                 if let Some(top) = top.filter(|top| !read_only.iter().any(|made| made == top)) {

@@ -313,7 +313,7 @@ impl Sandbox {
             self.refuse_private()?;
         }
         let places = self.private.below(&self.root).into_iter().map(|path| self.root.join(path));
-        // A link to a folder that contains the tree would hide all of it.
+        // A link to a folder that contains the tree would hide the whole tree.
         let places = places.filter_map(|path| path.canonicalize().ok());
         spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
         let git = spec.sealed.iter().filter(|path| !path.ends_with(".cowork"));

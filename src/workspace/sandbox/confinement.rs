@@ -105,7 +105,7 @@ pub struct Confinement {
     /// Folders of other trees that commands see in their own tree and change only privately, if the
     /// system supports overlays.
     pub overlays: Vec<Overlay>,
-    /// Files in a home directory that belong to the program.
+    /// Files in a home directory that belong to the confined agent program.
     pub own: Vec<OwnFiles>,
     /// Readable paths besides installed software, if a home is closed.
     pub readable: Vec<PathBuf>,
@@ -115,7 +115,7 @@ pub struct Confinement {
     pub git_settings: Vec<(String, String)>,
     /// True if commands have network access.
     pub network: bool,
-    /// Servers that a program may reach through a proxy if commands have no network access;
+    /// Servers that an agent program may reach through a proxy if commands have no network access;
     /// commands cannot reach them.
     pub hosts: Vec<Host>,
     /// Directory that keeps the commands' private home and its caches between runs; created.

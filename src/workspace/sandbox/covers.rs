@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Each directory, with the name of the on-disk directory that replaces it; `None` = in memory.
+/// The covered directories, each with the name of the on-disk directory that replaces it; `None` if
+/// the replacement is in memory.
 const ALL: [(&str, Option<&str>); 4] =
     [("/tmp", Some("tmp")), ("/var/tmp", Some("var-tmp")), ("/run", None), ("/var/run", None)];
 
@@ -19,7 +20,8 @@ pub(super) struct Cover {
     pub(super) read_only: bool,
 }
 
-/// Returns the covers for work in `needed`; the commands' own directories are created in `own`.
+/// Returns the covers for commands that work in the directories `needed`; the commands' own
+/// directories are created in `own`.
 pub(super) fn make(needed: &[PathBuf], own: &Path) -> std::io::Result<Vec<Cover>> {
     let mut covers: Vec<Cover> = Vec::new();
     for (at, with) in ALL {

@@ -70,8 +70,8 @@ impl Door {
     }
 
     /// Starts the process that serves the connections. The program must not use it to escape, so it
-    /// cannot be traced. Call from a process with one thread. Set `apart` if that process becomes
-    /// the program: the server must not be the program's child.
+    /// cannot be traced. Call from a process with one thread. Set `apart` if the calling process
+    /// itself becomes the program: the server must not be the program's child.
     pub(super) fn serve_apart(self, apart: bool) -> anyhow::Result<()> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         // SAFETY: this process has one thread, so no lock is held and no state is inconsistent in
@@ -101,7 +101,8 @@ impl Door {
 
     fn serve(mut self) {
         for standard in 0..3 {
-            // SAFETY: unused here; open copies would keep the program's output open after it ends.
+            // SAFETY: this process does not use these descriptors; open copies would keep the
+            // program's output open after it ends.
             unsafe { libc::close(standard) };
         }
         loop {

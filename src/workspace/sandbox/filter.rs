@@ -28,17 +28,18 @@ const ARCHITECTURE: Option<u32> = if cfg!(not(target_pointer_width = "64")) {
     // Some other architectures have one call for all socket operations, with arguments in memory.
     None
 };
-/// On x86-64, numbers from here on are the same calls for x32 programs.
+/// On x86-64, call numbers from here on are the x32 variants of the same calls.
 const X32: u32 = 0x4000_0000;
 
-/// Inserts a byte into a terminal's input as if typed; the second one pastes on a console.
+/// `TIOCSTI` inserts a byte into a terminal's input as if typed; `TIOCLINUX` can paste on a
+/// console.
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
 /// Mask for a socket's type without its flags.
 const SOCK_TYPE_MASK: u32 = 0xf;
 
-/// Byte offsets of the fields of `struct seccomp_data`; of an argument, the lower half, which is
-/// all the kernel reads of the checked arguments.
+/// Byte offsets of the fields of `struct seccomp_data`; for an argument, the offset of its lower
+/// half, the only part of the checked arguments that the kernel reads.
 const NUMBER: u32 = 0;
 const PROCESSOR: u32 = 4;
 const ARGUMENTS: u32 = 16;

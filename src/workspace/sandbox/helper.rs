@@ -25,11 +25,11 @@ const FILE_MAX: u64 = 8 << 30;
 /// CPU seconds of one process; the time limits of commands are shorter.
 const CPU_S: u64 = 3600;
 
-/// Runs the command that follows the specification in `args` (both without the program's name and
-/// [`super::HELPER_WORD`]) and returns its exit code.
+/// Runs a command and returns its exit code. `args` contains the specification, then the command;
+/// the program's name and [`super::HELPER_WORD`] are already removed.
 ///
 /// # Errors
-/// If it cannot be confined as specified; the command is not run then.
+/// If the command cannot be confined as specified; then it is not run.
 pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let out = args.first().and_then(door::number);
     close_descriptors(out).context("closing inherited file descriptors")?;
@@ -99,7 +99,7 @@ fn close_descriptors(out: Option<RawFd>) -> std::io::Result<()> {
     if is_done {
         return Ok(());
     }
-    // Linux before 5.9, or a seccomp filter that denies the call.
+    // `close_range` failed: Linux is older than 5.9, or a seccomp filter denies the call.
     let open = std::fs::read_dir("/proc/self/fd")?.flatten();
     let open: Vec<i32> =
         open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -135,7 +135,7 @@ fn in_namespaces(spec: &Spec, out: Option<OwnedFd>, mut command: Command) -> any
     let told = rustix::io::read(&ended, &mut status)?;
     let waited = waitpid(Some(init), WaitOptions::empty())?;
     if told < status.len() {
-        // It printed an error on standard error, or was killed.
+        // The first process printed an error on standard error, or was killed.
         let code = waited.and_then(|(_, status)| status.exit_status());
         return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
     }

@@ -59,7 +59,8 @@ const SECRETS: [&str; 49] = [
     ".ICEauthority",
 ];
 
-/// System files that only root can read, as commands of root could; keys of the system.
+/// System files that only root can read, and system keys. Commands that run as root could read
+/// them.
 const OF_SYSTEM: [&str; 10] = [
     "/etc/shadow",
     "/etc/shadow-",

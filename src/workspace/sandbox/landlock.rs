@@ -27,7 +27,8 @@ const NEWEST: ABI = ABI::V9;
 const OF_TCP: libc::c_long = 4;
 const OF_UNIX: libc::c_long = 9;
 
-/// Directory of devices. Access to others would allow reading a terminal, and, as root, a disk.
+/// Directory of devices. Access to devices not listed in `DEVICES` would allow reading a terminal,
+/// and, as root, a disk.
 const DEV: &str = "/dev";
 /// Devices that are safe to write.
 const DEVICES: [&str; 6] =

@@ -73,7 +73,7 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("making mounts private")?;
-    // First, so that they are cloned together with the tree.
+    // Overlays come first, so that they are cloned together with the tree.
     for one in &spec.overlays {
         overlay(one).with_context(|| format!("showing {}", one.of.display()))?;
     }
@@ -96,8 +96,8 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     for name in DEVICES {
         let path = Path::new(DEV).join(name);
         if path.exists() {
-            // Devices can be written even on a read-only mount; without it, root could change their
-            // mode for everybody.
+            // Devices can be written even on a read-only mount; without that mount, root could
+            // change their mode for everybody.
             mounts.push(tree(&path, libc::MOUNT_ATTR_RDONLY)?);
         }
     }
@@ -203,7 +203,7 @@ fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
         };
         attach().with_context(|| format!("mounting {}", at.display()))?;
         if kind == Kind::Closed {
-            // Read-only: a write there would be lost.
+            // Made read-only, because a write there would be lost.
             read_only.push(at.clone());
         }
         done.push((at, kind));
@@ -216,7 +216,8 @@ fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
 }
 
 /// Creates a mount point below a cover. The directories in between are on a separate mount: an
-/// earlier command may have written to the covering directory, and a later one must not move them.
+/// earlier command may have written to the covering directory, and a later command must not move
+/// the directories in between.
 fn make_point(
     cover: &Path,
     at: &Path,
@@ -304,7 +305,8 @@ fn close(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Adds attributes to a mount, with `below` also to all mounts below it, and keeps the others.
+/// Adds attributes to a mount and keeps its other attributes; if `below` is set, does the same for
+/// all mounts below it.
 fn set(dir: BorrowedFd<'_>, path: &CStr, attr_set: u64, below: bool) -> io::Result<()> {
     let attributes = libc::mount_attr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = if below { libc::AT_RECURSIVE } else { 0 };

@@ -25,7 +25,7 @@ const TASKS_MAX: u64 = 4096;
 pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     refuse_foreign_tree(spec)?;
-    // A new network namespace lists only its own sockets.
+    // Look for sockets before entering: a new network namespace lists only its own sockets.
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut flags =
         UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
@@ -111,8 +111,8 @@ fn limit_tasks() {
     }
 }
 
-/// Capabilities that root keeps without namespaces: to write others' files, as in a container whose
-/// tree belongs to the user outside.
+/// Capabilities that root keeps if there are no namespaces: they allow writing other users' files,
+/// for example in a container whose tree belongs to a user outside it.
 pub(super) const OF_FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)

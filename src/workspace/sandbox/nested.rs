@@ -45,7 +45,7 @@ impl Nested {
         self.found.keys()
     }
 
-    /// True if each is still where it was found.
+    /// True if each repository is still where it was found.
     pub(super) fn are_in_place(&self) -> bool {
         self.found.iter().all(|(path, was)| id(path).as_ref() == Some(was))
     }

@@ -170,7 +170,7 @@ impl Place {
         kept
     }
 
-    /// Path of the user list (`/etc/passwd`) for commands, if they need another one than the
+    /// Path of the user list (`/etc/passwd`) for commands, if they need one other than the
     /// system's.
     #[cfg(target_os = "linux")]
     pub(super) fn users(&self) -> std::io::Result<Option<PathBuf>> {
@@ -248,8 +248,8 @@ impl Place {
     }
 
     /// Writable paths besides the tree for the fetch step: none that another command may have
-    /// prepared, except npm's cache: npm takes only content with the hashes of the lock file from
-    /// it.
+    /// prepared, except npm's cache, from which npm takes only content whose hashes are in the lock
+    /// file.
     pub(super) fn writable_to_fetch(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let mut writable = existing([self.fetched.clone(), self.temp.path().join("fetch")], extras);
         writable.extend(self.npm_cache());

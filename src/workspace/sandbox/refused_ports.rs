@@ -41,7 +41,7 @@ impl RefusedPorts {
         self.packets.as_fd()
     }
 
-    /// Returns the next port that was refused for the first time.
+    /// Returns the next port that refused a connection; each port is returned only once.
     pub(super) fn next(&mut self) -> Option<u16> {
         let mut packet = [0; HEAD];
         loop {

@@ -1,8 +1,9 @@
 //! macOS: a profile for `sandbox-exec`, since macOS has neither namespaces nor Landlock. If several
 //! rules match, the last one applies.
 //!
-//! The profile is generated and tested on all systems, but was never run on a Mac. A profile that
-//! the system rejects is detected before the first command, and then nothing counts as confined.
+//! The profile is generated and tested on all systems, but has never been run on a Mac. A profile
+//! that the system rejects is detected before the first command, and then nothing counts as
+//! confined.
 
 use std::fmt::Write as _;
 use std::path::Path;

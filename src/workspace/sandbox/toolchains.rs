@@ -139,7 +139,7 @@ pub(super) const CERTIFICATES: [&str; 6] = [
 ];
 /// The DNS configuration; often a link to a file below `/run`.
 const NAME_SERVERS: &str = "/etc/resolv.conf";
-/// Directories of programs, which usually need the directories beside them listed in `BESIDE`.
+/// Directories of programs. The programs usually need the sibling directories listed in `BESIDE`.
 const PROGRAMS: [&str; 3] = ["bin", "sbin", "shims"];
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "share", "include"];
 /// Files that mark a Python environment.

@@ -252,14 +252,15 @@ fn equal_records_follow_renumbered_references() {
     let task = "### TASK-004 Share\n\n`FEAT-003` `REQ-004` `src/share.rs`\n\n- it is there\n";
     let last = "- two readings are two lines";
     let feature = format!("{AFTER_REQ_3}\n{alike}");
-    // Both sides created the same feature, for requirements that share only an id: it gets both.
+    // Both sides created the same feature, for requirements that share only an id: the merged
+    // feature refers to both requirements.
     let ours = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_A)];
     let theirs = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_B)];
     let both = merged(&ours, &theirs).unwrap();
     assert_eq!(both.renumbered.len(), 1, "{:?}", both.renumbered);
     let prd = &both.texts[&Document::Prd];
     assert!(prd.contains("### FEAT-003 Share\n\n`REQ-004` `REQ-005`\n"), "{prd}");
-    // Two features: a task of one is not a task of the other.
+    // Now the features differ, so the tasks that refer to them are different tasks.
     let other = feature.replace("As a file", "As a page");
     let plan = format!("{last}\n\n{task}");
     let ours = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_A), (last, &*plan)];

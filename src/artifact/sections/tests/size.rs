@@ -1,5 +1,5 @@
-//! Compares what a model writes for the demo's records: once, as sections, with the earlier way, as
-//! prose and again as JSON calls.
+//! Compares two ways in which a model writes the demo's records: once, as sections; or, as in
+//! earlier versions, twice: as prose and as JSON calls.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
-//! Copies an agent program's changes into the session's tree: files as a tool writes them,
-//! documents of the stage through the calls that save them. Everything else is refused with a
-//! reason.
+//! Copies an agent program's changes into the session's tree: files are written as a tool writes
+//! them, and the stage's documents are saved by the calls that a model would make. Everything else
+//! is refused with a reason.
 
 use crate::artifact::Artifact;
 use crate::config::configures_agents;
@@ -49,7 +49,7 @@ pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange
 fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, String> {
     if configures_agents(&change.path) {
         return match &change.now {
-            // It was hidden from the program.
+            // The file is gone because it was hidden from the program, not deleted by it.
             Ok(NowThere::Gone) => Ok(false),
             _ => Err("it configures agent programs, and only a person may change it".to_owned()),
         };

@@ -31,15 +31,15 @@ struct Work {
     task: Option<String>,
 }
 
-/// Recorded before a program is asked.
+/// The note about a turn, written before the program starts.
 #[derive(Serialize, Deserialize)]
 struct Note {
     work: Work,
     shown: ShownFiles,
 }
 
-/// Records what a program is shown, until its changes are copied. If the note cannot be written, a
-/// turn is lost when its run is killed.
+/// Records what a program is shown; the note is kept until the program's changes are copied. If the
+/// note cannot be written and the run is killed, the turn is lost.
 pub(super) fn note(run: &Run<'_>, part: &Part<'_>, draft: &Oid, shown: &ShownFiles) {
     let note = || {
         let note = Note { work: work(run, part, draft), shown: shown.clone() };
@@ -56,13 +56,13 @@ pub(super) fn forget(state: &StateDir) {
     let _ = std::fs::remove_file(path(state));
 }
 
-/// True if a killed run may have left a turn.
+/// True if a killed run may have left an unfinished turn.
 pub(super) fn is_there(state: &StateDir, tree: &Path) -> bool {
     path(state).is_file() && tree.is_dir()
 }
 
-/// Copies the killed turn's files from the tree of this workspace if it is about the same work as
-/// the coming turn. Returns its documents, for the program to continue.
+/// Copies the killed turn's files from the workspace `left` if that turn was about the same work as
+/// the coming one. Returns the turn's documents, for the program to continue.
 pub(super) fn take_over(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -71,7 +71,7 @@ pub(super) fn take_over(
 ) -> anyhow::Result<Brought> {
     let path = path(run.env.state);
     let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-    // The note was being written: the program had not been asked yet.
+    // The run was killed while it wrote the note, before it started the program.
     let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { return Ok(Brought::default()) };
     let changes = workspace::linked(left).changes(&note.shown);
     if changes.is_empty() {

@@ -3,8 +3,8 @@
 //! The program works in a linked working tree of its own (`worktree`) that contains the draft. Its
 //! changes are copied into the session's tree as a tool's writes are (`bring_in`); a document it
 //! wrote or a task it finished is reported to the conversation through the calls a model would have
-//! made (`worker`). So everything that follows is the same: checks, missing parts, transcripts,
-//! limits.
+//! made (`worker`). So checks, messages about missing parts, transcripts and limits work as they do
+//! for a model.
 
 mod bring_in;
 mod killed;
@@ -40,7 +40,7 @@ pub(crate) async fn converse(
     let Some(needs) = model.agent() else {
         return conversation::converse(run, part, refusals, ending).await;
     };
-    // After a branch switch the files are not the draft.
+    // After a branch switch the files in the working tree are not the draft's.
     run.recorder().expect_tip(&run.session.tip)?;
     let title = needs.title.clone();
     let worktree =
@@ -50,7 +50,8 @@ pub(crate) async fn converse(
     let mut ending = TellsRefused { inner: ending, refused: &refused };
     let done = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
     if done.is_err() {
-        // In that case its changes were not copied.
+        // The error may be that the changes were not copied after a branch switch: report the
+        // switch.
         run.recorder().expect_tip(&run.session.tip)?;
     }
     done
@@ -73,7 +74,8 @@ fn no_place(title: &str, error: &anyhow::Error) -> Error {
     .hint("allow it on a terminal: git cowork resume")
 }
 
-/// Wraps the end of a program's conversation: the program is told once which changes were refused.
+/// Wraps the end of a program's conversation: the program gets one message about each refused
+/// change.
 struct TellsRefused<'a> {
     inner: &'a mut dyn Ending,
     refused: &'a RefCell<Vec<String>>,

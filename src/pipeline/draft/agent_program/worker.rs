@@ -1,5 +1,6 @@
 //! An agent program presented to the conversation as a model: its answers contain the calls that
-//! save its work. Before each turn it is shown the draft, and after it its changes are copied.
+//! save its work. Before each turn the program is shown the draft; after each turn its changes are
+//! copied.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -30,14 +31,15 @@ pub(super) struct Worker<'a> {
     run: &'a Run<'a>,
     part: &'a Part<'a>,
     worktree: &'a AgentWorktree<'a>,
-    /// Refused changes that it has not been told about yet.
+    /// Refused changes that have not been reported to the program yet.
     refused: &'a RefCell<Vec<String>>,
     told: RefCell<BTreeSet<(String, String)>>,
-    /// It has worked on the task, in this conversation or in an earlier one that was cut off.
+    /// True if the program has worked on the task, in this conversation or in an earlier,
+    /// interrupted one.
     has_changed: Cell<bool>,
-    /// The status of the task was set in this conversation.
+    /// True if the status of the task was set in this conversation.
     has_status: Cell<bool>,
-    /// What a self-review said beside its changes: its final answer.
+    /// What a self-review said besides its changes: its final answer.
     said: RefCell<Option<String>>,
 }
 
@@ -75,8 +77,8 @@ impl<'a> Worker<'a> {
             return Ok(Reply { content, finish_reason, ..Reply::default() });
         }
         self.worktree.show(self.part).await.map_err(|error| failed(&error))?;
-        // Changes are copied however the turn ends, even by a signal: half a draft is saved as
-        // well.
+        // Changes are copied however the turn ends, even by a signal: even an unfinished draft is
+        // saved.
         let mut changes = Changes { worker: self, are_in: false };
         let request = Request {
             messages: without_answers(&request.messages),
@@ -111,7 +113,7 @@ impl<'a> Worker<'a> {
     }
 
     fn bring_in(&self) -> anyhow::Result<Brought> {
-        // After a branch switch they would get into the files of another branch.
+        // After a branch switch the changes would be copied to another branch.
         self.run.recorder().expect_tip(&self.run.session.tip)?;
         let brought = self.worktree.bring_in(self.part)?;
         if !brought.files.is_empty() {
@@ -139,7 +141,7 @@ impl<'a> Worker<'a> {
         calls
     }
 
-    /// The task whose status is set now, and the status: its checks come next.
+    /// The task whose status the program has decided, and the status; the task's checks run next.
     fn status(&self, brought: &Brought, words: &str) -> Option<(String, &'static str)> {
         let part = self.part;
         if part.role != Role::Actor || part.spec.work == Work::Whole {
@@ -156,7 +158,7 @@ impl<'a> Worker<'a> {
             None if self.has_changed.get() => "completed",
             None => return None,
         };
-        // After that, an answer without a change is its final answer.
+        // Once a status has been set, an answer without changes is the program's final answer.
         let is_new = !brought.files.is_empty() || said_of_task(words).is_some();
         let is_first = !self.has_status.replace(true);
         (is_new || is_first).then(|| (task.id.clone(), status))

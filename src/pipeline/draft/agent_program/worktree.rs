@@ -1,6 +1,6 @@
 //! The linked working tree of an agent program, in the state directory: detached at the session's
-//! tip, with the draft's files and what builds need. It exists until the run ends, so that the next
-//! task finds build results; the next run removes that of a killed run.
+//! tip, with the draft's files and the files that builds need. It exists until the run ends, so
+//! that the next task finds the build results. If the run is killed, the next run removes it.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(super) struct AgentWorktree<'a> {
 }
 
 impl<'a> AgentWorktree<'a> {
-    /// Creates the working tree, or opens that of an earlier conversation of this run.
+    /// Creates the working tree, or opens the one that an earlier conversation of this run created.
     pub(super) fn open(
         run: &'a Run<'_>,
         part: &Part<'_>,
@@ -110,8 +110,8 @@ impl<'a> AgentWorktree<'a> {
         Ok(())
     }
 
-    /// Removes files that configure agent programs, which came with the clone, unless the user has
-    /// trusted exactly these files.
+    /// Removes the clone's files that configure agent programs, unless the user has trusted exactly
+    /// these files.
     fn hide_configuration(&self, paths: &[String]) -> anyhow::Result<()> {
         let (folder, run) = (&self.place.folder, self.run);
         // Files that cannot be read cannot have been trusted.
@@ -211,7 +211,7 @@ fn named(files: &AgentFiles) -> String {
     names.join(", ")
 }
 
-/// Removes the working tree, even that of a run that was killed.
+/// Removes the working tree, even if a killed run left it.
 pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let folder = state.path().join(FOLDER);
     if !folder.exists() {

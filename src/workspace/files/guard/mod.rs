@@ -106,7 +106,7 @@ pub(crate) fn resolve_entry(
     judge_real(tree, &named, &real.join(name), purpose)
 }
 
-/// Refuses to change a person's files and files of another repository.
+/// Refuses changes to a person's files and to files of another repository.
 pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
     refuse_nested(tree, path)?;
     if is_protected(tree, path) || was_edited_meanwhile(tree, path) {
@@ -251,7 +251,8 @@ pub(crate) fn judge_names(
     Ok(path)
 }
 
-/// `.cowork` belongs to git-cowork: a model can read its own session there, only typed tools write.
+/// `.cowork` belongs to git-cowork: a model can read its own session there, and only the tools for
+/// session documents can write.
 fn judge_cowork(tree: &WorkingTree, names: &[&str], purpose: Purpose) -> Result<(), Refusal> {
     let inside = names.first().is_some_and(|name| means(name, ".cowork", "cowork~"));
     if !inside && purpose != Purpose::Artifact {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A JSON pointer, the new value (empty deletes the old one), and the expected result.
+/// A JSON pointer, the new value (an empty string deletes the old value), and the expected result.
 type JsonEdit = (&'static str, &'static str, Outcome);
 
 /// The file cannot be read at all, so it is written again from the document.
