@@ -140,7 +140,7 @@ pub(super) enum How {
 }
 
 impl How {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_done(&self) -> bool {
         *self == Self::Done
     }

@@ -57,7 +57,7 @@ enum Place {
     Here(Vec<u8>),
 }
 
-/// The lines of one look.
+/// The cache file as one look reads and extends it.
 pub(super) struct Cache<'a> {
     path: Option<&'a Path>,
     kept: Option<File>,

@@ -98,8 +98,8 @@ fn is_name(name: &str) -> bool {
         && name.len() <= LONGEST_NAME
 }
 
-/// Returns what is wrong with a schema. Checks only the parts that servers reject and that are
-/// needed to read calls.
+/// Returns what is wrong with a schema. Checks only what servers reject and what is needed to
+/// read calls.
 fn schema_problem(schema: &Map<String, Json>, at: &str) -> Option<String> {
     let is_type = |kind: &Json| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
     let types = match schema.get("type") {

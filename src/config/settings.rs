@@ -50,8 +50,8 @@ impl<'a> Values<'a> {
             .collect()
     }
 
-    /// Returns the models whose settings use a variable that is not set; fails if any other setting
-    /// does.
+    /// Returns the models whose settings use a variable that is not set; fails if a setting outside
+    /// the models' sections uses one.
     pub(super) fn unset(&self) -> Result<BTreeMap<String, String>> {
         let mut unusable = BTreeMap::new();
         for (path, setting) in self.0 {

@@ -227,7 +227,7 @@ impl Program {
         let all = answer.all();
         let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
         let said: String = lines.join("\n").chars().take(MOST_SAID).collect();
-        Error::repository(format!("{} could not open the request:\n{said}", self.name()))
+        Error::repository(format!("{} could not open the pull request:\n{said}", self.name()))
     }
 
     fn run(&self, args: &[&str], input: Option<String>) -> Result<Answer> {

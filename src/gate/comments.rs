@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(taken(&more, doctest), (more.clone(), vec![]));
         let own = format!("{doctest}```\n>>> 1 + 1\n2\n```\n");
         assert_eq!(taken(&own, doctest), (own.clone(), vec![]));
-        // Below the fence it is a comment, also in a fence without such lines.
+        // A `>>>` line is a comment below the fence, and in a fence that had no such line.
         let below = format!("{doctest}>>> no doctests\n");
         assert_eq!(taken(&below, doctest), (doctest.to_owned(), words(&["no doctests"])));
         let shell = "```sh\nls\n```\n";

@@ -26,7 +26,7 @@ struct Hunk {
     text: String,
 }
 
-/// The file with the comments on a stage's draft until they are sent.
+/// The file that holds the comments on a stage's draft until they are sent.
 pub fn comments_file(scratch: &Path, stage: Stage) -> PathBuf {
     scratch.join(format!("comments-{stage}.md"))
 }

@@ -31,7 +31,7 @@ pub struct Stuck<'a> {
     pub earlier: &'a [Stage],
 }
 
-/// The decision about it.
+/// The decision about a stuck stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitDecision {
     /// Retry: the draft count restarts.

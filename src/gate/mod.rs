@@ -190,7 +190,7 @@ impl Reply {
 /// Changes since the person last looked.
 #[derive(Clone, Debug)]
 pub struct Since {
-    /// The heading, which names the draft compared with: `Since you last looked`.
+    /// The heading, which says what the draft is compared with: `Since you last looked`.
     pub heading: &'static str,
     /// One line: `1 component removed, 6 lines changed`.
     pub summary: String,

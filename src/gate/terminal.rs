@@ -188,7 +188,7 @@ pub(crate) fn text_behind(terminal: &dyn Terminal, before: &str, prompt: &str) -
     text_from(terminal, before, prompt, "")
 }
 
-/// Like [`text_behind`], with a line that starts with `first`.
+/// Like [`text_behind`], with `first` already typed on the line.
 pub(crate) fn text_from(
     terminal: &dyn Terminal,
     before: &str,

@@ -117,7 +117,7 @@ impl Tty {
         }
     }
 
-    /// Runs a question of the library; `None` if the terminal is closed.
+    /// Asks a question with dialoguer; `None` if the terminal is closed.
     fn answer<T>(&self, ask: impl FnOnce() -> dialoguer::Result<Option<T>>) -> Result<Option<T>> {
         if interrupt::is_requested() {
             return Err(interrupted(self));

@@ -86,7 +86,8 @@ impl Packed {
         }
         let start = line_end(&beginning, 0);
         let header = lossy(&beginning[..start]);
-        let traits = header.strip_prefix("# pack-refs with:").context("unknown packed-refs")?;
+        let traits =
+            header.strip_prefix("# pack-refs with:").context("unknown packed-refs format")?;
         let has = |name: &str| traits.split_whitespace().any(|known| known == name);
         let (sorted, peeled) = (has("sorted"), has("fully-peeled"));
         Ok(Self { start, sorted, peeled, ..packed })
@@ -149,8 +150,8 @@ impl Packed {
         self.beginning(fixed, |name, id, tagged| {
             if matches(pattern, name) {
                 let peeled = tagged.or_else(|| self.peeled.then_some(id));
-                let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
-                let object = oid(id).context("unknown packed-refs")?;
+                let peeled = peeled.map(|id| oid(id).context("unknown packed-refs format"));
+                let object = oid(id).context("unknown packed-refs format")?;
                 see(name, Value::Object { object, peeled: peeled.transpose()? });
             }
             Ok(())
@@ -278,7 +279,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
 fn entry(line: &[u8]) -> Result<(&[u8], &[u8])> {
     match (line.get(..DIGITS), line.get(DIGITS), line.get(DIGITS + 1..)) {
         (Some(id), Some(b' '), Some(name)) => Ok((id, name.trim_ascii_end())),
-        _ => bail!("unknown packed-refs: {:?}", lossy(line)),
+        _ => bail!("unknown packed-refs format: {:?}", lossy(line)),
     }
 }
 

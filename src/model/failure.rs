@@ -180,8 +180,8 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     from_status(status, Told::default(), &value.to_string(), sent)
 }
 
-/// Interprets an end that is not an answer: the server's finish `reason`, the model's `refusal`,
-/// and the `text` before it.
+/// Interprets a response that ended without an answer: the server's finish `reason`, the model's
+/// `refusal`, and the `text` before that.
 pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
     let declined = |message: String| Some(Failure::Declined { message });
     if !refusal.trim().is_empty() {

@@ -6,7 +6,7 @@ use super::input::Facts;
 pub(super) use crate::artifact::record_diff::count;
 use crate::artifact::{Artifact, Store};
 
-/// The changes of a change request to the stage's records; `None` if the session is not a change
+/// A change request's changes to the stage's records; `None` if the session is not a change
 /// request.
 pub(super) fn signs(facts: &Facts<'_>) -> Option<String> {
     let signs = &facts.changes.as_ref()?.signs;

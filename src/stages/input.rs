@@ -33,7 +33,7 @@ pub struct CheckInput<'a> {
     pub drafting: bool,
 }
 
-/// The changes of a change request to the stage's records.
+/// A change request's changes to the stage's records.
 pub struct Changed {
     /// `+1 requirement, ~1 component`; empty if nothing differs.
     pub signs: String,
@@ -53,7 +53,7 @@ pub struct Facts<'a> {
     pub tests: Option<String>,
     /// One line for each command that was run.
     pub runs: Vec<String>,
-    /// The changes of a change request to the stage's records.
+    /// A change request's changes to the stage's records.
     pub changes: Option<Changed>,
     /// Top-level tasks the session added; all tasks if it is not a change request.
     pub own_tasks: &'a [Task],
@@ -77,6 +77,6 @@ pub trait Known {
     fn has_summary(&self) -> anyhow::Result<bool>;
     /// A title and a summary from the session's commits and records.
     fn summary(&self) -> anyhow::Result<String>;
-    /// The report's generated sections added to the actor's text.
+    /// The actor's text with the report's generated sections added.
     fn with_story(&self, report: &str) -> anyhow::Result<String>;
 }

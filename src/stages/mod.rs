@@ -174,8 +174,7 @@ fn found(has: impl Fn(&StageSpec) -> bool) -> Stage {
     TABLE.iter().find(|row| has(row)).map_or(Stage::ALL[0], |row| row.stage)
 }
 
-/// The results of those checks of these stages that must still pass for the whole session, each
-/// with its stage.
+/// The check results of all `stages` whose checks must still pass when later stages are done.
 pub fn lasting_checks(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, Report)> {
     let rows = TABLE.iter().filter(|row| row.check_lasts && stages.contains(&row.stage));
     rows.map(|row| (row.stage, (row.check)(input))).collect()

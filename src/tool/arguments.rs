@@ -1,4 +1,4 @@
-//! Converts what a model wrote to arguments that fit a tool's schema: lenient if the meaning is
+//! Converts what a model wrote into arguments that fit a tool's schema: lenient if the meaning is
 //! clear, otherwise with an error that names the wrong field.
 
 use serde_json::{Map, Value};

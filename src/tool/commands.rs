@@ -88,7 +88,9 @@ async fn check(
     if args.fix == Some(true) {
         match fixing(&command) {
             Some(fix) => command = fix,
-            None => notes.push("nothing was fixed: this command is not known to do that"),
+            None => notes.push(
+                "nothing was fixed: git-cowork does not know this command's option for fixing",
+            ),
         }
     }
     let own_note = format!("the project's own {what} command is `{own}`");

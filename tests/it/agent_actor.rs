@@ -345,7 +345,7 @@ fn a_program_cannot_be_asked_at_the_gate_and_a_model_takes_its_place() {
     terminal.sees("? help");
     terminal.types("m");
     let shown = terminal.sees("another one, by its name");
-    assert!(shown.contains("codex (worker) at this machine, now"), "{shown}");
+    assert!(shown.contains("codex (worker) at this machine (current)"), "{shown}");
     terminal.types("k\r");
     terminal.sees("model: ");
     terminal.enters("default");

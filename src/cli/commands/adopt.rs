@@ -267,7 +267,7 @@ fn free_name(
 ) -> anyhow::Result<SessionName> {
     let name = named.cloned().unwrap_or_else(|| slug(&title(&branch.name)));
     if name.patch_parts().is_some() {
-        return Err(Error::usage(format!("'{name}' can only name a change request"))
+        return Err(Error::usage(format!("'{name}' is a name for change requests only"))
             .hint("the name of a new session must not contain a double dash")
             .into());
     }

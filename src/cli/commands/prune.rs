@@ -115,7 +115,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
         return Ok(0);
     }
     note(context, format!("dropped {}", count(going.len())));
-    note(context, "bring one back, until git gc removes its commits: git update-ref REF OBJECT-ID");
+    note(context, "bring one back before git gc removes its commits: git update-ref REF OBJECT-ID");
     Ok(0)
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn look_on_base(
     if to_run.is_empty() {
         return Ok(());
     }
-    run.note("looking at tests that must fail on the base");
+    run.note("running the tests that must fail without this session's code");
     let base = Base::of(run, start, tree, &to_run)?;
     let left = in_worktree(run, &base, tree, tests, to_run).await?;
     in_place(run, base, tree, tests, left).await

@@ -109,8 +109,9 @@ impl Discarded {
             ));
         }
         for (remote, number) in &self.pushed {
+            let are = if *number == 1 { "is" } else { "are" };
             warn(format!(
-                "{number} of them are on {remote} already: others may have them, and a push needs --force-with-lease"
+                "{number} of them {are} on {remote} already: others may have them, and a push needs --force-with-lease"
             ));
         }
     }

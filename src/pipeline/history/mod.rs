@@ -1,4 +1,4 @@
-//! Continuing from the state in history, draft refs and the working tree, and going back.
+//! Resumes a session from its history, draft refs and working tree, and rewinds it.
 
 pub(crate) mod discarded;
 pub(crate) mod dropped;

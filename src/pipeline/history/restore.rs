@@ -95,7 +95,9 @@ fn say_restored(run: &Run<'_>, attempt: &Attempt, kept: Option<u32>, left: &[Str
     let (name, number) = (&run.session.name, attempt.number);
     run.note(format!("attempt {number} is the tip again ({})", attempt.reason));
     if let Some(kept) = kept {
-        run.note(format!("the previous tip is attempt {kept}: git cowork restore {name} {kept}"));
+        run.note(format!(
+            "the previous tip is kept as attempt {kept}: git cowork restore {name} {kept}"
+        ));
     }
     if !left.is_empty() {
         run.warn(format!(

@@ -286,7 +286,7 @@ fn task_awaits_commit(
     Ok(true)
 }
 
-/// The draft a person passed, if this one is the version that a hook changed.
+/// The draft that a person passed, if a hook then changed it to `draft`.
 fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);

@@ -137,7 +137,7 @@ fn label(one: &Candidate, now: &str) -> String {
         None => format!("{model} ({})", taken.name),
         Some(_) => model.clone(),
     };
-    let now = if taken.render() == now { ", now" } else { "" };
+    let now = if taken.render() == now { " (current)" } else { "" };
     format!("{name} at {at}{now}")
 }
 
