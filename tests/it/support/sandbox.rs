@@ -56,6 +56,20 @@ pub struct Sandbox {
     other: Option<PathBuf>,
 }
 
+/// Makes a hangup end the programs that tests start. Under nohup the tests inherit an ignored SIGHUP,
+/// and pass it on, which no shell can undo; a signal that is handled here is not ignored there. Set
+/// once here and not in each child, which would have to be forked instead of spawned.
+#[cfg(unix)]
+fn obey_hangups() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        // SAFETY: the handler does nothing.
+        unsafe { libc::signal(libc::SIGHUP, handler) };
+    });
+}
+
 impl Sandbox {
     /// A repository with one commit on `main`; the server knows the todo project.
     pub fn new() -> Self {
@@ -305,20 +319,19 @@ impl Sandbox {
             use std::os::unix::process::CommandExt as _;
             command.uid(user).gid(user);
         }
-        // Under nohup the tests inherit an ignored SIGHUP, which no shell can undo.
         #[cfg(unix)]
-        let leaves_open = self.leaves_open;
-        #[cfg(unix)]
-        // SAFETY: between fork and exec, a few system calls that neither allocate nor lock.
-        unsafe {
-            use std::os::unix::process::CommandExt as _;
-            command.pre_exec(move || {
-                libc::signal(libc::SIGHUP, libc::SIG_DFL);
-                if leaves_open {
-                    libc::dup2(libc::open(c"/".as_ptr(), libc::O_RDONLY), 9);
+        {
+            obey_hangups();
+            if self.leaves_open {
+                use std::os::unix::process::CommandExt as _;
+                // SAFETY: between fork and exec, system calls that neither allocate nor lock.
+                unsafe {
+                    command.pre_exec(|| {
+                        libc::dup2(libc::open(c"/".as_ptr(), libc::O_RDONLY), 9);
+                        Ok(())
+                    });
                 }
-                Ok(())
-            });
+            }
         }
         // Only tests that ask for it get less than the best confinement.
         if confinement() != Level::Namespaces {
