@@ -2,11 +2,10 @@
 //! change them. Read from history: the trailers of delivery commits and of decisions.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, find, key};
-use crate::artifact::knowledge::{KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind};
-use crate::git::{self, EntryKind, Git, Oid};
+use crate::artifact::knowledge::{KNOWLEDGE, KnowledgeFile, Proposal, ProposalKind};
+use crate::git::{EntryKind, Git, Object, Oid};
 use crate::stages::row;
 
 /// `Cowork-Event` of a decision.
@@ -42,14 +41,8 @@ pub fn knowledge_at(
     if entry.kind != EntryKind::File {
         return Ok(Err("is not a regular file"));
     }
-    let mut read = Err("is larger than 64 KiB, or missing in this clone");
-    git::files::each_content(git, &[entry.oid], KNOWLEDGE_MAX as u64, &mut |_, bytes| {
-        if let Some(bytes) = bytes {
-            read = KnowledgeFile::read(&bytes);
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(read)
+    let bytes = reader.blob(Object::Id(&entry.oid))?.unwrap_or_default();
+    Ok(KnowledgeFile::read(&bytes))
 }
 
 /// The proposals of a commit.

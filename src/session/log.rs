@@ -168,13 +168,10 @@ impl Teller<'_> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         let feedback = artifact_path(&self.session.name, Artifact::Feedback);
-        let mut previous: Option<&Entry> = None;
         let changes = files::changes(self.git, entries, &feedback, self.lines);
         for (entry, changes) in entries.iter().zip(changes) {
             let changes = changes?;
-            let is_next = previous.is_some_and(|previous| files::is_next(previous, entry));
-            // A child of the previous commit has the same feedback, unless it changes the file.
-            if !is_next || changes.watched {
+            if changes.watched {
                 for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
                     // Feedback in a start commit was given in the session it started from.
                     if !entry.is_start() {
@@ -182,7 +179,6 @@ impl Teller<'_> {
                     }
                 }
             }
-            previous = Some(entry);
             let Some(mut step) = self.step(entry) else { continue };
             (step.changes, step.lines) = (changes.code, changes.lines);
             if let Kind::Stage(stage) = entry.kind

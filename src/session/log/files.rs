@@ -13,13 +13,12 @@ pub enum LineCounts {
 }
 
 /// What a commit changed since its only parent; nothing for a merge.
-#[derive(Default)]
 pub(super) struct Changes {
     /// Everything outside `.cowork`.
     pub(super) code: Vec<TreeChange>,
     /// The same with line counts, for a task's commit if wanted.
     pub(super) lines: Vec<ChangedFile>,
-    /// True if the commit changed the watched file.
+    /// True unless the watched file is certainly the same as in the commit before.
     pub(super) watched: bool,
 }
 
@@ -30,17 +29,18 @@ pub(super) fn changes(
     watched: &str,
     lines: LineCounts,
 ) -> Vec<anyhow::Result<Changes>> {
+    // Each entry with its parent, if that is the entry before it: then both trees are known.
     let mut pairs: Vec<(Option<&Entry>, &Entry)> = Vec::with_capacity(entries.len());
     for entry in entries {
         let previous = pairs.last().map(|(_, entry)| *entry);
-        pairs.push((previous.filter(|previous| is_next(previous, entry)), entry));
+        pairs.push((previous.filter(|one| entry.parents == [one.commit.clone()]), entry));
     }
     git::many::ask_each(git, &pairs, |git, (previous, entry)| {
         let all = match previous {
             Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree)?,
             None => since_parent(git, &entry.commit, &entry.parents)?,
         };
-        let watched = all.iter().any(|change| change.path == watched);
+        let watched = previous.is_none() || all.iter().any(|change| change.path == watched);
         let code = only_code(all);
         let counted = match (lines, &entry.kind) {
             (LineCounts::Wanted, Kind::Task(_)) => count_changes(git.reader().as_ref(), &code),
@@ -48,11 +48,6 @@ pub(super) fn changes(
         };
         Ok(Changes { code, lines: counted, watched })
     })
-}
-
-/// True if the previous commit is the only parent of a commit.
-pub(super) fn is_next(previous: &Entry, entry: &Entry) -> bool {
-    matches!(&entry.parents[..], [parent] if *parent == previous.commit)
 }
 
 /// The code that a commit changed since its only parent; none for a merge.
