@@ -15,6 +15,7 @@ use super::snapshot::relative;
 use super::unfinished::Step;
 use super::{Git, Head, Oid, RefName};
 use crate::git::{child, hooks, index, made, move_ref, snapshot, state, status, unfinished};
+use crate::moment;
 
 /// The hooks that a commit runs.
 const HOOKS: [&str; 6] = [
@@ -68,6 +69,7 @@ pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Optio
         return Ok(None);
     }
     status::note_committed(git, paths);
+    moment::wrote();
     Ok(Some(made.commit))
 }
 

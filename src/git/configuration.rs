@@ -209,6 +209,32 @@ pub(super) fn as_bool(value: Option<&str>) -> Option<bool> {
     }
 }
 
+/// The files at which a user may keep a list for all repositories: the one that a setting names,
+/// otherwise the default ones, whether they exist or not. `None` if only git can expand the setting.
+pub(super) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBuf>> {
+    match git.configuration().ok()?.value(key) {
+        Some(Some(file)) => Some(vec![git.top.join(expanded(git, file)?)]),
+        Some(None) => None,
+        None => {
+            let of = |variable: &str, folder: &str| {
+                let base = git.variable(variable).filter(|base| !base.is_empty());
+                base.map(|base| Path::new(&base).join(folder).join(name))
+            };
+            let places = [of("XDG_CONFIG_HOME", "git"), of("HOME", ".config/git")];
+            Some(places.into_iter().flatten().collect())
+        }
+    }
+}
+
+/// A configured path; `None` if only git can expand it.
+fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
+    match path.strip_prefix("~/") {
+        Some(path) => Some(Path::new(&git.variable("HOME")?).join(path)),
+        None if path.starts_with(['~', '%', ':']) => None,
+        None => Some(PathBuf::from(path)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;

@@ -3,40 +3,35 @@
 //! file; by the binary if libgit2 does not support the format (a split or a sparse index).
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
-use git2::{Index, IndexEntry};
+use git2::{Index, IndexEntry, IndexTime};
 
 use super::output::{lossy, nul_texts};
+use super::shared::Shared;
 use super::snapshot::relative;
 use super::{Git, Hidden};
-use crate::git::blobs;
+use crate::git::{blobs, next_index};
 
 /// The name of an attributes file.
 const ATTRIBUTES: &str = ".gitattributes";
+
+/// The mode of a submodule.
+pub(super) const SUBMODULE: u32 = 0o160_000;
 
 /// Bits of an entry (gitformat-index(5)).
 const ASSUMED: u16 = 0x8000;
 const SKIPPED: u16 = 1 << 14;
 
 /// The facts of the index file that was read last.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Known(Arc<Mutex<Option<Read>>>);
+pub(super) type Known = Shared<Mutex<Option<Read>>>;
 
 /// The stamp of an index file, and its facts.
-type Read = (Stamp, Arc<Facts>);
-
-/// All values are equal: the cache does not identify a repository.
-impl PartialEq for Known {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Known {}
+pub(super) type Read = (Stamp, Arc<Facts>);
 
 /// The marked entries, sorted by path.
 pub(super) type Marked = Vec<(String, Hidden)>;
@@ -83,7 +78,7 @@ pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
         let more = Some(More::default());
         return Ok(Arc::new(Facts { more, ..Facts::default() }));
     };
-    let mut known = git.index.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, facts)) = known.as_ref().filter(|(of, _)| *of == stamp) {
         return Ok(Arc::clone(facts));
     }
@@ -94,6 +89,69 @@ pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
     let facts = Arc::new(facts);
     *known = Some((stamp, Arc::clone(&facts)));
     Ok(facts)
+}
+
+/// The entry of a file in the index.
+pub(super) enum IndexedFile {
+    /// There is none.
+    No,
+    /// It has no flags and is not in conflict.
+    Plain(Entry),
+    /// Anything else; also an entry below this path.
+    Special,
+}
+
+/// An index entry, and the time of the index file that it was read from.
+pub(super) struct Entry {
+    /// Its mode.
+    pub(super) mode: u32,
+    /// Its blob.
+    pub(super) id: git2::Oid,
+    whole: IndexEntry,
+    written: Option<(i64, i64)>,
+}
+
+impl Entry {
+    /// True if a file is certainly as it was when it was indexed: all its metadata is the same, and
+    /// it is older than the index (<https://git-scm.com/docs/racy-git>).
+    pub(super) fn is_as_indexed(&self, meta: &Metadata) -> bool {
+        let mode = blobs::mode(meta);
+        let now = next_index::entry_of(&self.whole.path, meta, mode, self.id);
+        let of = |entry: &IndexEntry| {
+            let time = |time: IndexTime| (time.seconds(), time.nanoseconds());
+            let numbers = [entry.dev, entry.ino, entry.uid, entry.gid, entry.file_size];
+            (time(entry.ctime), time(entry.mtime), numbers, entry.mode)
+        };
+        let modified = self.whole.mtime;
+        let modified = (modified.seconds().into(), modified.nanoseconds().into());
+        self.written.is_some_and(|written| modified < written)
+            && now.is_ok_and(|now| of(&now) == of(&self.whole))
+    }
+}
+
+/// The index entries of these files, in their order; `None` if libgit2 cannot read the index.
+pub(super) fn files(git: &Git, paths: &[&str]) -> Option<Vec<IndexedFile>> {
+    // The time is read first: if the index is replaced now, its entries are compared with the older
+    // time, and fewer of them are trusted.
+    let written = std::fs::metadata(file(git)).ok().as_ref().and_then(next_index::modified);
+    in_index_file(git, |index| {
+        let is_special = |path: &str| {
+            (1..=3).any(|stage| index.get_path(Path::new(path), stage).is_some())
+                || index.find_prefix(Path::new(&format!("{path}/"))).is_ok()
+        };
+        let file = |path: &&str| match index.get_path(Path::new(path), 0) {
+            _ if is_special(path) => IndexedFile::Special,
+            None => IndexedFile::No,
+            Some(whole) if whole.flags_extended != 0 || whole.mode == SUBMODULE => {
+                IndexedFile::Special
+            }
+            Some(whole) => {
+                let (mode, id) = (whole.mode, whole.id);
+                IndexedFile::Plain(Entry { mode, id, whole, written })
+            }
+        };
+        Ok(paths.iter().map(file).collect())
+    })
 }
 
 /// The paths of the index, in libgit2's order; `None` if libgit2 cannot read it.
@@ -153,7 +211,7 @@ fn facts_in(index: &Index) -> Facts {
         if let Some(why) = mark(&entry) {
             marked.push((lossy(&entry.path), why));
         }
-        if entry.mode == 0o160_000 {
+        if entry.mode == SUBMODULE {
             more.submodules.insert(lossy(&entry.path));
         } else if entry.path.ends_with(ATTRIBUTES.as_bytes()) {
             let path = lossy(&entry.path);

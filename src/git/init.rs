@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::Git;
+use super::locate::Located;
 use crate::git::state;
 
 impl Git {
@@ -17,25 +18,7 @@ impl Git {
         std::fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
         let top = path.canonicalize().with_context(|| format!("finding {}", path.display()))?;
         let git_dir = top.join(".git");
-        let future = Self {
-            common_dir: git_dir.clone(),
-            git_dir,
-            top,
-            explicit: false,
-            bare: false,
-            env: Vec::new(),
-            children: None,
-            configuration: super::configuration::Kept::default(),
-            new_enough: super::shared::Shared::default(),
-            opened: super::fallback::Opened::default(),
-            packed: super::packed_refs::KeptPacked::default(),
-            index: super::index::Known::default(),
-            plain: super::shared::Shared::default(),
-            looks: super::status::Looks::default(),
-            trees: super::shared::Shared::default(),
-            folders: super::shared::Shared::default(),
-            told: super::variables::Told::default(),
-        };
+        let future = Self::of(Located { common_dir: git_dir.clone(), git_dir, top });
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;
         for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {

@@ -76,6 +76,7 @@ mod take_back;
 #[cfg(test)]
 mod test_repo;
 mod tree_diff;
+pub mod uncommitted;
 mod unfinished;
 mod variables;
 pub mod worktree;
@@ -134,6 +135,7 @@ pub struct Git {
     index: index::Known,
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
+    uncommitted: shared::Shared<uncommitted::Known>,
     trees: shared::Shared<snapshot::Trees>,
     folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,
@@ -178,20 +180,26 @@ impl Git {
 
     fn located(found: locate::Located, env: Vec<(OsString, OsString)>) -> Self {
         let explicit = !is_found_from(&found.top, &found.git_dir);
+        Self { explicit, env, ..Self::of(found) }
+    }
+
+    /// A repository of which nothing is known yet.
+    fn of(found: locate::Located) -> Self {
         let locate::Located { top, git_dir, common_dir } = found;
         Self {
             top,
             git_dir,
             common_dir,
-            explicit,
+            explicit: false,
             bare: false,
-            env,
+            env: Vec::new(),
             children: None,
             opened: fallback::Opened::default(),
             packed: packed_refs::KeptPacked::default(),
             index: index::Known::default(),
             plain: shared::Shared::default(),
             looks: status::Looks::default(),
+            uncommitted: shared::Shared::default(),
             trees: shared::Shared::default(),
             folders: shared::Shared::default(),
             configuration: configuration::Kept::default(),
@@ -217,26 +225,13 @@ impl Git {
             ))
             .into());
         }
-        let locate::Located { top, git_dir, common_dir } = found;
-        let (env, children) = (self.env.clone(), self.children.clone());
         Ok(Self {
-            top,
-            git_dir,
-            common_dir,
-            explicit: false,
-            bare: false,
-            env,
-            children,
+            env: self.env.clone(),
+            children: self.children.clone(),
             opened: self.opened.clone(),
             packed: self.packed.clone(),
-            index: index::Known::default(),
-            plain: shared::Shared::default(),
-            looks: status::Looks::default(),
-            trees: shared::Shared::default(),
-            folders: shared::Shared::default(),
-            configuration: configuration::Kept::default(),
-            told: variables::Told::default(),
             new_enough: self.new_enough.clone(),
+            ..Self::of(found)
         })
     }
 
@@ -248,6 +243,7 @@ impl Git {
         self.configuration = configuration::Kept::default();
         self.told = variables::Told::default();
         self.looks = status::Looks::default();
+        self.uncommitted = shared::Shared::default();
         self.trees = shared::Shared::default();
         self
     }

@@ -8,15 +8,13 @@ use anyhow::{Context as _, Result, ensure};
 use git2::{Index, IndexEntry, IndexTime};
 
 use super::Git;
-use super::index::mark;
+use super::index::{SUBMODULE, mark};
 use super::libgit2::raw;
 use super::locks::with_lock;
 use crate::git::{blobs, index, plain, state};
 
 /// Optional parts of an index that libgit2 does not preserve.
 const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
-
-const SUBMODULE: u32 = 0o160_000;
 
 /// The new index entry of a path: the metadata that the file had before it was read, its mode and
 /// its blob; `None` to remove the entry.
@@ -59,7 +57,7 @@ impl NextIndex {
     }
 
     fn fill(&self, git: &Git, entries: &[(String, Entry)]) -> Result<()> {
-        let written = seconds(&fs::metadata(&self.index)?);
+        let written = modified(&fs::metadata(&self.index)?).map_or(0, |(seconds, _)| seconds);
         let bytes = fs::read(&self.index)?;
         let keeps = |part: &&[u8]| memchr::memmem::find(&bytes, part).is_none();
         ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
@@ -68,7 +66,9 @@ impl NextIndex {
         ensure!(!index.has_conflicts(), "there are conflicts");
         for (path, entry) in entries {
             match entry {
-                Some((meta, mode, blob)) => index.add(&entry_of(path, meta, *mode, *blob)?)?,
+                Some((meta, mode, blob)) => {
+                    index.add(&entry_of(path.as_bytes(), meta, *mode, *blob)?)?
+                }
                 None => index.remove_path(path.as_ref())?,
             }
         }
@@ -116,8 +116,14 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
     Ok(())
 }
 
+/// The index entry of a file with this metadata.
 #[cfg(unix)]
-fn entry_of(path: &str, meta: &Metadata, mode: u32, id: git2::Oid) -> Result<IndexEntry> {
+pub(super) fn entry_of(
+    path: &[u8],
+    meta: &Metadata,
+    mode: u32,
+    id: git2::Oid,
+) -> Result<IndexEntry> {
     use std::os::unix::fs::MetadataExt as _;
     // Git, too, stores only the lower bits of these.
     #[expect(clippy::cast_possible_truncation, reason = "the index has 32 bits for each")]
@@ -135,21 +141,29 @@ fn entry_of(path: &str, meta: &Metadata, mode: u32, id: git2::Oid) -> Result<Ind
         id,
         flags: 0,
         flags_extended: 0,
-        path: path.as_bytes().to_owned(),
+        path: path.to_owned(),
     })
 }
 
 #[cfg(not(unix))]
-fn entry_of(_path: &str, _meta: &Metadata, _mode: u32, _id: git2::Oid) -> Result<IndexEntry> {
+pub(super) fn entry_of(
+    _path: &[u8],
+    _meta: &Metadata,
+    _mode: u32,
+    _id: git2::Oid,
+) -> Result<IndexEntry> {
     anyhow::bail!("only git can write an index entry on this system")
 }
 
+/// The time of a file's last change, in seconds and nanoseconds; `None` if git cannot compare it on
+/// this system.
 #[cfg(unix)]
-fn seconds(meta: &Metadata) -> i64 {
-    std::os::unix::fs::MetadataExt::mtime(meta)
+pub(super) fn modified(meta: &Metadata) -> Option<(i64, i64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((meta.mtime(), meta.mtime_nsec()))
 }
 
 #[cfg(not(unix))]
-fn seconds(_meta: &Metadata) -> i64 {
-    0
+pub(super) fn modified(_meta: &Metadata) -> Option<(i64, i64)> {
+    None
 }

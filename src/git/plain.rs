@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Git;
-use super::configuration::as_bool;
+use super::configuration::{as_bool, users_files};
 use super::index::Facts;
 use super::output::lossy;
 use crate::git::{index, variables};
@@ -64,18 +64,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     let index = index::facts(git).ok().filter(|facts| facts.more.is_some())?;
     let mut files = git.plain.system.get_or_init(|| system_attributes(git)).clone()?;
     files.push(git.common_dir.join("info/attributes"));
-    match configuration.value("core.attributesfile") {
-        Some(Some(file)) => files.push(git.top.join(expanded(git, file)?)),
-        Some(None) => return None,
-        None => {
-            let of = |name: &str, file: &str| {
-                let folder = git.variable(name).filter(|folder| !folder.is_empty());
-                folder.map(|folder| Path::new(&folder).join(file))
-            };
-            files.extend(of("XDG_CONFIG_HOME", "git/attributes"));
-            files.extend(of("HOME", ".config/git/attributes"));
-        }
-    }
+    files.extend(users_files(git, "core.attributesfile", "attributes")?);
     let is_no = |value| as_bool(value) == Some(false);
     let line_ends = configuration.value("core.autocrlf").is_some_and(|value| !is_no(value));
     let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
@@ -91,15 +80,6 @@ pub(super) fn has_plain_modes(git: &Git) -> bool {
             .into_iter()
             .all(|key| configuration.value(key).is_none_or(|v| as_bool(v) == Some(true)))
     })
-}
-
-/// A configured path; `None` if only git can expand it.
-fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
-    match path.strip_prefix("~/") {
-        Some(path) => Some(Path::new(&git.variable("HOME")?).join(path)),
-        None if path.starts_with(['~', '%', ':']) => None,
-        None => Some(PathBuf::from(path)),
-    }
 }
 
 /// The system's attributes files; `None` if git does not report them.

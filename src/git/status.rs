@@ -2,12 +2,13 @@
 //! ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use super::arguments::chunks;
 use super::output::nul_texts;
+use super::shared::Shared;
 use super::{Git, Hidden};
 use crate::error::Error;
 use crate::git::{hidden, index};
@@ -58,21 +59,10 @@ pub struct StatusEntry {
 }
 
 /// The last result, valid as long as nobody else can have changed anything ([`Moment`]).
-#[derive(Clone, Debug, Default)]
-pub(super) struct Looks(Arc<Mutex<Option<Look>>>);
-
-/// All values are equal: the cache does not identify a repository.
-impl PartialEq for Looks {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Looks {}
+pub(super) type Looks = Shared<Mutex<Option<Look>>>;
 
 /// A result of `git status`.
-#[derive(Debug)]
-struct Look {
+pub(super) struct Look {
     at: Moment,
     /// The files and folders it covers; empty for all.
     places: Vec<String>,
@@ -129,7 +119,7 @@ impl Git {
 /// # Errors
 /// Git fails.
 pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
-    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
         return Ok(entries);
     }
@@ -147,7 +137,7 @@ pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
 /// Records that git-cowork itself has written a file of a session: the last result of `git status`
 /// stays valid, and only the entry of this path is updated.
 pub fn note_written(git: &Git, path: &str) {
-    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
     look.entries.retain(|entry| entry.path != path);
     if !index::is_as_committed(git, path) {
@@ -165,7 +155,7 @@ pub fn note_written(git: &Git, path: &str) {
 /// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
 /// else was working: the last result of `git status` stays valid, without these paths.
 pub(super) fn note_committed(git: &Git, paths: &[String]) {
-    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(look) = last.as_mut() {
         look.entries.retain(|entry| !paths.contains(&entry.path));
     }

@@ -29,7 +29,7 @@ impl Scope {
 }
 
 /// The paths a commit would contain, relative to the top of the working tree and sorted, at the
-/// current moment ([`Git::status`]). If the session wrote no code, `git status` is not needed.
+/// current moment ([`Git::status`]).
 pub fn collect(
     git: &Git,
     workspace: &Workspace,
@@ -50,12 +50,19 @@ pub fn collect(
                 && workspace.proposals().may_be_recorded(path)
         }
     };
-    let has_code = written.iter().any(|path| !path.starts_with(".cowork/") && scope.reaches(path));
+    let code: Vec<String> = written
+        .iter()
+        .filter(|path| !path.starts_with(".cowork/") && ours(path))
+        .cloned()
+        .collect();
     let mut paths: BTreeSet<String> = match &found.gone {
-        Some(gone) if !has_code => gone.clone(),
-        _ => {
-            // The status of all paths, which also finds the changes of commands. A file marked
-            // skip-worktree is not in any commit, whoever wrote it.
+        Some(gone) if code.is_empty() => gone.clone(),
+        Some(gone) => {
+            let code = git::uncommitted::among(git, &code)?;
+            gone.iter().cloned().chain(code).collect()
+        }
+        None => {
+            // A file marked skip-worktree is not in any commit, whoever wrote it.
             let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
             takes.map(|entry| entry.path).filter(ours).collect()
         }
