@@ -2,15 +2,19 @@
 //! in the object database. Computed in process if git would store the bytes unchanged, otherwise by
 //! the binary.
 
+use std::collections::HashMap;
 use std::fs::Metadata;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
+use super::index::Stamp;
 use super::plain::Sources;
 use super::{Git, Oid};
-use crate::git::{made, plain, state};
+use crate::git::{index, made, plain, snapshot, state};
+use crate::moment::Moment;
 
 /// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
@@ -30,18 +34,33 @@ pub enum Store {
 /// # Errors
 /// Git fails, or a file cannot be read.
 pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
+    let files = paths.iter().map(|path| (path.as_ref(), state::lies_at(git, path.as_ref())));
+    hash_files_over(git, &files.collect::<Vec<_>>(), store, &[])
+}
+
+/// A path, and the metadata of what is there.
+pub(super) type AtPath<'a> = (&'a str, Option<Metadata>);
+
+/// [`hash_files`] of files whose metadata was just read. A blob that equals the one of `base` at the
+/// same place exists, and is not written.
+pub(super) fn hash_files_over(
+    git: &Git,
+    paths: &[AtPath<'_>],
+    store: Store,
+    base: &[Option<Oid>],
+) -> Result<Vec<Option<Oid>>> {
     let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
     let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
     let (mut files, mut input) = (Vec::new(), String::new());
     let mut sources = None;
-    for (index, path) in paths.iter().enumerate() {
-        let path = path.as_ref();
-        let full = git.top.join(path);
-        let Ok(meta) = full.symlink_metadata() else { continue };
+    for (index, (path, meta)) in paths.iter().enumerate() {
+        let Some(meta) = meta else { continue };
         if meta.is_file() {
             let sources = sources.get_or_insert_with(|| plain::plain_sources(git));
             let here = sources.as_ref().filter(|_| meta.len() <= LARGE);
-            ids[index] = here.and_then(|sources| file_in_process(git, path, sources, store));
+            let base = base.get(index).and_then(Option::as_ref);
+            ids[index] =
+                here.and_then(|sources| file_in_process(git, path, meta, sources, store, base));
             if ids[index].is_none() {
                 files.push(index);
                 input.push_str(&quoted(path));
@@ -49,6 +68,7 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
             }
         } else if meta.is_symlink() {
             // `hash-object` would follow the link; git stores its target.
+            let full = git.top.join(path);
             let target = std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
             let target = target.into_os_string().into_encoded_bytes();
             let hash = || git.write(["hash-object", "--stdin"]).args(flag);
@@ -69,21 +89,103 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
     Ok(ids)
 }
 
-/// The blob id of this file or link as it is on disk; `None` if only git can compute it.
-pub(super) fn blob_as_it_lies(git: &Git, sources: Option<&Sources<'_>>, path: &str) -> Option<Oid> {
-    let meta = state::lies_at(git, path)?;
-    if meta.is_symlink() {
-        let target = std::fs::read_link(git.top.join(path)).ok()?;
-        return blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No);
-    }
-    let small = meta.is_file() && meta.len() <= LARGE;
-    small.then(|| file_in_process(git, path, sources?, Store::No))?
+/// For each of these paths, true if certainly a commit has the same content there; false also if
+/// only git can compare it.
+///
+/// # Errors
+/// There is no such commit.
+pub fn are_as_in<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<bool>> {
+    let sources = plain::plain_sources(git);
+    let committed = snapshot::blob_ids(git, commit, paths)?.into_iter();
+    let is_same = |(path, blob): (&S, Option<Oid>)| {
+        let path = path.as_ref();
+        let here = || blob_of(git, sources.as_ref(), path, &state::lies_at(git, path)?);
+        blob.is_some() && here() == blob
+    };
+    Ok(paths.iter().zip(committed).map(is_same).collect())
 }
 
-/// The blob of a file whose bytes git stores unchanged.
-fn file_in_process(git: &Git, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
+/// The blob id of this file or link, whose metadata was just read; `None` if only git can compute
+/// it. It may be known from an earlier step.
+pub(super) fn blob_of(
+    git: &Git,
+    sources: Option<&Sources<'_>>,
+    path: &str,
+    meta: &Metadata,
+) -> Option<Oid> {
+    if meta.is_symlink() {
+        return blob_of_link(git, path);
+    }
+    let small = meta.is_file() && meta.len() <= LARGE;
+    small.then(|| file_in_process(git, path, meta, sources?, Store::No, None))?
+}
+
+/// Like [`blob_of`], but always reads the file.
+pub(super) fn blob_as_it_lies(
+    git: &Git,
+    sources: Option<&Sources<'_>>,
+    path: &str,
+    meta: &Metadata,
+) -> Option<Oid> {
+    if meta.is_symlink() {
+        return blob_of_link(git, path);
+    }
+    let small = meta.is_file() && meta.len() <= LARGE;
+    let bytes = small.then(|| plain_bytes(git, path, sources?))??;
+    blob_in_process(git, &bytes, Store::No)
+}
+
+fn blob_of_link(git: &Git, path: &str) -> Option<Oid> {
+    let target = std::fs::read_link(git.top.join(path)).ok()?;
+    blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No)
+}
+
+/// The files that were hashed since somebody else may last have acted: several steps in a row hash
+/// the same ones.
+pub(super) type Known = Mutex<Option<(Moment, HashMap<String, Hashed>)>>;
+
+/// The blob of a file.
+pub(super) struct Hashed {
+    stamp: Stamp,
+    blob: Oid,
+    /// It is in the object database.
+    exists: bool,
+}
+
+/// The blob of a file whose bytes git stores unchanged. It is not written if it equals `base`.
+fn file_in_process(
+    git: &Git,
+    path: &str,
+    meta: &Metadata,
+    sources: &Sources<'_>,
+    store: Store,
+    base: Option<&Oid>,
+) -> Option<Oid> {
+    let (now, stamp) = (Moment::now(), index::stamp_of(meta)?);
+    let mut known = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, known) = match known.take() {
+        Some(found) if found.0 == now => known.insert(found),
+        _ => known.insert((now, HashMap::new())),
+    };
+    if let Some(hashed) = known.get(path)
+        && hashed.stamp == stamp
+        && (store == Store::No || hashed.exists || base == Some(&hashed.blob))
+    {
+        return Some(hashed.blob.clone());
+    }
+    let bytes = plain_bytes(git, path, sources)?;
+    let unchanged = base
+        .filter(|base| blob_in_process(git, &bytes, Store::No).is_some_and(|blob| blob == **base));
+    let blob = unchanged.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
+    let exists = unchanged.is_some() || store == Store::Write;
+    known.insert(path.to_owned(), Hashed { stamp, blob: blob.clone(), exists });
+    Some(blob)
+}
+
+/// The bytes of a file; `None` if git would store other ones.
+fn plain_bytes(git: &Git, path: &str, sources: &Sources<'_>) -> Option<Vec<u8>> {
     let bytes = std::fs::read(git.top.join(path)).ok()?;
-    sources.is_plain(path, &bytes).then(|| blob_in_process(git, &bytes, store))?
+    sources.is_plain(path, &bytes).then_some(bytes)
 }
 
 fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {
@@ -138,7 +240,6 @@ fn quoted(path: &str) -> String {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
-    use crate::git::snapshot;
 
     #[test]
     fn files_are_hashed_as_git_would() {

@@ -8,6 +8,7 @@ use std::fs::Metadata;
 use anyhow::Result;
 use git2::Signature;
 
+use super::blobs::AtPath;
 use super::configuration::{Configuration, as_bool};
 use super::move_ref::MoveRef;
 use super::next_index::{Entry, NextIndex};
@@ -78,18 +79,13 @@ fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Ma
     // Metadata is read before content: a later write has a later time.
     let seen = |meta: &Metadata| meta.is_dir() || state::is_recorded(meta);
     let files = paths.iter().map(|path| (path.as_str(), state::lies_at(git, path).filter(seen)));
-    let files: Vec<(&str, Option<Metadata>)> = files.collect();
-    let is_folder = |meta: &Option<Metadata>| meta.as_ref().is_some_and(Metadata::is_dir);
-    if files.iter().any(|(_, meta)| is_folder(meta)) {
+    let files: Vec<AtPath<'_>> = files.collect();
+    if files.iter().any(|(_, meta)| meta.as_ref().is_some_and(Metadata::is_dir)) {
         return None;
     }
-    let of = |is_there: bool| -> Vec<&str> {
-        let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
-        these.map(|(path, _)| *path).collect()
-    };
     let tree = match paths {
         [] => snapshot::tree_of(git, tip.as_str()).ok()??,
-        _ => snapshot::tree_in_process(git, tip, &of(true), &of(false))?,
+        _ => snapshot::tree_in_process(git, tip, &files)?,
     };
     let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
     let made = git.in_process(|fast| fast.entries_at(fast.tree_id(&tree)?, &names))?;

@@ -58,7 +58,11 @@ pub(super) type Stamp = (SystemTime, u64, [i64; 3]);
 
 /// The stamp of a file; `None` if there is none.
 pub(super) fn stamp(file: &Path) -> Option<Stamp> {
-    let meta = std::fs::metadata(file).ok()?;
+    stamp_of(&std::fs::metadata(file).ok()?)
+}
+
+/// The stamp of a file with this metadata.
+pub(super) fn stamp_of(meta: &Metadata) -> Option<Stamp> {
     #[cfg(unix)]
     let number = {
         use std::os::unix::fs::MetadataExt as _;

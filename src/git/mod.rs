@@ -136,6 +136,7 @@ pub struct Git {
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
     uncommitted: shared::Shared<uncommitted::Known>,
+    hashed: shared::Shared<blobs::Known>,
     trees: shared::Shared<snapshot::Trees>,
     folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,
@@ -200,6 +201,7 @@ impl Git {
             plain: shared::Shared::default(),
             looks: status::Looks::default(),
             uncommitted: shared::Shared::default(),
+            hashed: shared::Shared::default(),
             trees: shared::Shared::default(),
             folders: shared::Shared::default(),
             configuration: configuration::Kept::default(),
@@ -244,6 +246,7 @@ impl Git {
         self.told = variables::Told::default();
         self.looks = status::Looks::default();
         self.uncommitted = shared::Shared::default();
+        self.hashed = shared::Shared::default();
         self.trees = shared::Shared::default();
         self
     }

@@ -8,47 +8,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. They are stored in place,
+/// because a run handles many thousands of ids.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Oid(String);
+pub struct Oid {
+    /// Followed by zeros.
+    digits: [u8; 64],
+    length: u8,
+}
 
 impl Oid {
     /// All digits.
     pub fn as_str(&self) -> &str {
-        &self.0
+        let digits = &self.digits[..usize::from(self.length)];
+        // They are ASCII.
+        str::from_utf8(digits).unwrap_or_default()
     }
 
     /// The id of these 20 or 32 bytes.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
-        const DIGITS: [char; 16] =
-            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-        let mut text = String::with_capacity(2 * bytes.len());
-        for byte in bytes {
-            text.push(DIGITS[usize::from(byte >> 4)]);
-            text.push(DIGITS[usize::from(byte & 15)]);
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let (mut digits, mut length) = ([0; 64], 0);
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+            length += 2;
         }
-        Self(text)
+        Self { digits, length }
     }
 
     /// The first 7 digits, for display.
     pub fn short(&self) -> &str {
-        &self.0[..7]
+        &self.as_str()[..7]
     }
 
     /// The first 12 digits, for trailers and documents, in which they have to stay unique for long.
     pub fn abbreviated(&self) -> &str {
-        &self.0[..12]
+        &self.as_str()[..12]
     }
 
     /// The null id of the same length, which git uses to mean "must not exist".
     pub fn zero_like(&self) -> Self {
-        Self("0".repeat(self.0.len()))
+        Self::of_bytes(&[0; 32][..usize::from(self.length / 2)])
     }
 
     /// True for the null id.
     pub fn is_zero(&self) -> bool {
-        self.0.bytes().all(|b| b == b'0')
+        self.as_str().bytes().all(|b| b == b'0')
     }
 }
 
@@ -57,10 +64,17 @@ impl FromStr for Oid {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        if (text.len() == 40 || text.len() == 64) && text.bytes().all(hex) {
-            return Ok(Self(text.to_owned()));
+        let length = match text.len() {
+            40 => 40,
+            64 => 64,
+            _ => 0,
+        };
+        if length == 0 || !text.bytes().all(hex) {
+            return Err(Error::repository(format!("'{text}' is not an object id")));
         }
-        Err(Error::repository(format!("'{text}' is not an object id")))
+        let mut digits = [0; 64];
+        digits[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Self { digits, length })
     }
 }
 
@@ -74,13 +88,19 @@ impl TryFrom<String> for Oid {
 
 impl From<Oid> for String {
     fn from(oid: Oid) -> Self {
-        oid.0
+        oid.as_str().to_owned()
     }
 }
 
 impl fmt::Display for Oid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Oid({:?})", self.as_str())
     }
 }
 

@@ -103,8 +103,8 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
             // A deleted file needs no comparison.
             None => true,
             Some(meta) if meta.is_dir() => true,
-            Some(_) => {
-                let blob = blobs::blob_as_it_lies(git, sources.as_ref(), path);
+            Some(meta) => {
+                let blob = blobs::blob_as_it_lies(git, sources.as_ref(), path, &meta);
                 raw(&blob.context("only git can hash the file")?)? == entry.id
             }
         };

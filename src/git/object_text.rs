@@ -110,6 +110,10 @@ pub(super) fn first_entry(tree: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (mode, rest) = tree.split_at_checked(memchr::memchr(b' ', tree)?)?;
     let (name, rest) = rest[1..].split_at_checked(memchr::memchr(0, &rest[1..])?)?;
     let (id, rest) = rest[1..].split_at_checked(20)?;
-    let mode = u32::from_str_radix(str::from_utf8(mode).ok()?, 8).ok()?;
+    let digit = |mode: u32, digit: &u8| match digit {
+        b'0'..=b'7' => mode.checked_mul(8)?.checked_add(u32::from(digit - b'0')),
+        _ => None,
+    };
+    let mode = mode.iter().try_fold(0, digit)?;
     Some(((mode, name, id), rest))
 }

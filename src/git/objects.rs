@@ -1,13 +1,15 @@
 //! Writes trees in process, based on another tree, and computes the ids of blobs. If libgit2 would
 //! not do the same as git, the result is an error, so that the caller uses the binary.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use git2::ObjectType;
 
+use super::Oid;
 use super::libgit2::{Libgit2, oid, raw};
-use super::{Oid, object_text};
+use super::object_text::first_entry;
 
 const TREE: u32 = 0o040_000;
 const SUBMODULE: u32 = 0o160_000;
@@ -45,77 +47,88 @@ impl Libgit2 {
         tree: Option<git2::Oid>,
         changes: &[(&str, &Becomes)],
     ) -> Result<Option<git2::Oid>> {
-        let mut entries = match tree {
-            Some(tree) => self.read(tree, ObjectType::Tree, owned_entries)?,
-            None => Entries::new(),
-        };
-        let mut names: BTreeMap<&str, Changed<'_>> = BTreeMap::new();
+        let mut names: BTreeMap<&[u8], Changed<'_>> = BTreeMap::new();
         for (path, becomes) in changes {
             match path.split_once('/') {
-                None => names.entry(path).or_default().itself = Some(becomes),
-                Some((name, rest)) => names.entry(name).or_default().below.push((rest, becomes)),
+                None => names.entry(path.as_bytes()).or_default().itself = Some(becomes),
+                Some((name, rest)) => {
+                    names.entry(name.as_bytes()).or_default().below.push((rest, becomes));
+                }
             }
         }
-        for (name, Changed { itself, below }) in names {
-            let found = entries.get(name.as_bytes()).copied();
-            let puts = below.iter().any(|(_, becomes)| matches!(becomes, Becomes::File(..)));
-            let mode = found.map(|(mode, _)| mode);
-            if puts && (mode == Some(SUBMODULE) || matches!(itself, Some(Becomes::File(..)))) {
-                bail!("{name} is not a folder");
-            }
-            match itself {
-                Some(Becomes::File(mode, blob)) => {
-                    entries.insert(name.as_bytes().into(), (*mode, raw(blob)?));
-                    continue;
-                }
-                Some(Becomes::Gone) if mode.is_some_and(|mode| mode != TREE) => {
-                    entries.remove(name.as_bytes());
-                }
-                Some(Becomes::Gone) | None => {}
-            }
-            let inner = found.filter(|(mode, _)| *mode == TREE);
-            if below.is_empty() || (inner.is_none() && !puts) {
-                continue;
-            }
-            match self.with_changes(inner.map(|(_, id)| id), &below)? {
-                Some(id) => entries.insert(name.as_bytes().into(), (TREE, id)),
-                None => entries.remove(name.as_bytes()),
-            };
-        }
-        if entries.is_empty() {
+        let bytes = match tree {
+            Some(tree) => self.read(tree, ObjectType::Tree, |old| self.changed(old, &names))?,
+            None => self.changed(&[], &names)?,
+        };
+        if bytes.is_empty() {
             return Ok(None);
         }
-        raw(&self.put(ObjectType::Tree, &bytes_of(&entries))?).map(Some)
+        let id = git2::Oid::hash_object(ObjectType::Tree, &bytes)?;
+        // An unchanged tree exists.
+        if tree == Some(id) {
+            Ok(tree)
+        } else {
+            raw(&self.put(ObjectType::Tree, &bytes)?).map(Some)
+        }
     }
-}
 
-/// Modes and ids of the entries of a tree, by name.
-type Entries = BTreeMap<Box<[u8]>, (u32, git2::Oid)>;
-
-fn owned_entries(tree: &[u8]) -> Result<Entries> {
-    object_text::entries(tree)
-        .map(|entry| {
-            let (mode, name, id) = entry?;
-            Ok((name.into(), (mode, git2::Oid::from_bytes(id)?)))
-        })
-        .collect()
-}
-
-/// The bytes of a tree. Git sorts a folder as if its name ended with `/`.
-fn bytes_of(entries: &Entries) -> Vec<u8> {
-    let end = |mode: u32| if mode == TREE { b"/".as_slice() } else { b"" };
-    let mut sorted: Vec<_> = entries.iter().collect();
-    sorted.sort_by(|(a, (a_mode, _)), (b, (b_mode, _))| {
-        a.iter().chain(end(*a_mode)).cmp(b.iter().chain(end(*b_mode)))
-    });
-    let mut bytes = Vec::new();
-    for (name, (mode, id)) in sorted {
-        bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
-        bytes.extend_from_slice(name);
-        bytes.push(0);
-        bytes.extend_from_slice(id.as_bytes());
+    /// The bytes of a tree in which the entries of these names are changed.
+    fn changed(&self, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> Result<Vec<u8>> {
+        let mut found: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
+        // The name by which an entry is sorted, if it is a folder, and the entry's bytes.
+        let mut pieces: Vec<(&[u8], bool, Cow<'_, [u8]>)> = Vec::new();
+        let mut rest = old;
+        while !rest.is_empty() {
+            let ((mode, name, id), after) = first_entry(rest).context("a broken tree")?;
+            if names.contains_key(name) {
+                found.insert(name, (mode, git2::Oid::from_bytes(id)?));
+            } else {
+                let entry = &rest[..rest.len() - after.len()];
+                pieces.push((name, mode == TREE, entry.into()));
+            }
+            rest = after;
+        }
+        for (name, change) in names {
+            if let Some((mode, id)) = self.entry(name, found.get(name).copied(), change)? {
+                let mut entry = format!("{mode:o} ").into_bytes();
+                entry.extend([name, b"\0".as_slice(), id.as_bytes()].concat());
+                pieces.push((name, mode == TREE, entry.into()));
+            }
+        }
+        // Git sorts a folder as if its name ended with `/`.
+        let end = |is_folder: bool| if is_folder { b"/".as_slice() } else { b"" };
+        pieces.sort_by(|(a, a_is_folder, _), (b, b_is_folder, _)| {
+            a.iter().chain(end(*a_is_folder)).cmp(b.iter().chain(end(*b_is_folder)))
+        });
+        let mut bytes = Vec::with_capacity(old.len());
+        pieces.iter().for_each(|(.., entry)| bytes.extend_from_slice(entry));
+        Ok(bytes)
     }
-    bytes
+
+    /// The mode and id of a changed entry; `None` if it is gone.
+    fn entry(
+        &self,
+        name: &[u8],
+        found: Option<(u32, git2::Oid)>,
+        Changed { itself, below }: &Changed<'_>,
+    ) -> Result<Option<(u32, git2::Oid)>> {
+        let puts = below.iter().any(|(_, becomes)| matches!(becomes, Becomes::File(..)));
+        let mode = found.map(|(mode, _)| mode);
+        if puts && (mode == Some(SUBMODULE) || matches!(itself, Some(Becomes::File(..)))) {
+            bail!("{} is not a folder", String::from_utf8_lossy(name));
+        }
+        let remains = match itself {
+            Some(Becomes::File(mode, blob)) => return Ok(Some((*mode, raw(blob)?))),
+            Some(Becomes::Gone) => found.filter(|(mode, _)| *mode == TREE),
+            None => found,
+        };
+        let inner = remains.filter(|(mode, _)| *mode == TREE);
+        if below.is_empty() || (inner.is_none() && !puts) {
+            return Ok(remains);
+        }
+        let inside = self.with_changes(inner.map(|(_, id)| id), below)?;
+        Ok(inside.map(|id| (TREE, id)))
+    }
 }
 
 /// The changes to an entry of a tree and below it.

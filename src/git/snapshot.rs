@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::arguments::chunks;
-use super::blobs::mode;
+use super::blobs::{AtPath, mode};
 use super::objects::Becomes;
 use super::output::nul_texts;
 use super::{Git, Oid, Part, Store, TreeEntry};
@@ -43,15 +43,19 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
 pub(super) type Trees = Kept<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
-    let (mut there, mut gone) = (Vec::new(), Vec::new());
+    let mut files: Vec<AtPath<'_>> = Vec::new();
     for path in paths {
         relative(path)?;
-        let is_file = state::lies_at(git, path).is_some_and(|m| state::is_recorded(&m));
-        if is_file { &mut there } else { &mut gone }.push(path.as_str());
+        files.push((path, state::lies_at(git, path).filter(state::is_recorded)));
     }
-    if let Some(tree) = tree_in_process(git, base, &there, &gone) {
+    if let Some(tree) = tree_in_process(git, base, &files) {
         return Ok(tree);
     }
+    let of = |is_there: bool| -> Vec<&str> {
+        let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
+        these.map(|(path, _)| *path).collect()
+    };
+    let (there, gone) = (of(true), of(false));
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
     git.in_index(&index, ["read-tree", "--no-sparse-checkout"]).arg(base.as_str()).checked()?;
@@ -67,18 +71,26 @@ fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
 }
 
 /// [`tree`] without a private index, so that its cost depends on the paths only; `None` if only git
-/// knows the result.
-pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
+/// knows the result. Each path comes with the metadata of its file or link.
+pub(super) fn tree_in_process(git: &Git, base: &Oid, files: &[AtPath<'_>]) -> Option<Oid> {
+    let there: Vec<&str> =
+        files.iter().filter(|(_, meta)| meta.is_some()).map(|(path, _)| *path).collect();
     if !plain::has_plain_modes(git)
         || !there.iter().all(|path| is_ordinary(path))
-        || is_behind_link(git, there)
+        || is_behind_link(git, &there)
     {
         return None;
     }
-    let blobs = blobs::hash_files(git, there, Store::Write).ok()?;
-    let mut paths: Vec<(&str, Becomes)> = gone.iter().map(|path| (*path, Becomes::Gone)).collect();
-    for (path, blob) in there.iter().zip(blobs) {
-        paths.push((path, Becomes::File(mode(&state::lies_at(git, path)?), blob?)));
+    let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+    let before = blob_ids(git, base, &names).ok()?;
+    let blobs = blobs::hash_files_over(git, files, Store::Write, &before).ok()?;
+    let mut paths: Vec<(&str, Becomes)> = Vec::new();
+    for ((path, meta), blob) in files.iter().zip(blobs) {
+        let becomes = match meta {
+            Some(meta) => Becomes::File(mode(meta), blob?),
+            None => Becomes::Gone,
+        };
+        paths.push((path, becomes));
     }
     made::write_objects(git, |git| git.put_tree(base, &paths))
 }
@@ -361,10 +373,11 @@ mod tests {
             let git = repo.git();
             let mut paths = names.to_vec();
             paths.push("link");
-            let (there, gone): (Vec<&str>, Vec<&str>) = paths
+            let files: Vec<AtPath<'_>> = paths
                 .iter()
-                .partition(|path| state::lies_at(&git, path).is_some_and(|meta| !meta.is_dir()));
-            let fast = tree_in_process(&git, &base, &there, &gone).expect("nothing special here");
+                .map(|path| (*path, state::lies_at(&git, path).filter(state::is_recorded)))
+                .collect();
+            let fast = tree_in_process(&git, &base, &files).expect("nothing special here");
             // With this setting, the binary makes the tree.
             let mut env = repo.env();
             env.extend([
@@ -373,7 +386,7 @@ mod tests {
                 ("GIT_CONFIG_VALUE_0".into(), "none".into()),
             ]);
             let sure = Git::discover_with(&repo.path(""), env).unwrap();
-            assert_eq!(tree_in_process(&sure, &base, &there, &gone), None);
+            assert_eq!(tree_in_process(&sure, &base, &files), None);
             assert_eq!(fast, tree(&sure, &base, &paths).unwrap(), "{committed:b} {now:b}");
             repo.run(&["fsck", "--strict"]);
         }
@@ -389,11 +402,13 @@ mod tests {
         repo.file("git~1", "a");
         let (git, head) = (repo.git(), repo.head());
         for path in ["link/a", "git~1", "a\\b", ".gitmodules", "sub/.git \u{200c}"] {
-            assert_eq!(tree_in_process(&git, &head, &[path], &[]), None, "{path}");
+            let file = (path, state::lies_at(&git, "real/a"));
+            assert_eq!(tree_in_process(&git, &head, &[file]), None, "{path}");
         }
         assert!(tree(&git, &head, &["link/a"]).is_err());
         repo.file("x.sh", "");
         repo.run(&["config", "core.fileMode", "false"]);
-        assert_eq!(tree_in_process(&repo.git(), &head, &["x.sh"], &[]), None);
+        let file = ("x.sh", state::lies_at(&git, "x.sh"));
+        assert_eq!(tree_in_process(&repo.git(), &head, &[file]), None);
     }
 }

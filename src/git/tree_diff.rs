@@ -21,8 +21,8 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// Maximum number of cached differences, and of changes in one of them.
-const KEPT: usize = 8;
+/// Maximum number of changes in all cached differences, and in one of them.
+const KEPT: usize = 8 * 1024;
 const LARGEST: usize = 1024;
 
 /// The last differences between trees, the newest last: each step of a task asks for the same few.
@@ -44,10 +44,14 @@ impl KeptDiffs {
             return;
         }
         let mut kept = self.0.borrow_mut();
-        if kept.len() >= KEPT {
-            kept.pop_front();
-        }
         kept.push_back((sides, changes.to_vec()));
+        let size = |changes: &[TreeChange]| changes.len() + 1;
+        let mut all: usize = kept.iter().map(|(_, changes)| size(changes)).sum();
+        while all > KEPT
+            && let Some((_, oldest)) = kept.pop_front()
+        {
+            all -= size(&oldest);
+        }
     }
 }
 

@@ -55,7 +55,7 @@ fn without_git(git: &Git, paths: &[String]) -> Option<BTreeSet<String>> {
     let committed = git.in_process(|reader| reader.entries_at(reader.tree_id(head)?, &paths))?;
     let indexed = index::files(git, &paths)?;
     let (sources, mut rules) = (plain::plain_sources(git), IgnoreRules::of(git)?);
-    let mut found = BTreeSet::new();
+    let (mut folders, mut found) = (Folders::default(), BTreeSet::new());
     for ((path, committed), indexed) in paths.into_iter().zip(committed).zip(indexed) {
         if committed.is_some_and(|(mode, _)| !FILE_MODES.contains(&mode)) {
             return None;
@@ -66,7 +66,7 @@ fn without_git(git: &Git, paths: &[String]) -> Option<BTreeSet<String>> {
             IndexedFile::Special => return None,
         };
         let is_listed = if committed == indexed.as_ref().map(|entry| (entry.mode, entry.id)) {
-            match (on_disk(git, path)?, indexed) {
+            match (folders.file(git, path)?, indexed) {
                 (None, indexed) => indexed.is_some(),
                 (Some(meta), Some(entry)) => differs(git, sources.as_ref(), path, &meta, &entry)?,
                 // A new file, unless it is ignored.
@@ -95,24 +95,56 @@ fn has_only_plain_entries(git: &Git) -> bool {
         && !SPELLINGS.into_iter().any(is_set)
 }
 
-/// The metadata of a file or link; the outer `None` if only git can tell what is at this path.
-fn on_disk(git: &Git, path: &str) -> Option<Option<Metadata>> {
-    for (at, _) in path.match_indices('/') {
-        let folder = &path[..at];
-        match state::lies_at(git, folder) {
-            Some(meta) if meta.is_dir() => {
-                // In a nested repository, nothing is this repository's.
-                if state::lies_at(git, &format!("{folder}/.git")).is_some() {
-                    return None;
-                }
-            }
-            Some(meta) if meta.is_symlink() => return None,
-            Some(_) | None => return Some(None),
+/// What is above a path.
+#[derive(Clone, Copy)]
+enum Above {
+    /// Folders of this repository.
+    Folders,
+    /// There is no folder, so there is nothing at the path.
+    Nothing,
+    /// A link, or another repository: only git can tell what belongs to whom.
+    Unknown,
+}
+
+/// The folders that were looked at.
+#[derive(Default)]
+struct Folders<'p>(HashMap<&'p str, Above>);
+
+impl<'p> Folders<'p> {
+    /// What is above a path.
+    fn above(&mut self, git: &Git, path: &'p str) -> Above {
+        let Some((folder, _)) = path.rsplit_once('/') else { return Above::Folders };
+        if let Some(known) = self.0.get(folder) {
+            return *known;
         }
+        let found = match self.above(git, folder) {
+            Above::Folders => match state::lies_at(git, folder) {
+                Some(meta) if meta.is_symlink() => Above::Unknown,
+                Some(meta) if meta.is_dir() => {
+                    // In a nested repository, nothing is this repository's.
+                    match state::lies_at(git, &format!("{folder}/.git")) {
+                        Some(_) => Above::Unknown,
+                        None => Above::Folders,
+                    }
+                }
+                Some(_) | None => Above::Nothing,
+            },
+            other => other,
+        };
+        self.0.insert(folder, found);
+        found
     }
-    match state::lies_at(git, path) {
-        Some(meta) => state::is_recorded(&meta).then_some(Some(meta)),
-        None => Some(None),
+
+    /// The metadata of a file or link; the outer `None` if only git can tell what is at this path.
+    fn file(&mut self, git: &Git, path: &'p str) -> Option<Option<Metadata>> {
+        match self.above(git, path) {
+            Above::Unknown => None,
+            Above::Nothing => Some(None),
+            Above::Folders => match state::lies_at(git, path) {
+                Some(meta) => state::is_recorded(&meta).then_some(Some(meta)),
+                None => Some(None),
+            },
+        }
     }
 }
 
@@ -127,7 +159,7 @@ fn differs(
     if entry.is_as_indexed(meta) {
         return Some(false);
     }
-    let blob = blobs::blob_as_it_lies(git, sources, path)?;
+    let blob = blobs::blob_of(git, sources, path, meta)?;
     Some(blob.as_str() != entry.id.to_string() || blobs::mode(meta) != entry.mode)
 }
 

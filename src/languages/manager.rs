@@ -68,7 +68,7 @@ pub struct Manager {
 impl Manager {
     /// True if the manager reads files with this name.
     pub fn reads(&self, name: &str) -> bool {
-        [self.locks, self.manifests, self.not_beside].concat().contains(&name)
+        [self.locks, self.manifests, self.not_beside].iter().any(|names| names.contains(&name))
             || (self.is_manifest)(name)
     }
 }

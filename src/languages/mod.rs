@@ -22,7 +22,9 @@ mod ruby;
 mod rust;
 mod shell;
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 pub use commands::ProjectCommands;
 pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestCode};
@@ -57,12 +59,15 @@ pub fn managers() -> impl Iterator<Item = &'static Manager> {
 
 /// Returns the language of a file, by its extension.
 pub fn of_file(path: &str) -> Option<&'static Language> {
-    let extension = extension(path)?;
-    let has = |language: &&&Language| {
-        language.extensions.contains(&extension)
-            || language.syntaxes.iter().any(|syntax| syntax.extensions.contains(&extension))
-    };
-    ALL.iter().find(has).copied()
+    /// By extension: the paths of a whole project are looked up for each task.
+    static OF_EXTENSIONS: LazyLock<HashMap<&str, &Language>> = LazyLock::new(|| {
+        let all = ALL.iter().rev().flat_map(|language| {
+            let of_grammars = language.syntaxes.iter().flat_map(|syntax| syntax.extensions);
+            language.extensions.iter().chain(of_grammars).map(|extension| (*extension, *language))
+        });
+        all.collect()
+    });
+    OF_EXTENSIONS.get(extension(path)?).copied()
 }
 
 /// Returns the grammar for a file, with its language.
@@ -77,10 +82,14 @@ pub fn syntax_of(path: &str) -> Option<(&'static Language, &'static Syntax)> {
 pub fn shown_by(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let by_name = || {
-        let own = |language: &&&Language| {
-            language.manifests.contains(&name) || language.other_files.contains(&name)
-        };
-        ALL.iter().find(own).copied().filter(|language| language.is_described())
+        static OF_FILES: LazyLock<HashMap<&str, &Language>> = LazyLock::new(|| {
+            let all = ALL.iter().rev().flat_map(|language| {
+                let names = language.manifests.iter().chain(language.other_files);
+                names.map(|name| (*name, *language))
+            });
+            all.collect()
+        });
+        OF_FILES.get(name).copied().filter(|language| language.is_described())
     };
     let by_extension =
         of_file(path).filter(|language| syntax_of(path).is_some() || !language.guidance.is_empty());

@@ -40,30 +40,23 @@ pub fn collect(
     dirs.dedup();
     let found = git::folders::look(git, &dirs, CHANGES)?;
     let written: BTreeSet<String> = workspace.written().paths().into_iter().collect();
-    let ours = |path: &String| {
-        if path.starts_with(".cowork/") {
-            // A committed session file that was deleted is listed only here.
-            in_session(path, &dirs)
-        } else {
-            scope.reaches(path)
-                && written.contains(path)
-                && workspace.proposals().may_be_recorded(path)
-        }
-    };
-    let code: Vec<String> = written
-        .iter()
-        .filter(|path| !path.starts_with(".cowork/") && ours(path))
-        .cloned()
-        .collect();
+    let is_code = |path: &String| !path.starts_with(".cowork/") && scope.reaches(path);
+    let may_be_recorded = |path: &String| workspace.proposals().may_be_recorded(path);
+    let code: Vec<String> = written.iter().filter(|path| is_code(path)).cloned().collect();
     let mut paths: BTreeSet<String> = match &found.gone {
         Some(gone) if code.is_empty() => gone.clone(),
         Some(gone) => {
-            let code = git::uncommitted::among(git, &code)?;
+            let code = git::uncommitted::among(git, &code)?.into_iter().filter(may_be_recorded);
             gone.iter().cloned().chain(code).collect()
         }
         None => {
             // A file marked skip-worktree is not in any commit, whoever wrote it.
             let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
+            let ours = |path: &String| {
+                // A committed session file that was deleted is listed only here.
+                in_session(path, &dirs)
+                    || (is_code(path) && written.contains(path) && may_be_recorded(path))
+            };
             takes.map(|entry| entry.path).filter(ours).collect()
         }
     };

@@ -1,8 +1,8 @@
 //! Secrets in the content to be committed: the user's own keys, and anything that looks like a key.
 //! Only new ones count: what a file contained before is a person's, and already in history.
 //!
-//! The cost depends on what would be committed: each file is read once, and git is asked only if
-//! something was found.
+//! The cost depends on what would be committed: each changed file is read once, and git is asked only
+//! if something was found.
 
 use std::fmt;
 use std::fs;
@@ -55,7 +55,10 @@ pub(super) fn find_in(
 ) -> anyhow::Result<Vec<Leak>> {
     let mut leaks = Vec::new();
     let mut before: Option<Vec<Vec<u8>>> = None;
-    for path in paths {
+    // All files of a session are listed, even unchanged ones.
+    let unchanged = git::blobs::are_as_in(recorder.git, tip, paths)?.into_iter();
+    let changed = paths.iter().zip(unchanged).filter(|(_, is_unchanged)| !is_unchanged);
+    for (path, _) in changed {
         leaks.extend(in_name(recorder, tip, path)?);
         for found in secrets_in(recorder, tip, path, MOST - leaks.len())? {
             let before = match &mut before {
@@ -111,7 +114,7 @@ fn secrets_in(
     secrets.find(file, most).with_context(failed)
 }
 
-/// True if a file is the same in the tip. All files of a session are listed, even unchanged ones.
+/// True if a file is the same in the tip, as git stores it.
 fn is_as_committed(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<bool> {
     let here = git::blobs::hash_files(recorder.git, &[path], Store::No)?;
     Ok(here == git::snapshot::blob_ids(recorder.git, tip, &[path])?)

@@ -226,10 +226,12 @@ pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<S
 fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
     let files = run.files();
     let store = Store::new(&files);
-    let mut paths: BTreeSet<String> = git::paths::tracked(run.env.git)?.into_iter().collect();
+    let mut paths = git::paths::tracked(run.env.git)?;
     if spec.context.contains(&Artifact::Plan) {
         let plan = store.plan()?;
         paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
+        paths.sort();
+        paths.dedup();
     }
     let languages = codebase::main_languages(paths.iter().map(String::as_str));
     if !spec.context.contains(&Artifact::Design) || !languages.is_empty() {

@@ -56,6 +56,13 @@ impl WorkingTree {
         if path == "." {
             return self.dir.dir_metadata();
         }
+        // Most of the files that are asked about do not exist yet.
+        #[cfg(target_os = "linux")]
+        match found_at_once(&self.dir, path) {
+            Ok(found) => return found.metadata(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(error),
+            Err(_) => {}
+        }
         let (dir, name) = self.place(path)?;
         dir.symlink_metadata(name)
     }
@@ -169,12 +176,29 @@ impl WorkingTree {
 /// Opens a directory below `dir` without following links, if the kernel supports it.
 #[cfg(target_os = "linux")]
 fn opened_at_once(dir: &Dir, path: &str) -> Option<Dir> {
-    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let way = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    use rustix::fs::OFlags;
     let path = if path.is_empty() { "." } else { path };
-    let opened = openat2(dir, path, flags, Mode::empty(), way).ok()?;
+    let opened = without_links(dir, path, OFlags::RDONLY | OFlags::DIRECTORY).ok()?;
     Some(Dir::from_std_file(opened.into()))
+}
+
+/// Whatever is at a path below `dir`, not opened for reading; a link as itself.
+#[cfg(target_os = "linux")]
+fn found_at_once(dir: &Dir, path: &str) -> Result<File> {
+    use rustix::fs::OFlags;
+    let found = without_links(dir, path, OFlags::PATH | OFlags::NOFOLLOW)?;
+    Ok(File::from_std(found.into()))
+}
+
+#[cfg(target_os = "linux")]
+fn without_links(
+    dir: &Dir,
+    path: &str,
+    flags: rustix::fs::OFlags,
+) -> rustix::io::Result<rustix::fd::OwnedFd> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+    let way = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(dir, path, flags | OFlags::CLOEXEC, Mode::empty(), way)
 }
 
 /// Opens a subdirectory, without following a link.
