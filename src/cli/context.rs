@@ -45,12 +45,23 @@ pub(crate) struct Context {
     pub embedded: Option<(&'static str, &'static str)>,
     /// True if the project's commands are not run, because the programs they need are missing.
     pub without_commands: bool,
-    /// True if the command only reads history, so that it also works in a bare repository.
-    pub reads_history: bool,
+    /// What the command does with the repository.
+    pub uses: Uses,
     /// The warnings about commands that this process has printed, and the questions it has asked.
     pub said: Rc<Said>,
     git: OnceCell<Git>,
     loaded: OnceCell<Loaded>,
+}
+
+/// What a command does with a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uses {
+    /// It only reads history, so that it also works in a bare repository.
+    History,
+    /// It reads or writes the working tree or references.
+    Files,
+    /// It makes commits.
+    Commits,
 }
 
 impl Context {
@@ -127,7 +138,7 @@ impl Context {
             cwd: std::env::current_dir().unwrap_or_default(),
             embedded: None,
             without_commands: false,
-            reads_history: false,
+            uses: Uses::Files,
             said: Rc::default(),
             git: OnceCell::new(),
             loaded: OnceCell::new(),
@@ -139,9 +150,10 @@ impl Context {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
-        let git = match self.reads_history {
-            true => Git::discover_to_read(&self.cwd)?,
-            false => Git::discover(&self.cwd)?,
+        let git = match self.uses {
+            Uses::History => Git::discover_to_read(&self.cwd)?,
+            Uses::Files => Git::discover(&self.cwd)?,
+            Uses::Commits => Git::discover(&self.cwd)?.for_commits(),
         };
         Ok(self.git.get_or_init(|| git))
     }

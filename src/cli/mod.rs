@@ -36,7 +36,7 @@ use commands::{
     merge, models, modify, new, pr, prune, restore, resume, revert, review, show, status, trace,
     trust, undo, verify, watch, why,
 };
-use context::Context;
+use context::{Context, Uses};
 
 /// Let language models build software inside git, under review.
 #[derive(Debug, Parser)]
@@ -168,10 +168,28 @@ enum Command {
 }
 
 impl Command {
-    /// True if the command reads only history, not the working tree.
-    fn reads_history(&self) -> bool {
-        use Command::{Diff, List, Log, Show, Status, Trace, Why};
-        matches!(self, Diff(_) | List(_) | Log(_) | Show(_) | Status(_) | Trace(_) | Why(_))
+    /// What the command does with the repository.
+    fn uses(&self) -> Uses {
+        match self {
+            Self::Diff(_)
+            | Self::List(_)
+            | Self::Log(_)
+            | Self::Show(_)
+            | Self::Status(_)
+            | Self::Trace(_)
+            | Self::Why(_) => Uses::History,
+            Self::New(_)
+            | Self::Modify(_)
+            | Self::Adopt(_)
+            | Self::Feedback(_)
+            | Self::Resume(_)
+            | Self::Revert(_)
+            | Self::Restore(_)
+            | Self::Undo(_)
+            | Self::Review(_)
+            | Self::Approve(_) => Uses::Commits,
+            _ => Uses::Files,
+        }
     }
 }
 
@@ -181,6 +199,7 @@ pub fn main() -> ExitCode {
         return code;
     }
     terminal::sudden_end::watch_panics();
+    keep_freed_memory();
     // A shell's completion script runs this program again; that run prints candidates and exits
     // here.
     let completed = || complete::completed(Cli::command());
@@ -202,7 +221,7 @@ pub fn main() -> ExitCode {
     );
     terminal::signals::watch();
     let mut context = Context::new(&cli.global);
-    context.reads_history = cli.command.as_ref().is_some_and(Command::reads_history);
+    context.uses = cli.command.as_ref().map_or(Uses::Files, Command::uses);
     if !matches!(cli.command, Some(Command::Hook(_) | Command::Completions(_))) {
         context.choose_colors();
     }
@@ -262,6 +281,14 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Completions(args)) => completions::run(context, args),
         Some(Command::Man(args)) => man::run(context, &args, Cli::command()),
     }
+}
+
+/// Makes the C library's allocator keep up to 2 MiB of freed memory: it returns what exceeds twice
+/// the largest block that was freed (mallopt(3), `M_TRIM_THRESHOLD`), by default 128 KiB. Zlib asks
+/// for more than that for each object that is written, and the kernel would have to provide the
+/// same pages again each time.
+fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(1024 * 1024)));
 }
 
 /// True if the reader closed standard output (`git cowork list | head`), which is not an error.

@@ -1,6 +1,7 @@
 //! Git's configuration, listed by one child and cached until a file that it was read from, or could
 //! be read from, changes: a process for every key would be too slow.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,7 @@ use super::Git;
 use super::locate::{self, CallersGitDir};
 use super::output::{lossy, path_buf};
 use super::shared::Shared;
+use crate::git::variables;
 use crate::moment::Moment;
 
 /// A file that was just written may appear to be this old, because the clock of a file system is
@@ -59,21 +61,28 @@ impl Git {
             *at = now;
             return Ok(Arc::clone(known));
         }
-        let (read, keep) = Configuration::read(self)?;
+        // A commit needs both lists: git makes them at the same time.
+        let variables = OnceCell::new();
+        let ask = || drop(variables.set(variables::asked(self)));
+        let meanwhile: &dyn Fn() = if self.will_commit { &ask } else { &|| () };
+        let (read, keep) = Configuration::read(self, meanwhile)?;
         let read = Arc::new(read);
         *kept = keep.then(|| (now, Arc::clone(&read)));
+        if let Some(variables) = variables.into_inner() {
+            variables::keep(self, Arc::clone(&read), variables);
+        }
         Ok(read)
     }
 }
 
 impl Configuration {
     /// Reads the configuration; false if a file has just been written, so that a later change may
-    /// go unnoticed.
-    fn read(git: &Git) -> Result<(Self, bool)> {
+    /// go unnoticed. Calls `meanwhile` while git is listing it.
+    fn read(git: &Git, meanwhile: &dyn Fn()) -> Result<(Self, bool)> {
         let begin = SystemTime::now();
         let mut files: BTreeMap<PathBuf, Option<Stamp>> =
             usual_files(git).into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
-        let list = git.read(["config", "--list", "--null", "--show-origin"]);
+        let list = git.read(["config", "--list", "--null", "--show-origin"]).meanwhile(meanwhile);
         let output = list.output()?;
         if !output.success() {
             // This is usually the first command in a repository: if git refuses the repository,

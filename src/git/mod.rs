@@ -128,6 +128,8 @@ pub struct Git {
     explicit: bool,
     /// There is no working tree; `top` is the git directory.
     bare: bool,
+    /// It is known that a commit will be made: the user's identity is read with the configuration.
+    will_commit: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
@@ -193,6 +195,7 @@ impl Git {
             common_dir,
             explicit: false,
             bare: false,
+            will_commit: false,
             env: Vec::new(),
             children: None,
             opened: fallback::Opened::default(),
@@ -235,6 +238,12 @@ impl Git {
             new_enough: self.new_enough.clone(),
             ..Self::of(found)
         })
+    }
+
+    /// The same repository, for a command that makes a commit: what it needs is read ahead.
+    #[must_use]
+    pub fn for_commits(self) -> Self {
+        Self { will_commit: true, ..self }
     }
 
     /// Adds variables to the environment of every child.

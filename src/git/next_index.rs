@@ -1,5 +1,5 @@
 //! The index after a commit, written in process: the previous one, with the committed paths as they
-//! are in the commit. It is locked and replaced in the same way as by git.
+//! are in the commit. It is locked in the same way as by git.
 
 use std::fs::{self, Metadata};
 use std::path::PathBuf;
@@ -26,7 +26,6 @@ pub(super) struct NextIndex {
     index: PathBuf,
     lock: PathBuf,
     next: PathBuf,
-    in_place: bool,
 }
 
 impl NextIndex {
@@ -40,20 +39,17 @@ impl NextIndex {
         // Git's name for the next index of `commit --only`.
         let next = index.with_file_name(format!("next-index-{}.lock", std::process::id()));
         fs::File::create_new(&lock).with_context(|| format!("creating {}", lock.display()))?;
-        let this = Self { index, lock, next, in_place: false };
+        let this = Self { index, lock, next };
         this.fill(git, entries)?;
         Ok(this)
     }
 
-    /// Replaces the index.
+    /// Replaces the index, then unlocks it.
     ///
     /// # Errors
     /// It cannot be renamed.
-    pub(super) fn replace(mut self) -> Result<()> {
-        fs::rename(&self.next, &self.lock)?;
-        fs::rename(&self.lock, &self.index).context("replacing the index")?;
-        self.in_place = true;
-        Ok(())
+    pub(super) fn replace(self) -> Result<()> {
+        fs::rename(&self.next, &self.index).context("replacing the index")
     }
 
     fn fill(&self, git: &Git, entries: &[(String, Entry)]) -> Result<()> {
@@ -63,6 +59,9 @@ impl NextIndex {
         ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
         fs::write(&self.next, bytes)?;
         let mut index = Index::open(&self.next)?;
+        // Where a file is replaced, ext4 writes the new one to disk at once. Only the index itself
+        // is worth that.
+        fs::remove_file(&self.next)?;
         ensure!(!index.has_conflicts(), "there are conflicts");
         for (path, entry) in entries {
             match entry {
@@ -79,10 +78,8 @@ impl NextIndex {
 
 impl Drop for NextIndex {
     fn drop(&mut self) {
-        if !self.in_place {
-            let _ = fs::remove_file(&self.next);
-            let _ = fs::remove_file(&self.lock);
-        }
+        let _ = fs::remove_file(&self.next);
+        let _ = fs::remove_file(&self.lock);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The output of `git status` for paths: how they differ from HEAD, which are tracked, which
 //! ignored.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +12,7 @@ use super::output::nul_texts;
 use super::shared::Shared;
 use super::{Git, Hidden};
 use crate::error::Error;
-use crate::git::{hidden, index};
+use crate::git::{hidden, index, paths};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -119,6 +120,22 @@ impl Git {
 /// # Errors
 /// Git fails.
 pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
+    looked(git, paths, &|| ())
+}
+
+/// [`Git::status`], and the paths that git ignores ([`paths::ignored`]): git looks for both at the
+/// same time.
+///
+/// # Errors
+/// Git fails.
+pub fn with_ignored(git: &Git) -> Result<(Vec<StatusEntry>, Vec<String>)> {
+    let ignored = OnceCell::new();
+    let look = || paths::ignored(git);
+    let entries = looked::<&str>(git, &[], &|| drop(ignored.set(look())))?;
+    Ok((entries, ignored.into_inner().unwrap_or_else(look)?))
+}
+
+fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result<Vec<StatusEntry>> {
     let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
         return Ok(entries);
@@ -128,7 +145,7 @@ pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     // If they do not fit on a command line, ask for all.
     let chunks = chunks(paths);
     let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
-    let entries = look_at(git, asked)?;
+    let entries = look_at(git, asked, meanwhile)?;
     let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
     *last = Some(Look { at, places, entries: entries.clone() });
     Ok(entries)
@@ -161,8 +178,13 @@ pub(super) fn note_committed(git: &Git, paths: &[String]) {
     }
 }
 
-fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
+fn look_at<S: AsRef<str>>(
+    git: &Git,
+    paths: &[S],
+    meanwhile: &dyn Fn(),
+) -> Result<Vec<StatusEntry>> {
     let status = git.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+    let status = status.meanwhile(meanwhile);
     let status = status.args(["--no-renames", "--ignored=no", "--"]);
     let status = status.args(paths.iter().map(AsRef::as_ref));
     let mut entries = parse_status(&status.checked()?.stdout)?;

@@ -131,14 +131,28 @@ pub(super) fn is_of_2_42(git: &Git) -> bool {
 
 fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     let now = git.configuration()?;
-    let mut told = git.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = git.told.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((at, listed)) = told.as_ref()
         && Arc::ptr_eq(at, &now)
     {
         return Ok(Arc::clone(listed));
     }
-    let output = git.read(["var", "-l"]).output().ok().filter(Output::success);
-    let mut listed = output.map(|output| Variables::parse(&output.stdout)).unwrap_or_default();
+    drop(told);
+    Ok(keep(git, now, asked(git)))
+}
+
+/// What git lists; `None` if it fails.
+pub(super) fn asked(git: &Git) -> Option<Output> {
+    git.read(["var", "-l"]).output().ok().filter(Output::success)
+}
+
+/// Keeps what git listed under this configuration.
+pub(super) fn keep(
+    git: &Git,
+    now: Arc<Configuration>,
+    said: Option<Output>,
+) -> Arc<Mutex<Variables>> {
+    let mut listed = said.map(|output| Variables::parse(&output.stdout)).unwrap_or_default();
     for who in [Who::Author, Who::Committer] {
         if !is_named(git, &now, who) {
             // Git lists a guessed identity even where a commit would fail.
@@ -146,8 +160,9 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
         }
     }
     let listed = Arc::new(Mutex::new(listed));
+    let mut told = git.told.lock().unwrap_or_else(PoisonError::into_inner);
     *told = Some((now, Arc::clone(&listed)));
-    Ok(listed)
+    listed
 }
 
 /// True if the user has given a name and an address, neither of which is empty after git strips it

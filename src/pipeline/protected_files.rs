@@ -22,7 +22,8 @@ pub(crate) const LEFT: &str = "## Left to a person";
 pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
     let written = run.env.workspace.written().paths();
     let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
-    let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
+    let (dirty, ignored) = git::status::with_ignored(run.env.git)?;
+    let dirty = dirty.into_iter().map(|entry| entry.path);
     run.env.workspace.protection().protect(dirty.filter(theirs));
     // Files marked skip-worktree are in no commit, whatever happens to them.
     run.env
@@ -30,10 +31,7 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
         .protection()
         .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
     // Ignored files are in no commit: nothing could restore them.
-    run.env
-        .workspace
-        .protection()
-        .protect(git::paths::ignored(run.env.git)?.into_iter().filter(theirs));
+    run.env.workspace.protection().protect(ignored.into_iter().filter(theirs));
     Ok(())
 }
 

@@ -76,8 +76,9 @@ impl SessionLock {
         let since = clock::rfc3339(clock::now());
         let holder = Holder { pid: std::process::id(), command: command.to_owned(), since };
         file.set_len(0).and_then(|()| file.rewind()).context("writing the session lock")?;
-        serde_json::to_writer(&file, &holder).context("writing the session lock")?;
-        file.write_all(b"\n").context("writing the session lock")?;
+        let mut line = serde_json::to_vec(&holder).context("writing the session lock")?;
+        line.push(b'\n');
+        file.write_all(&line).context("writing the session lock")?;
         Ok(Self { holder, _file: file })
     }
 
