@@ -98,7 +98,8 @@ impl Severity {
 }
 
 impl Feedback {
-    /// True for an entry that says why a stage is repeated: it does not reject the new draft.
+    /// True for an entry that says why a stage is repeated; such an entry does not reject the new
+    /// draft.
     pub fn is_of_dropped_draft(&self) -> bool {
         self.extra.contains_key(DROPPED)
     }

@@ -295,7 +295,7 @@ impl Context {
     /// git's `color.ui`.
     pub(crate) fn color_stdout(&self) -> bool {
         match self.global.color {
-            Color::Always => self.env.get("NO_COLOR").is_none_or(String::is_empty),
+            Color::Always => true,
             Color::Never => false,
             Color::Auto => {
                 self.env.get("NO_COLOR").is_none_or(String::is_empty)

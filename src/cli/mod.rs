@@ -72,9 +72,9 @@ enum Command {
     Revert(revert::RevertArgs),
     /// Restore an attempt or an archived session
     ///
-    /// An attempt is a tip that a session left when revert, --goto-stage, restore, abort or delete
-    /// moved or removed its branch. git cowork log lists the attempts of a session with their
-    /// numbers.
+    /// An attempt is the earlier tip of a session's branch, kept when revert, --goto-stage,
+    /// restore, abort or delete moved or removed the branch. git cowork log lists the attempts of a
+    /// session with their numbers.
     Restore(restore::RestoreArgs),
     /// Undo the last revert, --goto-stage, restore, abort or delete
     Undo(undo::UndoArgs),

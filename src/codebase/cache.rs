@@ -160,7 +160,7 @@ impl<'a> Cache<'a> {
         if self.written == 0 {
             return;
         }
-        // A failure only makes the next look slower.
+        // A failure only slows down the next look.
         if let Err(error) = self.replace() {
             cannot_be_kept(&error);
         }

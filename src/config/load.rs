@@ -13,7 +13,8 @@ use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
 use super::{Config, build, schema};
 
-/// All sources of configuration. The caller has read those that need git or the process.
+/// All sources of configuration. The caller has read those that need git, the environment
+/// or the command line.
 #[derive(Clone, Default)]
 pub struct Sources {
     /// `/etc/cowork/config.toml`; see [`system_file`]. A missing file is not an error.

@@ -28,7 +28,7 @@ pub(super) enum Shape {
     Depth,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A number of requests per time.
+    /// A number of requests per unit of time.
     Rate,
     /// A table of texts.
     Texts,

@@ -118,7 +118,7 @@ impl Children {
 
 /// The child that was running when a run was killed.
 struct Orphan {
-    /// Unknown if the run was killed between starting the child and recording its id.
+    /// `None` if the run was killed between starting the child and recording its id.
     pid: Option<i32>,
     args: String,
     /// Unknown if the run was killed while writing the record: no child was started.

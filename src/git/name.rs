@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use crate::error::Error;
 
 /// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. They are stored in place,
 /// because a run handles many thousands of ids.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Oid {
     /// Followed by zeros.
@@ -56,6 +57,13 @@ impl Oid {
     /// True for the null id.
     pub fn is_zero(&self) -> bool {
         self.as_str().bytes().all(|b| b == b'0')
+    }
+}
+
+impl Hash for Oid {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The digits are a hash already.
+        self.digits[..16].hash(state);
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Manager {
     /// Messages about files that the manager cannot read. With such a message, nothing counts as
     /// missing, because the build will report the problem to the author of the files.
     pub unreadable: &'static [&'static str],
-    /// Command that runs in a place with network access. `PLACE` is replaced by the absolute path
+    /// Command that runs with network access in a place. `PLACE` is replaced by the absolute path
     /// of the place, `TARGET` by a directory of git-cowork that all places share. If the command
     /// contains `TARGET`, it runs only once.
     pub fetch: &'static str,

@@ -306,7 +306,7 @@ fn tls_cause(inner: &str) -> Option<&'static str> {
         return Some("the server's certificate has expired, or this machine's clock is wrong");
     }
     if says("InvalidContentType") || says("corrupt message") {
-        return Some("the server does not speak TLS; does the base URL begin with http://?");
+        return Some("the server does not speak TLS; should the base URL begin with http://?");
     }
     says("invalid peer certificate").then_some("the server's certificate is not accepted")
 }

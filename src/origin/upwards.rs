@@ -209,7 +209,8 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
     if !shared.is_empty() {
         let files: Vec<&str> = shared.into_iter().collect();
         return format!(
-            "cannot tell which lines of {} belong to its tasks: several tasks changed them",
+            "cannot tell which lines of {} belong to this requirement's tasks: \
+             several tasks changed them",
             files.join(", ")
         );
     }

@@ -129,7 +129,7 @@ impl BlockReason {
             | Self::Astray(what)
             | Self::Rejected(what) => what.clone(),
             Self::Replans(asked) => {
-                format!("{} (again; the limit is {max_replans} times)", asked.words())
+                format!("{} (again; the limit is {max_replans})", asked.words())
             }
         }
     }

@@ -279,8 +279,8 @@ fn take_merge_back(recorder: &Recorder<'_>, commit: &Oid, onto: &Oid) -> anyhow:
     Ok(())
 }
 
-/// The tree of `onto` with the session's code merged in, like `git merge` does, and with the
-/// folders of all sessions from `onto`: a session may have merged another one.
+/// The tree of `onto` with the session's code merged in, as `git merge` does. The folders of all
+/// sessions remain as in `onto`, even those of other sessions that this one has merged.
 fn code_on(
     git: &Git,
     session: &Session,

@@ -146,8 +146,9 @@ impl History for KnownRecords {
 }
 
 /// The artifacts of a session at its newest completed stage, or at its start: JSON and documents
-/// have the same records there, except in older sessions. If an older release began the draft in
-/// progress, that draft's documents count: the documents of older releases contain no records.
+/// have the same records there, except in older sessions. If an older release began the stage in
+/// progress, returns the artifacts of its first draft instead, because the documents of older
+/// releases contain no records.
 ///
 /// # Errors
 /// Git fails.

@@ -16,7 +16,7 @@ use crate::stages::TaskFiles;
 #[derive(Debug)]
 pub struct ProjectFiles {
     git: Git,
-    /// Paths named by tasks that exist now.
+    /// Paths that tasks name and that exist now.
     now: BTreeSet<String>,
     /// Paths named by tasks that existed at the start; `None` if a squash removed that information.
     at_start: Option<BTreeSet<String>>,

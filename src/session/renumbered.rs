@@ -93,7 +93,8 @@ impl Renumbering {
         if reaches(&entry.commit, &self.commit) {
             return entry.time <= self.committed;
         }
-        // `verify --fix` after a merge names the change request.
+        // After a merge, `verify --fix` renumbers in a separate commit, which names the change
+        // request: it applies only to that change request's entries.
         let is_its = entry.trailers.get(key::SESSION) == Some(name.as_str());
         is_its && name.patch_parts().is_some() && reaches(&self.commit, &entry.commit)
     }

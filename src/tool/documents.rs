@@ -45,7 +45,7 @@ pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea),
     save!("save_prd_doc", "Save prd.md, all of it or single sections of records.", Prd),
     save!("save_design_doc", "Save design.md, all of it or single sections of components.", Design),
-    save!("save_plan_doc", "Save plan.md, all of it or single sections of records.", Plan),
+    save!("save_plan_doc", "Save plan.md: all of it, or only the sections of some records.", Plan),
     save!("save_check_report", "Save check_report.md.", CheckReport),
     save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),
     load!("load_idea", "Read idea.md.", Idea),
@@ -185,7 +185,8 @@ fn clean_whole(text: &str) -> anyhow::Result<String> {
     Ok(format!("{text}\n"))
 }
 
-/// Removes a code fence, if it is around the whole text and named as Markdown or not at all.
+/// Removes a code fence if it encloses the whole text and its language is Markdown, plain text or
+/// not given.
 fn unfence(text: &str) -> &str {
     let inner = || {
         let (first, rest) = text.split_once('\n')?;

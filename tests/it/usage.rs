@@ -68,6 +68,9 @@ fn colour_is_for_terminals() {
     sandbox.set_env("NO_COLOR", "1");
     let plain = sandbox.cowork(&["status"]).exits(0);
     assert!(!plain.stdout.contains('\u{1b}'));
+    // The option outranks the variable (<https://no-color.org>).
+    let asked = sandbox.cowork(&["status", "--color", "always"]).exits(0);
+    assert_eq!(asked.stdout, colourful.stdout);
 }
 
 #[test]

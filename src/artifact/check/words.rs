@@ -54,7 +54,7 @@ pub struct Unasked {
     pub structure: String,
     /// Work that must not be a task of its own.
     pub tasks: &'static str,
-    /// Further things in the code.
+    /// Constructs in the code itself, such as design patterns.
     pub code: &'static str,
 }
 

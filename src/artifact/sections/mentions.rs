@@ -41,7 +41,7 @@ fn found(text: &str, start: usize, end: usize) -> Option<(usize, IdKind, String)
     let bare = source.trim_start_matches(['>', '|', '#', '*', '_', '[', ' ', '\t', '`']);
     let (kind, id, length) = id_at(bare)?;
     let at = end - bare.len();
-    // Only an id with text after it looks like a record; `REQ-001/2` does not.
+    // Only an id with letters after it looks like a record; `REQ-001/2` does not.
     let titled = bare[length..].chars().any(char::is_alphabetic);
     match id {
         IdText::Id(id) if titled => Some((at, kind, id)),

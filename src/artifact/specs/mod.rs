@@ -45,7 +45,7 @@ impl SpecTool {
         }
     }
 
-    /// True if a file of the tool's folder is imported, given by its path there.
+    /// True if the file at this path in the tool's folder is imported.
     pub fn reads(self, path: &str) -> bool {
         match self {
             Self::SpecKit => ["spec.md", "plan.md", "tasks.md"].contains(&path),

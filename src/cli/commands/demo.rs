@@ -122,7 +122,7 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
         "\nA session from idea to delivery, in {}\n\n  \
          cd {there}\n  \
          git log --graph --oneline --decorate     # the story\n  \
-         git log --format=fuller                  # who made what, reviewed how, tested with what\n  \
+         git log --format=fuller                  # the author, review and tests of each step\n  \
          git show cowork/todo/prd                 # a stage is a commit: its documents, its trailers\n  \
          git cowork status                        # read from that history, kept nowhere else\n  \
          git cowork show report                   # what a reviewer reads first\n  \

@@ -196,7 +196,7 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
         out += &of_feature(feature, shown, paint);
     }
     if !branch.files.is_empty() {
-        out += "  belonging to no single task\n";
+        out += "  lines that cannot be attributed to a single task\n";
         out += &files(&branch.files);
     }
     out
@@ -221,7 +221,7 @@ fn of_feature<'a>(feature: &'a OfFeature, shown: &mut BTreeSet<&'a str>, paint: 
         facts.push(count(*lines, "line") + by + above);
         if !shared.is_empty() {
             let files: Vec<String> = shared.iter().map(|path| line(path)).collect();
-            facts.push(format!("belongs to it or to another task: {}", files.join(", ")));
+            facts.push(format!("files with lines of this task or another: {}", files.join(", ")));
         }
         let _ = writeln!(out, "    {}", facts.join(" · "));
         if is_new {

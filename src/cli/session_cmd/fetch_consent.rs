@@ -59,8 +59,8 @@ impl Fetching for Agreement {
         }
         let Some(terminal) = &self.terminal else { return Ok(MayFetch::NobodyThere) };
         let question = format!(
-            "Dependencies are missing, and commands have no network ({}).\n{}\nFetch them with the \
-             network now, and again without asking as long as these files stay as they are?",
+            "Dependencies are missing ({}), and commands have no network access.\n{}\nFetch them \
+             over the network now, and again without asking as long as these files do not change?",
             wanted.named, wanted.command
         );
         if !confirm(terminal, &question)? {

@@ -130,7 +130,7 @@ pub(super) static JAVASCRIPT: Language = Language {
             locks: &["yarn.lock"],
             manifests: &["package.json"],
             not_beside: &["pnpm-lock.yaml"],
-            // While it fetches, yarn 2 and later runs plugins of the project.
+            // While fetching, yarn 2 and later versions run plugins of the project.
             asks: |place, files| {
                 let lock = files.get(&place.join("yarn.lock"));
                 asks(place, files) && !lock.is_some_and(|text| text.contains("__metadata:"))

@@ -67,7 +67,7 @@ impl Discarded {
             Head::Branch { name: on, .. } | Head::Unborn { branch: on } => {
                 Some(on.short().to_owned())
             }
-            Head::Detached { oid } => Some(format!("no branch, at {}", oid.short())),
+            Head::Detached { oid } => Some(format!("no branch (at {})", oid.short())),
         };
         let newest = attempts(git, Some(name))?.into_iter().map(|attempt| attempt.number).max();
         Ok(Self {
@@ -183,7 +183,8 @@ fn commits(n: usize) -> String {
     if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") }
 }
 
-/// True if the commit is not a step of a session. A hook may have added the session's name to it.
+/// True if the commit is not a step of a session. The session's name in its message is not enough:
+/// a hook may have added it to a person's commit.
 fn is_a_persons(message: &str) -> bool {
     let trailers = Trailers::parse(message);
     [key::EVENT, key::STAGE, key::TASK].iter().all(|key| trailers.get(key).is_none())

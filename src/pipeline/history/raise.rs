@@ -19,7 +19,7 @@ use crate::stages::{self, code_stage};
 /// Raises the depth of a session that has no code yet. Does nothing if the depth is the same.
 ///
 /// # Errors
-/// Exit 5: the depth would be lower, coding has begun, the user's files would be overwritten.
+/// Exit 5: the depth would be lower, coding has begun, or the user's files would be overwritten.
 pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
     let from = change::depth::depth(run)?;
     if to == from {

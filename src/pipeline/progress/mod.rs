@@ -29,8 +29,7 @@ pub(crate) enum Next {
     Review,
 }
 
-/// Who has approved which content of the stage. An approval of other content than the present one
-/// does not count.
+/// Who has approved which content of the stage. Only an approval of the current content counts.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// A person, or the command that decides in their place.

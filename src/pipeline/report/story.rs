@@ -173,7 +173,7 @@ pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
     Some(match (person, critic) {
         (Some(person), Some(critic)) => format!("Judged by review: {critic}, and by {person}."),
         (Some(person), None) => format!("Judged by review: by {person}."),
-        (None, Some(critic)) => format!("Judged by review: {critic}; no person passed the code."),
+        (None, Some(critic)) => format!("Judged by review: {critic}; no person approved the code."),
         (None, None) => return None,
     })
 }

@@ -256,10 +256,10 @@ fn a_file_that_the_report_gives_to_two_tasks_is_of_no_single_one() {
     let told = clone.cowork(&["trace", "todo", "TASK-001"]).exits(0).stdout;
     assert!(told.contains("TASK-001 Keep todos in a file · COMP-001 · "), "{told}");
     assert!(
-        told.contains(" · 0 lines · belongs to it or to another task: lib/store.sh\n"),
+        told.contains(" · 0 lines · files with lines of this task or another: lib/store.sh\n"),
         "{told}"
     );
-    assert!(told.contains("cannot tell which lines of lib/store.sh belong to its tasks"), "{told}");
+    assert!(told.contains("cannot tell which lines of lib/store.sh belong to this requirement's tasks"), "{told}");
     assert!(!told.contains("replaced or removed"), "{told}");
 }
 
