@@ -1,4 +1,4 @@
-//! Menu keys as data, so that another terminal can offer the same menu.
+//! Menu keys as data, so that a process in another terminal can offer the same menu.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ impl Choice {
         Self { key, does: does.into(), wants: Wants::Nothing }
     }
 
-    /// Returns the choice with a required input.
+    /// Sets the input that the key requires.
     #[must_use]
     pub fn wanting(self, wants: Wants) -> Self {
         Self { wants, ..self }

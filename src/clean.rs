@@ -108,7 +108,7 @@ impl Cleaner {
     }
 }
 
-/// True for a printable ASCII character, a line feed and a tab.
+/// True for a printable ASCII character, a line feed or a tab.
 const fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\t')
 }

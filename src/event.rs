@@ -7,7 +7,7 @@ use crate::stage::{Role, Stage};
 
 /// An event of a run.
 ///
-/// Variants that also exist in `--json` output have the contract's names (section 5).
+/// Variants that also exist in `--json` output have the same names there, in snake case.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A session started or was resumed.

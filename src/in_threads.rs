@@ -11,8 +11,8 @@ pub(crate) fn count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MOST)
 }
 
-/// Returns the results of `work` in the order of `things`. Each worker runs in its own thread; the
-/// first one runs in the current thread.
+/// Returns the results of `work` in the order of `things`. The first worker runs in the current
+/// thread, each other one in a thread of its own.
 pub(crate) fn each<W: Send, T: Sync, A: Send>(
     workers: &mut [W],
     things: &[T],

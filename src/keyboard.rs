@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that makes [`program`] more than an empty test.
+    /// [`program`] does nothing unless this file exists.
     const MARK: &str = "keyboard-program";
 
     /// The program under test, not a test.

@@ -45,7 +45,7 @@ static CHOSEN: OnceLock<Codes> = OnceLock::new();
 /// Returns a message for each invalid value; its slot keeps the default.
 pub fn choose(settings: &[(String, String)]) -> Vec<String> {
     let (codes, wrong) = read(settings);
-    // A second call has read the same configuration.
+    // Colors that are already set come from the same configuration.
     let _ = CHOSEN.set(codes);
     wrong
 }

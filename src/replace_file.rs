@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Writes a file so that readers, and a crash, see either the old content or the new one: to a
-/// temporary file in the same folder, which is then renamed.
+/// Writes a file so that readers see either the old content or the new one, even after a crash: to
+/// a temporary file in the same folder, which is then renamed.
 ///
 /// # Errors
 /// The folder does not exist or cannot be written, or the disk is full; the old file stays.

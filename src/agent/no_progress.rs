@@ -16,9 +16,10 @@ use crate::tool::{self, CommandTool, Tool as _};
 const REFUSALS: u32 = 3;
 /// Failures of the same call after which a person should look.
 const SAME_FAILURES: u32 = 3;
-/// Turns in a row in which a tool that changes something failed, with any arguments.
+/// Turns in a row in which the same tool that changes something failed, whatever its arguments,
+/// after which a person should look.
 const FAILING_TURNS: u32 = 3;
-/// Turns in a row in which nothing succeeded.
+/// Turns in a row without any success after which a person should look.
 const BARREN_TURNS: u32 = 5;
 /// Identical calls, without a change in between, after which the model is told.
 const REPEATS_TOLD: u32 = 3;
@@ -35,7 +36,7 @@ pub(super) struct Watch {
     /// By call: how often it was made since the last change, and the turn in which the model was
     /// told.
     repeats: BTreeMap<String, (u32, Option<u32>)>,
-    /// Calls that changed something; an identical call again does not count as a change.
+    /// Calls that changed something; repeating one does not count as a change.
     changes: BTreeSet<String>,
     /// By call: the number of turns in which it failed, and the newest of these turns.
     failures: BTreeMap<String, (u32, u32)>,
@@ -214,7 +215,7 @@ mod tests {
             let test = call("check_tests", "{}");
             assert_eq!(watch.note(2 * n + 2, &test, How::Done, "failed: exit 1"), None);
         }
-        // An identical change again does not count as a change.
+        // Repeating an identical change does not count as a change.
         let again =
             [("write_file", r#"{"path":"a","content":"0"}"#, How::Done), ("x", "", How::Done)];
         let calls: Vec<_> = again.into_iter().cycle().take(20).collect();

@@ -144,8 +144,8 @@ impl Talk {
         self.messages.push(message);
     }
 
-    /// Restores the requests of the interrupted run that had no other effect, and the reason why a
-    /// person should look at the run.
+    /// Repeats those calls of the interrupted run whose only effect was a request, and restores the
+    /// reason why a person should look at the run.
     pub(super) async fn hear_wishes(&self, brief: &Brief, context: &mut Context<'_>) {
         context.outcome.guard_refusals += self.refused_before;
         let pending = self.unanswered();

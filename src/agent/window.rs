@@ -1,6 +1,6 @@
 //! Keeps a conversation inside the model's window. Old tool output is masked first, in one big
-//! step, so that the cached prefix stays valid in between. If that is not enough, the run starts
-//! from scratch, from the artifacts.
+//! step, so that the cached prefix stays valid until the next such step. If that is not enough, the
+//! run starts from scratch, from the artifacts.
 
 use crate::excerpt;
 use crate::model::{Message, ToolSpec};
@@ -31,9 +31,9 @@ pub(super) fn fit(messages: &mut [Message], room: usize) -> bool {
     total(messages) <= room
 }
 
-/// True if a restart with this opening would free space. If the opening alone fills the room, it
-/// does not get shorter; it is sent anyway, since the server's window may be larger than
-/// configured.
+/// True if a restart with this opening would free space. If the opening alone fills the room, a
+/// restart does not help: the conversation is sent anyway, since the server's window may be larger
+/// than configured.
 pub(super) fn restart_helps(opening: &[Message], room: usize) -> bool {
     total(opening) <= room / 4 * 3
 }

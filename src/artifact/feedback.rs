@@ -62,14 +62,14 @@ impl Origin {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackType {
-    /// It does not build, or its tests fail.
+    /// The code does not build, or its tests fail.
     BuildError,
-    /// It exists, but is not good enough.
+    /// Something exists, but is not good enough.
     #[default]
     QualityIssue,
     /// Something required is missing.
     MissingRequirement,
-    /// It could be better.
+    /// Something could be better.
     Suggestion,
 }
 

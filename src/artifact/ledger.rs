@@ -30,7 +30,7 @@ pub trait History {
 pub struct Ledger<'a> {
     /// The session's current files.
     pub files: &'a dyn Files,
-    /// The files when they were last recorded with documents that had been read.
+    /// The files as last recorded with JSON that agreed with the documents.
     pub recorded: &'a dyn Files,
     /// The files as the newest completed stage left them.
     pub completed: &'a dyn Files,

@@ -372,8 +372,8 @@ impl Context {
         }
     }
 
-    /// Prints text unchanged: it is free of control sequences, or standard output is not a
-    /// terminal.
+    /// Prints text as it is, except that a terminal may get ASCII: the text is free of control
+    /// sequences, or standard output is not a terminal.
     pub(crate) fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let text = match std::io::stdout().is_terminal() {
             true => ascii::on_terminal(text),

@@ -1,6 +1,6 @@
 //! The recording that replaces the model in the repository of `git cowork demo --ask`. It stays in
-//! the state directory until the session is delivered, so that every command there works without a
-//! key, a network and the user's configuration.
+//! the state directory until the session is delivered, so that every command in that repository
+//! works without a key, a network or the user's configuration.
 
 use std::path::PathBuf;
 

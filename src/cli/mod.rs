@@ -283,10 +283,10 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
     }
 }
 
-/// Makes the C library's allocator keep up to 2 MiB of freed memory: it returns what exceeds twice
-/// the largest block that was freed (mallopt(3), `M_TRIM_THRESHOLD`), by default 128 KiB. Zlib asks
-/// for more than that for each object that is written, and the kernel would have to provide the
-/// same pages again each time.
+/// Makes the C library's allocator keep up to 2 MiB of freed memory. It returns to the kernel what
+/// exceeds a limit (mallopt(3), `M_TRIM_THRESHOLD`): 128 KiB by default, or twice the largest block
+/// that was freed. Zlib asks for more than 128 KiB for each object that is written, and the kernel
+/// would have to provide the same pages again each time.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(1024 * 1024)));
 }

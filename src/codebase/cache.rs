@@ -2,7 +2,7 @@
 //! computation of the map) parses only a part of a very large repository; the next looks continue
 //! where the last one stopped.
 //!
-//! One file of JSON lines, always replaced as a whole, with the lines used last first. It only
+//! The cache is a file of JSON lines, most recently used first, always replaced as a whole. It only
 //! saves time: if it is missing, broken or from another release, everything is parsed again; if two
 //! processes write it, the last one wins. Lines are read one at a time, and read again when a look
 //! needs them again.
@@ -23,13 +23,13 @@ use serde::{Deserialize, Serialize};
 use super::parse::Symbols;
 use crate::languages::syntaxes;
 
-/// Increased when [`Symbols`] changes, or how they are found.
+/// Increased when [`Symbols`] or the way they are found changes.
 const FORMAT: u32 = 2;
 /// Maximum bytes of the file, when read and when written.
 const SIZE_MAX: u64 = 32 * 1024 * 1024;
 /// Maximum bytes kept in memory if there is no file.
 const MEMORY_MAX: usize = 4 * 1024 * 1024;
-/// Maximum bytes of a line: enough for the most symbols of a file.
+/// Maximum bytes of a line: enough for the maximum number of symbols of a file.
 const LINE_MAX: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]

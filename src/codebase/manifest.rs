@@ -30,9 +30,9 @@ const MAKEFILE: &str = "Makefile";
 /// are.
 #[derive(Default)]
 pub struct Manifests {
-    /// By depth, kind and path; the value is the content.
+    /// By depth, rank and path; the value is the content's id.
     found: BTreeMap<(usize, usize, String), String>,
-    /// Markdown first; the value is the content.
+    /// Markdown first; the value is the content's id.
     readmes: BTreeMap<(bool, String), String>,
 }
 

@@ -23,8 +23,7 @@ const BYTES: usize = 5 * 512 * 1024;
 const BATCH: usize = 256 * 1024;
 /// Definitions of one file that are shown before the other files get their turn.
 const FIRST_TURN: usize = 8;
-/// At first, definitions in files that the current work names get at most one part in this many of
-/// the room.
+/// At first, definitions in files that the current work names get at most `1/NAMED` of the room.
 const NAMED: usize = 3;
 /// Bytes reserved for the line about what was left out.
 const LAST_LINE: usize = 120;

@@ -277,7 +277,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         if !is_name(text) || self.symbols.defines.len() >= DEFINITIONS {
             return;
         }
-        // The declaration around it belongs to it: `export`, `const`, `type`.
+        // The signature includes the declaration around the node, such as `const` or `type`.
         let outer = self.above.last().filter(|outer| {
             matches!(
                 outer.kind(),
@@ -291,7 +291,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             .or_else(|| value.and_then(|value| value.child_by_field_name("body")));
         let mut end = body.map_or(node.end_byte(), |body| body.start_byte());
         if self.syntax.bodies_by_brace && body.is_none() {
-            // The fields of a type are its body, under another field name.
+            // The fields of a type are its body, but the grammar does not name that node `body`.
             end = self
                 .text
                 .get(begin..end)

@@ -2,8 +2,8 @@
 //! themselves, and if the current work mentions them.
 //!
 //! A file passes its weight on to the files that define the names it uses (like pages with links);
-//! a definition gets what is passed on by its name. Names that many files define, such as `new` or
-//! `get`, say nothing.
+//! a definition gets the weight that is passed on because files use its name. Names that many files
+//! define, such as `new` or `get`, are ignored.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -124,15 +124,15 @@ pub(super) struct Place {
     pub(super) definition: u32,
 }
 
-/// A file passes this share of its weight on to another file, by this name.
+/// A file passes this share of its weight on to another file, because it uses this name.
 struct Link {
     to: u32,
     name: u64,
     share: f64,
 }
 
-/// All definitions, the most used first; then, in the order of the files with tests last, those that
-/// no other file uses.
+/// All definitions: first the used ones, most used first; then those that no other file uses, in
+/// the order of the files, tests last.
 pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
     let links = links(files);
     let own = files.iter().map(|file| {

@@ -182,7 +182,7 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
     Ok(Setting { value: Ok(value), origin, preset: false, key, written: path.clone() })
 }
 
-/// Removes the settings that do not count from a project's file, and returns them. `user` is the
+/// Removes from a project's file the settings that do not count, and returns them. `user` is the
 /// user's own settings; `held` is the configuration that follows from them, or `None` if the file
 /// was accepted.
 pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {

@@ -21,8 +21,8 @@ pub struct Sources {
     pub system: Option<PathBuf>,
     /// `~/.config/cowork/config.toml`; see [`user_file`]. A missing file is not an error.
     pub user: Option<PathBuf>,
-    /// The project's file: its name for messages, and its text. Trust is given to exactly this
-    /// text, and a file that is read twice can differ.
+    /// The project's file: its name for messages, and its text. The file is not read again, because
+    /// trust is given to exactly this text, and the file may have changed.
     pub project: Option<(PathBuf, String)>,
     /// Names and values from `git config --null --get-regexp '^cowork\.'`, in order. The value of
     /// an entry without one must be `true`, as git reads it.

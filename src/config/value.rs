@@ -250,7 +250,7 @@ fn one_of(words: &[&str]) -> String {
     format!("one of {}", words.join(", "))
 }
 
-/// Describes the value that was found, for an error; without the value, which may be a secret.
+/// Returns the kind of value that was found, for an error; the value itself may be a secret.
 pub(super) fn found(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "this string",

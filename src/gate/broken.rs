@@ -28,7 +28,7 @@ pub enum AfterEdit {
     TakeBack,
     /// The actor gets the edited draft as it is.
     HandOver,
-    /// The edit remains, and the draft waits. Also if the terminal was closed.
+    /// The edit remains, and the draft waits; also if the terminal was closed.
     Leave,
 }
 

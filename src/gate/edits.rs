@@ -36,7 +36,7 @@ pub(super) fn pass(
     Ok(None)
 }
 
-/// Opens files in the editor. The files as saved are the decision, unless other files changed
+/// Opens files in the editor. Saving changes decides on the draft, unless other files changed
 /// meanwhile.
 pub(super) fn edit(
     gate: &Gate<'_>,

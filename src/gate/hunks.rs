@@ -47,8 +47,8 @@ fn is_comment(line: &str) -> bool {
     line.starts_with("- ")
 }
 
-/// Goes through the diff. Returns the comments as feedback if they are sent, or another look if a
-/// file was edited.
+/// Goes through the diff. Returns the comments as feedback if they are sent, or
+/// [`Decision::Look`] if a file was edited.
 pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
     let paint = Paint::of(terminal);

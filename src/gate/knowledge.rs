@@ -16,7 +16,7 @@ use crate::gate::terminal::{self, Key, Terminal};
 pub struct Learned<'a> {
     /// Number of facts.
     pub count: usize,
-    /// The session that proposed them, or a line for each fact.
+    /// The session that proposed them; if several did, a line for each fact with its session.
     pub sessions: &'a str,
     /// A unified diff of the knowledge file.
     pub diff: &'a str,
@@ -33,7 +33,7 @@ pub enum LearnedDecision {
     Edit,
     /// Leave the file as it is; this is not asked again.
     Drop,
-    /// Ask again in the next run. Also if the terminal was closed.
+    /// Ask again in the next run; also if the terminal was closed.
     Later,
 }
 

@@ -44,7 +44,7 @@ pub enum LimitDecision {
     GoBack(Stage),
     /// End the session as failed; everything is kept.
     Abort,
-    /// Ask again later. Also if the terminal was closed.
+    /// Ask again later; also if the terminal was closed.
     Stop,
 }
 

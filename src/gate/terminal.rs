@@ -252,7 +252,7 @@ pub(crate) mod scripted {
             }
         }
 
-        /// Each string arrives at once, and the next one later.
+        /// The characters of a string arrive together; the next string arrives later.
         pub(crate) fn bursts(bursts: &[&str]) -> Self {
             Self { bursts: true, ..Self::new(&bursts.join("\0")) }
         }

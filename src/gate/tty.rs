@@ -76,7 +76,8 @@ impl Terminal for Tty {
     }
 
     fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>> {
-        // A mark precedes each item; the library would not remove a wrapped row completely.
+        // Leave room for the mark before each item: the library would not remove all of
+        // a row that wraps.
         let room = self.width().saturating_sub(4);
         let rows = items.iter().map(|item| shortened(item, room));
         let rows = rows.map(|row| on_terminal(&row).into_owned());
@@ -135,8 +136,8 @@ impl Tty {
     }
 }
 
-/// Restores the terminal for the shell: echo on, cursor shown. For ending the process from another
-/// thread while this one waits for a key.
+/// Restores the terminal for the shell: echo on, cursor shown. Can be called by a thread that ends
+/// the process while another one waits for a key.
 pub fn restore() {
     reading::restore();
     let _ = std::io::stderr().write_all(SHOW_CURSOR.as_bytes());

@@ -23,7 +23,7 @@ pub(super) fn restore() {
     }
 }
 
-/// Saves the current modes for [`restore`], no matter what changes them meanwhile.
+/// Saves the current modes, which [`restore`] sets again, no matter what changes them meanwhile.
 pub(super) fn remember() -> Option<Remembered> {
     *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(tcgetattr(stdin()).ok()?);
     Some(Remembered)

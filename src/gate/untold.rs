@@ -26,7 +26,7 @@ pub(super) fn text_after(
     Ok(match terminal::text_from(terminal, before, prompt, &first)? {
         Text::Given(text) => {
             untold.said();
-            // The notes are shown on one line; unchanged, they keep their line breaks.
+            // The notes are shown on one line; if they are not edited, they keep their line breaks.
             Text::Given(if text == first { typed.trim().to_owned() } else { text })
         }
         other => other,

@@ -41,8 +41,8 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
 /// A path, and the metadata of what is there.
 pub(super) type AtPath<'a> = (&'a str, Option<Metadata>);
 
-/// [`hash_files`] of files whose metadata was just read. A blob that equals the one of `base` at the
-/// same place exists, and is not written.
+/// [`hash_files`] of files whose metadata was just read. A blob that equals the one at the same
+/// index in `base` already exists, and is not written.
 pub(super) fn hash_files_over(
     git: &Git,
     paths: &[AtPath<'_>],
@@ -89,7 +89,7 @@ pub(super) fn hash_files_over(
     Ok(ids)
 }
 
-/// For each of these paths, true if certainly a commit has the same content there; false also if
+/// For each of these paths, true if the commit certainly has the same content there; false also if
 /// only git can compare it.
 ///
 /// # Errors
@@ -140,7 +140,7 @@ fn blob_of_link(git: &Git, path: &str) -> Option<Oid> {
     blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No)
 }
 
-/// The files that were hashed since somebody else may last have acted: several steps in a row hash
+/// The files that were hashed in the current [`Moment`], cached because several steps in a row hash
 /// the same ones.
 pub(super) type Known = Mutex<Option<(Moment, HashMap<String, Hashed>)>>;
 

@@ -277,7 +277,7 @@ mod tests {
         let tag = repo.path(".git/refs/tags/cowork/todo");
         std::fs::create_dir_all(&tag).unwrap();
         let own = ["refs/tags/cowork/todo".to_owned()];
-        // Also if the run was killed before it could record the process id.
+        // The empty id: the run was killed before it could record the process id.
         for pid in ["", "2147483647"] {
             std::fs::write(&file, format!("{pid:10}\ncommit\n")).unwrap();
             std::fs::write(&lock, "").unwrap();

@@ -76,8 +76,8 @@ impl Git {
 }
 
 impl Configuration {
-    /// Reads the configuration; false if a file has just been written, so that a later change may
-    /// go unnoticed. Calls `meanwhile` while git is listing it.
+    /// Reads the configuration; false if it must not be cached: a file has just been written, so a
+    /// later change of that file may go unnoticed. Calls `meanwhile` while git is listing it.
     fn read(git: &Git, meanwhile: &dyn Fn()) -> Result<(Self, bool)> {
         let begin = SystemTime::now();
         let mut files: BTreeMap<PathBuf, Option<Stamp>> =

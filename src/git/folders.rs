@@ -42,8 +42,8 @@ pub fn look(git: &Git, folders: &[String], nested: &str) -> Result<Arc<Folders>>
     })
 }
 
-/// Adds the files in a folder. True if it contains regular files, the nested folder and nothing
-/// else, and is not behind a link, or if it does not exist.
+/// Adds the files in a folder. True if the folder is not behind a link, and either does not exist
+/// or contains only regular files and the nested folder.
 fn list(git: &Git, folder: &str, nested: &str, files: &mut BTreeSet<String>) -> Result<bool> {
     let above = folder.match_indices('/').map(|(at, _)| &folder[..at]).chain([folder]);
     let mut is_plain = true;

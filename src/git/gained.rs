@@ -13,8 +13,8 @@ use super::object_text::CommitText;
 use super::output::lossy;
 use super::{Git, Oid};
 
-/// A path of the walk ends after more than this many too old commits in a row. A single commit from
-/// a machine with a wrong clock hides nothing.
+/// A path of the walk ends after more than this many too old commits in a row, not after the first,
+/// so that a single commit from a machine with a wrong clock hides nothing.
 const OLD_IN_A_ROW: u8 = 16;
 
 /// The commits that a walk has visited, and the tips from which it reached them.
@@ -62,7 +62,7 @@ pub struct Wanted<'a> {
     /// Unless empty, messages that contain none of these words may be left out.
     pub besides: &'a [&'a str],
     /// For some commits, their known linear history, newest first and without the commit itself;
-    /// all but the last of these commits are marked without being read.
+    /// all commits of this history but the last are marked without being read.
     pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
 }
 

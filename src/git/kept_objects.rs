@@ -1,5 +1,6 @@
 //! A cache for the bytes of objects. libgit2 caches an object either as bytes or parsed, and does
-//! not cache blobs: reading it in the other form would read the file again.
+//! not cache blobs: reading an object in the other form, or a blob again, would read the file
+//! again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

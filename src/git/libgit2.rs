@@ -37,7 +37,8 @@ pub(super) struct Libgit2 {
 
 impl Libgit2 {
     /// # Errors
-    /// libgit2 does not support the repository's format, or something that replaces its history.
+    /// libgit2 does not support the repository's format, or something that makes git see another
+    /// history (a variable, grafts, replaced objects).
     pub(super) fn open(git: &Git) -> Result<Self> {
         bound_memory();
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;

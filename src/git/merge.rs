@@ -1,4 +1,5 @@
-//! Merges like the user's, and their expected result as a tree, without touching the working tree.
+//! Makes merges as the user's own `git merge` would, and computes their expected result as a tree,
+//! without touching the working tree.
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ pub(super) struct MoveRef<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Moves a reference; false if it cannot be done in process and nothing has changed.
+/// Moves a reference; false, with nothing changed, if that cannot be done in process.
 pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
     let is_branch = step.name.as_str().starts_with("refs/heads/");
     let Some(who) = is_in_process(git).then(|| log_signature(git)).flatten() else {

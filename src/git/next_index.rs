@@ -59,8 +59,8 @@ impl NextIndex {
         ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
         fs::write(&self.next, bytes)?;
         let mut index = Index::open(&self.next)?;
-        // Where a file is replaced, ext4 writes the new one to disk at once. Only the index itself
-        // is worth that.
+        // Remove the file, so that writing the new index does not replace it: ext4 writes a file
+        // that replaces another to disk at once. Only the index itself is worth that.
         fs::remove_file(&self.next)?;
         ensure!(!index.has_conflicts(), "there are conflicts");
         for (path, entry) in entries {

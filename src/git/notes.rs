@@ -9,8 +9,8 @@ use super::libgit2::{Libgit2, oid};
 use super::{Git, Oid, RefName, RefTransaction};
 use crate::git::made;
 
-/// Once a tree contains this many notes, new ones go into folders named by their first two digits,
-/// as git itself does at some point, because every new note rewrites the tree that contains it.
+/// Once a tree contains this many notes, new ones go into folders named by their first two digits:
+/// every new note rewrites the tree that contains it. Git itself makes folders at some point.
 const FLAT: usize = 256;
 
 /// How often notes are written again because somebody else wrote notes in between.
@@ -76,7 +76,8 @@ pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<(
 fn note_blob(git: &Git, name: &str, blob: &str) -> Result<()> {
     let add = git.write(["notes", "--ref", name, "add", "-C", blob, blob]);
     let output = add.output()?;
-    // It also fails if the object already has its note: cheaper than to check before each one.
+    // It also fails if the object already has its note; to check that only after a failure is
+    // cheaper than before each one.
     let noted = || git.read(["notes", "--ref", name, "list", blob]).output();
     if output.success() || noted()?.success() { Ok(()) } else { Err(add.failure(&output).into()) }
 }

@@ -41,7 +41,8 @@ impl Libgit2 {
         }
     }
 
-    /// A tree with these paths below it changed; `None`, with nothing written, if it has no entry.
+    /// Writes `tree` with these paths below it changed; `None`, with nothing written, if the result
+    /// has no entry.
     fn with_changes(
         &self,
         tree: Option<git2::Oid>,
@@ -64,7 +65,7 @@ impl Libgit2 {
             return Ok(None);
         }
         let id = git2::Oid::hash_object(ObjectType::Tree, &bytes)?;
-        // An unchanged tree exists.
+        // An unchanged tree already exists: do not write it.
         if tree == Some(id) {
             Ok(tree)
         } else {

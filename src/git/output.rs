@@ -1,4 +1,4 @@
-//! The result of a git child: its exit code, its output as text and names, its error messages.
+//! The result of a git child: its exit code, its output as text or paths, and its error messages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -99,8 +99,8 @@ pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
 }
 
 /// True if git complains about a lock file, or about a linked working tree that is just being
-/// created (its `commondir` is empty for a moment). For some of these, the file name has to be
-/// enough, because a command that runs hooks prints messages in the user's language.
+/// created (its `commondir` is empty for a moment). Some of these messages are recognized by the
+/// file name alone, because a command that runs hooks prints them in the user's language.
 pub(super) fn names_a_busy_lock(stderr: &str) -> bool {
     let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
     // Git reads a working tree that another git process is just creating.

@@ -31,7 +31,7 @@ type Read = HashMap<PathBuf, Option<Names>>;
 pub(super) struct Known {
     /// The system's attributes files, as reported by git; they do not change during a run.
     system: OnceLock<Option<Vec<PathBuf>>>,
-    /// What is known of the files that were read since something may last have changed.
+    /// What is known of the files that were read in the current [`Untouched`] period.
     read: Mutex<Option<(Untouched, Read)>>,
 }
 
@@ -112,7 +112,7 @@ impl Sources<'_> {
             };
             match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
                 Some(found) => names.add(found),
-                // Git reads it from the index in this case.
+                // Git reads a missing attributes file from the index.
                 None if committed() => return false,
                 None => {}
             }

@@ -72,7 +72,8 @@ impl RefStamp {
             }
             None => {
                 self.text.push_str(" -");
-                // It may be created and removed while the references are read.
+                // The missing path may be created and removed again while the references are read:
+                // only the time of a folder above it shows that.
                 self.add_above(common_dir, path)?;
             }
         }

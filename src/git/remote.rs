@@ -1,4 +1,4 @@
-//! Remotes: their names and URLs, and pushing exactly the requested references. The reason of a
+//! Remotes: their names and URLs, and pushing exactly the requested references. The reason for a
 //! rejected push is read from git's machine-readable output.
 
 use std::collections::BTreeSet;

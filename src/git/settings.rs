@@ -141,8 +141,8 @@ fn named_pager(git: &Git, key: &str) -> Result<String> {
 fn pager_with(git: &Git, configured: Option<&str>) -> Result<String> {
     let configured = configured.map(|command| format!("core.pager={command}"));
     let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
-    // With `--no-pager`, every answer would be `cat`; output to anything but a terminal is never
-    // paged.
+    // With `--no-pager`, every answer would be `cat`. `--paginate` starts no pager here, because
+    // this output does not go to a terminal.
     let output = git.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
     Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value that is determined once for all clones. Any two are equal: they do not identify a
-/// repository.
+/// A value that is determined once for all clones. Any two compare equal: they do not affect
+/// whether two [`super::Git`]s are equal.
 pub(super) struct Shared<T>(Arc<T>);
 
 impl<T> Clone for Shared<T> {

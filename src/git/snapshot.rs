@@ -35,7 +35,7 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
             .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
     }
     let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-    // Several steps need the same tree, while no file changes in between.
+    // Several steps need the same tree, and often no file changes between them.
     git.trees.or_find((base.clone(), paths.clone()), || written(git, base, &paths))
 }
 

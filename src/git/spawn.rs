@@ -314,8 +314,8 @@ impl<'a> Cmd<'a> {
         Ok((output, out))
     }
 
-    /// Runs the command to its end. If git-cowork dies first, the next run can wait for a command
-    /// that writes; if a signal ends it, its locks are removed.
+    /// Runs the command to its end. If git-cowork dies before a command that writes has ended, the
+    /// next run can wait for the command; if a signal ends the command, its locks are removed.
     fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
         let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();

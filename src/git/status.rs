@@ -142,7 +142,7 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result
     }
     *last = None;
     let at = Moment::now();
-    // If they do not fit on a command line, ask for all.
+    // If the paths do not fit on one command line, ask for all.
     let chunks = chunks(paths);
     let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
     let entries = look_at(git, asked, meanwhile)?;
@@ -158,7 +158,7 @@ pub fn note_written(git: &Git, path: &str) {
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
     look.entries.retain(|entry| entry.path != path);
     if !index::is_as_committed(git, path) {
-        // Git does not list an ignored file; it belongs to the session all the same.
+        // Also for an ignored file: git does not list it, but it belongs to the session.
         look.entries.push(StatusEntry {
             path: path.to_owned(),
             kind: StatusKind::Untracked,

@@ -145,8 +145,8 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     }
 }
 
-/// Sets the paths that git was about to change to their content in `here`, if they now have their
-/// content in `there`, only a part of either content, or none.
+/// Among the paths that git was about to change, gives those their content in `here` that now have
+/// their content in `there`, have only the beginning of either content, or do not exist as files.
 fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
     let hidden = hidden_paths(git)?;
     let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();

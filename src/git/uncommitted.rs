@@ -220,8 +220,8 @@ fn rules_in(file: &Path) -> Option<Vec<String>> {
 fn may_match(rule: &str, path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let rule = rule.trim_start_matches('!').trim_end().to_ascii_lowercase();
-    // What follows a set, an escape or a letter that a file system may spell in two ways is not
-    // read.
+    // Only the part of the rule before a set (`[`), an escape or a letter that a file system may
+    // spell in two ways is read.
     let readable = rule.split(|c: char| matches!(c, '[' | '\\') || !c.is_ascii()).next();
     let mut rest = path.as_str();
     for part in readable.unwrap_or_default().split(['*', '?', '/']) {

@@ -12,8 +12,7 @@ use super::unfinished::Step;
 use super::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
 use crate::git::{self, in_the_way, put_back, refs, snapshot, take_back, unfinished};
 
-/// The file in the git directory of a linked working tree with which git marks it while creating
-/// it.
+/// The file in the git directory of a linked working tree that marks this tree as being created.
 const LOCKED: &str = "locked";
 
 /// A working tree that is about to be created.
@@ -60,7 +59,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
         || {
             let add = git.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
             let mut add = add.arg("--").arg(&path).arg(start.as_str());
-            // Retry only if nothing was created: a second run would find what the first created.
+            // Retry only if nothing was created: a second run would fail on what the first created.
             let nothing_made =
                 || !path.exists() && matches!(refs::branch_exists(git, branch), Ok(false));
             let mut output = add.attempt(nothing_made, || false)?;
@@ -75,7 +74,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
                 && only_branch
                 && refs::branch_exists(git, branch)?
             {
-                // Only the branch was created, while another process was at work.
+                // Git created only the branch, because another process was at work: add the rest.
                 add = git.hooked(["worktree", "add", "--quiet", "--"]).arg(&path).arg(branch);
                 output = add.attempt(|| !path.exists(), || false)?;
             }
@@ -184,7 +183,7 @@ fn point_to(top: &Path, git_dir: &Path) -> Result<()> {
 /// Something cannot be removed.
 pub fn discard(git: &Git, path: &Path) -> Result<()> {
     let git_dirs: Vec<PathBuf> = git_dirs_of(git, path).collect();
-    // The folder last: as long as it exists, its git directories can be found.
+    // Remove the folder last: as long as it exists, its git directories can be found.
     let folder = path.exists().then(|| path.to_owned());
     for dir in git_dirs.into_iter().chain(folder) {
         std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;

@@ -90,8 +90,8 @@ fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     if has(folder, &["pom.xml"]) {
         let maven = runs("mvn").or_else(|| runs("mvnw")).unwrap_or("mvn");
         let test = quoted(&format!("{class}#{method}"));
-        // Run only this module, since other modules do not have the test, but with `-am`: the
-        // module may need the build results of others.
+        // Run only this module, since other modules do not have the test. `-am` also builds the
+        // modules that it needs.
         if !folder.is_empty() && has("", &["pom.xml"]) {
             let module = quoted(folder);
             let only = "-am -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false";

@@ -59,7 +59,7 @@ pub fn managers() -> impl Iterator<Item = &'static Manager> {
 
 /// Returns the language of a file, by its extension.
 pub fn of_file(path: &str) -> Option<&'static Language> {
-    /// By extension: the paths of a whole project are looked up for each task.
+    /// A map, because the paths of a whole project are looked up for each task.
     static OF_EXTENSIONS: LazyLock<HashMap<&str, &Language>> = LazyLock::new(|| {
         let all = ALL.iter().rev().flat_map(|language| {
             let of_grammars = language.syntaxes.iter().flat_map(|syntax| syntax.extensions);

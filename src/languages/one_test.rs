@@ -79,7 +79,7 @@ impl OneTest {
     }
 }
 
-/// True if a runner's name is this one or the name of one of its cases: `adds[1-2]`,
+/// True if the runner's name `said` is `name`, or the name of one of its cases: `adds[1-2]`,
 /// `adds::case_1`.
 fn is_case_of(name: &str, said: &str) -> bool {
     let rest = said.strip_prefix(name);

@@ -208,8 +208,8 @@ fn is_apart(place: &Path, files: &Files) -> bool {
     files.get(&place.join("Cargo.toml")).is_some_and(|text| text.lines().any(begins))
 }
 
-/// True if a manifest or lock file of cargo needs packages from outside. A manifest that a model
-/// has only partly written needs none.
+/// True if a manifest or lock file of cargo needs packages from outside. A manifest that cannot
+/// be parsed, because a model has only partly written it, counts as needing none.
 fn cargo_asks(path: &Path, text: &str) -> bool {
     if path.ends_with("Cargo.lock") {
         return text.contains("\nsource = \"");

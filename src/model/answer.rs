@@ -31,7 +31,7 @@ pub fn take(
     Ok(())
 }
 
-/// An answer that came in one piece, even if a stream was requested.
+/// Returns an answer that came in one piece; a server may send one even if a stream was requested.
 pub fn whole(
     answer: Result<Value, OpenAIError>,
     reader: &Reader,

@@ -49,8 +49,8 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
 }
 
-/// Words before the server's correct base URL, which ends the error message if the configured one
-/// is wrong.
+/// If the configured base URL is wrong, the error message ends with these words and the correct
+/// base URL.
 pub const RIGHT_URL: &str = "the base URL should be ";
 
 /// The models that a server lists; empty if it has no such list, like many gateways. Fails if it

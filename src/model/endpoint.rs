@@ -8,7 +8,7 @@ use crate::config::ModelConfig;
 /// The version of the Messages API that git-cowork uses; it has been the only one for years.
 const MESSAGES_VERSION: &str = "2023-06-01";
 
-/// Messages servers that refuse a key that is sent as a bearer token as well.
+/// Servers of the Messages API that refuse a request if the key is also sent as a bearer token.
 const KEY_ALONE: [&str; 2] = ["anthropic.com", "azure.com"];
 
 /// An address with its headers and parameters. They may contain keys, so this is never printed.

@@ -91,7 +91,7 @@ impl Failure {
         let only = says(&["only supported in v1/responses", "via the /chat/completions endpoint"]);
         match asked {
             Dialect::Chat => only.then_some(Elsewhere::Only),
-            // It may also be the model, a deployment or an earlier item that does not exist.
+            // The error may also mean that a model, a deployment or an earlier item does not exist.
             Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
                 .then_some(Elsewhere::Only),
             Dialect::Messages => None,
@@ -180,8 +180,8 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     from_status(status, Told::default(), &value.to_string(), sent)
 }
 
-/// Interprets a response that ended without an answer: the server's finish `reason`, the model's
-/// `refusal`, and the `text` before that.
+/// Interprets the end of a response, which may not be an answer: the server's finish `reason`, the
+/// model's `refusal`, and the `text` before the end.
 pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
     let declined = |message: String| Some(Failure::Declined { message });
     if !refusal.trim().is_empty() {

@@ -75,8 +75,8 @@ pub struct Answered {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line {
-    /// The sum so far. It may be more than the ledger's own requests: history records work on other
-    /// machines.
+    /// The sum so far. It may be more than the sum of the ledger's own requests, because history
+    /// also records work on other machines.
     Total {
         at: String,
         spent: Spent,

@@ -191,7 +191,7 @@ impl Meter {
         let mut state = self.state.borrow_mut();
         state.tick();
         let runs = !limit.is_zero() && state.clock.is_some();
-        // One millisecond more, so that the time is used up when it ends.
+        // One millisecond more, so that the budget is used up when this time has passed.
         let rest = || limit.saturating_sub(Duration::from_millis(state.used().millis));
         runs.then(|| rest() + Duration::from_millis(1))
     }
@@ -230,7 +230,7 @@ impl Meter {
         let answered = if bill.model.is_empty() { model } else { &bill.model };
         state.fresh.push((answered.to_owned(), spent));
         if let Err(error) = state.ledger.got(answered, spent) {
-            // The next request is not sent until its usage can be recorded.
+            // Only logged: `admit` allows no further request until the ledger can be written.
             tracing::error!("cannot record token usage: {error:#}");
         }
         let after = state.used();

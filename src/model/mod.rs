@@ -67,8 +67,8 @@ pub use dialect::Refusals;
 pub use opaque::{Opaque, Origin};
 pub use stream::made_up_id;
 
-/// The position of a request in the work: sent in the request headers of contract 6, and the key
-/// under which a replay finds the answer.
+/// The position of a request in the work: sent in the `cowork-…` request headers, and the key under
+/// which a replay finds the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Session name; empty if the session has none yet.

@@ -82,7 +82,7 @@ impl Opaque {
         }
     }
 
-    /// Removes the user's keys, as from the message that it belongs to.
+    /// Removes the user's keys, which are also removed from the message that this belongs to.
     pub fn withhold(&mut self, secrets: &Secrets) {
         let fields = self.calls.values_mut().chain([&mut self.message]).flat_map(Map::values_mut);
         fields.chain(&mut self.items).for_each(|value| withhold(value, secrets));

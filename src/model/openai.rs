@@ -313,7 +313,7 @@ impl OpenAi {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
-    /// The model requested, whose answers contain data only for itself.
+    /// The requested model: the opaque data of its answers is sent back only to it.
     fn origin(&self) -> Origin {
         Origin::new(&self.config.base_url, self.name())
     }

@@ -9,7 +9,7 @@ use super::ModelError;
 use super::meter::{Meter, Notice};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// One in this many of a minute's requests may be sent at once. A whole minute's requests would
+/// A minute's requests divided by this number may be sent at once. A whole minute's requests would
 /// allow twice the limit in the first minute, and servers that count by the minute return 429.
 const AT_ONCE: u32 = 6;
 /// Shorter waits are not reported.

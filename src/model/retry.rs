@@ -44,8 +44,8 @@ fn own(retry: u32) -> Duration {
     Duration::from_secs(seconds).min(OWN)
 }
 
-/// The number of retries, `configured` by default: a busy server gets at least a minute, unless
-/// retries are switched off.
+/// The number of retries: `configured`, or more for a busy server, which gets at least a minute
+/// unless retries are switched off.
 pub fn tries_again(configured: u32, busy: bool, asked: Option<Duration>) -> u32 {
     if !busy || configured == 0 {
         return configured;

@@ -7,7 +7,7 @@
 //!   closing tag, the rest of the answer is thought.
 //! - A `</think>` without an opening tag: the server's template opened it, and everything before it
 //!   is thought. It does not count in code, in quotation marks, on a line of JSON, after a
-//!   `<think>` on the same line that is text, or after any tag was opened.
+//!   `<think>` that is text on the same line, or after any tag was opened.
 //!
 //! The result does not depend on how the text is split into pieces.
 

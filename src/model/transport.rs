@@ -242,7 +242,7 @@ pub fn told(response: &reqwest::Response) -> Told {
     Told::read(texts, SystemTime::now())
 }
 
-/// A body as text: what arrives of it, at most `limit` bytes.
+/// A body as text: the part of it that arrives, at most `limit` bytes.
 pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {

@@ -318,7 +318,7 @@ fn wanted(known: &Known, served: &Served<'_>) -> Vec<Wanted> {
     wanted.collect()
 }
 
-/// The acceptance criteria of a change request without a task for the lines.
+/// The acceptance criteria of a change request, if no task is known for the lines.
 fn change_criteria(git: &Git, known: &Known, has_task: bool) -> Vec<String> {
     let change = known.change(git).filter(|_| !has_task && known.session.is_patch());
     change.map(|change| change.acceptance_criteria.clone()).unwrap_or_default()
@@ -350,8 +350,8 @@ fn rejected(
     let mut ids: Vec<&str> = task.map(String::as_str).into_iter().collect();
     ids.extend(served.features.iter().map(|one| one.id.as_str()));
     ids.extend(served.requirements.iter().map(|one| one.id.as_str()));
-    // Feedback on the code is most relevant for a line of code, then feedback that names its
-    // records.
+    // Feedback on the code is most relevant for a line of code, then feedback that names the line's
+    // task, features or requirements.
     let distance = |said: &Feedback| match said.stage == code_stage() {
         true => 0,
         false if ids.iter().any(|id| said.details.contains(id)) => 1,

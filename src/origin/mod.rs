@@ -1,7 +1,7 @@
 //! Traces lines of a file to their commit, task, feature, requirement and idea, and requirements to
 //! their lines. Everything is read from commits and records; nothing is stored for it.
 //!
-//! A session's commit names its task, a squash does not: if the squashed commits are still in this
+//! A session's commit names its task; a squash does not. If the squashed commits are still in this
 //! repository, they are used, else the tasks whose files in the plan match. Nothing else is
 //! guessed.
 

@@ -138,7 +138,7 @@ struct Adopted {
     session: SessionName,
     id: String,
     task: String,
-    /// A commit with its records.
+    /// A commit with the session's records.
     place: Oid,
 }
 
@@ -188,8 +188,8 @@ impl<'a> Sessions<'a> {
         Ok(read(Some(commit.clone())))
     }
 
-    /// A session whose commits may be gone: by the tip named in a merge, its branch, or its archive
-    /// ref.
+    /// Finds a session whose commits may be gone: by the tip named in a merge, its branch, its
+    /// archive ref, or the tag of its delivery.
     pub(super) fn of_name(
         &self,
         name: &SessionName,

@@ -54,7 +54,7 @@ pub(super) fn parts(
             }
             None => origins.own_tasks(&known),
         };
-        // A squash of some commits adds no tasks, as the plan is older: use the quoted tasks.
+        // A squash of some commits may add no tasks, since the plan is older: use the quoted tasks.
         if tasks.is_empty() && several {
             let of = |id: &String| known.records.id_of(id, &known.at_tip);
             tasks = quoted.tasks.iter().map(of).collect();

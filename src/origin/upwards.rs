@@ -123,8 +123,8 @@ fn lines_of(features: &[OfFeature]) -> usize {
     features.iter().flat_map(|feature| &feature.tasks).map(|task| task.lines).sum()
 }
 
-/// True if a task or one of its sub-tasks has this id, or belongs to the feature or component with
-/// it.
+/// True if this is the id of the task or of one of its sub-tasks, or of a feature or component that
+/// one of them belongs to.
 fn is_of(records: &Records, task: &Task, id: Option<&str>) -> bool {
     let Some(id) = id else { return true };
     records.features_of(&task.id).contains(&id)

@@ -15,7 +15,7 @@ pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
     )
 }
 
-/// Runs all checks of these stages that must still pass, for the check stage.
+/// Runs, for the check stage, those checks of `stages` that must still pass.
 pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
     let mut report = Report::default();
     lasting_checks(stages, input).into_iter().for_each(|(_, part)| report.merge(part));

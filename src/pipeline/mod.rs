@@ -71,7 +71,7 @@ use run::Run;
 pub enum Finish {
     /// The delivery commit exists.
     Completed,
-    /// The stage `--stop-after` named is done.
+    /// The stage that `--stop-after` names is done.
     Stopped(Stage),
     /// The run waits for a person.
     Waiting {
@@ -104,7 +104,7 @@ impl<'a> Pipeline<'a> {
     pub async fn run(&mut self) -> anyhow::Result<Finish> {
         protected_files::protect(&self.0)?;
         blocked::forget_failure(&self.0)?;
-        // Left by a run that was killed.
+        // A killed run may have left an agent program's working tree.
         agent_program::discard_empty(self.0.env.git, self.0.env.state)?;
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason of the stop must be reported, whatever else fails.

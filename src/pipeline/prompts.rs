@@ -143,7 +143,7 @@ pub struct Variables {
     pub last_task: String,
     /// How an actor proposes facts about the project.
     pub knowledge: String,
-    /// Whether the text beside the last call becomes the report's summary.
+    /// Whether the actor's text beside its last tool call becomes the report's summary.
     pub summary_wanted: bool,
     /// A sentence that says whether tests are wanted.
     pub tests_rule: String,

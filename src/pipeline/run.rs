@@ -294,7 +294,8 @@ impl<'a> Run<'a> {
             entry.details = secrets.blanked(&entry.details).into_owned();
             let fix = entry.suggested_fix.take();
             entry.suggested_fix = fix.map(|fix| secrets.blanked(&fix).into_owned());
-            // The second strike: the same point was made before without effect.
+            // The second strike: the same point was made before without effect, so it becomes
+            // critical.
             if entry.from != Origin::Human && made_before(&known, entry) {
                 entry.severity = Severity::Critical;
             }

@@ -116,8 +116,8 @@ async fn step(
         other => return Ok(other),
     }
     keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-    // An interrupted self-review may have left an incomplete change: it finishes that change
-    // before the checks run.
+    // An interrupted self-review may have left an incomplete change: the self-review finishes
+    // that change before the checks run.
     if !self_review::is_self_reviewing(run, spec, progress)? {
         match checks_hold(run, spec, progress).await? {
             StepOutcome::Next => {}
@@ -223,7 +223,8 @@ async fn checks_hold(
             gather::require_dependencies(run).await?;
         }
     }
-    // A person may have committed the code that a task needed.
+    // A person may have committed the code that a task needed, so the feature statuses are set
+    // again.
     if spec.approves == Approves::Tree && finish_draft::finish_features(run, spec, progress, None)?
     {
         keep::keep(run, spec, progress)?;

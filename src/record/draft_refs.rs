@@ -1,4 +1,4 @@
-//! Saved drafts: side refs that contain work in progress; saving it and restoring it.
+//! Saves drafts (work in progress) in side refs, and restores them.
 
 use std::collections::BTreeSet;
 
@@ -265,7 +265,7 @@ pub fn restore(
         git::put_back::restore_paths(recorder.git, tip, &paths)?;
         return Err(error);
     }
-    // Already restored, by a run that was killed in the middle of this.
+    // Some may be restored already, by a run that was killed in the middle of this.
     let there = git::blobs::hash_files(recorder.git, &skipped, Store::No)?;
     let drafted = git::snapshot::blob_ids(recorder.git, draft, &skipped)?;
     let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(|(_, (a, b))| a == b);

@@ -1,5 +1,5 @@
-//! The commit with which a person accepts stages as done that only the files of a session show as
-//! done.
+//! The commit with which a person accepts as done the stages that the session's files show as done
+//! although no commit records them.
 
 use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;

@@ -108,7 +108,7 @@ pub fn may_write(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let paths = [KNOWLEDGE, ATTRIBUTES];
     let top = recorder.git.top();
     let real = fs::symlink_metadata(top.join(".cowork")).is_ok_and(|folder| folder.is_dir());
-    // Reading a pipe in its place would never end.
+    // Reading a pipe in place of a file would never end.
     let regular = |path: &&str| match fs::symlink_metadata(top.join(path)) {
         Ok(there) => there.is_file(),
         Err(_) => true,

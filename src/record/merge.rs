@@ -25,7 +25,7 @@ struct Merging {
     onto: String,
     /// The tip that is merged.
     theirs: String,
-    /// The tree to be committed, if it is not a merge.
+    /// The tree to be committed, if the commit is not a merge commit.
     tree: Option<String>,
 }
 
@@ -297,7 +297,8 @@ fn code_on(
             &made(&code, std::slice::from_ref(&session.tip))?,
         );
     };
-    // History does not show that the branch contains the session up to that tip.
+    // History does not show that the branch contains the session up to `merged`, so use that as the
+    // merge base.
     let since = git::merge::tree_with_dir_of(git, merged, SESSIONS, onto)?;
     let since = made(&since, &[])?;
     let ours = git::snapshot::tree_of(git, onto.as_str())?.unwrap_or_else(|| onto.clone());

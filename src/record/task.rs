@@ -18,7 +18,7 @@ pub struct TaskRecord {
     pub features: Vec<String>,
     /// The models that generated it, and their usage.
     pub credit: Credit,
-    /// The checks that git-cowork ran on that tree.
+    /// The checks that git-cowork ran on the tree to be committed.
     pub checks: String,
     /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,

@@ -99,7 +99,7 @@ impl Secrets {
         Self { keys: keys.into() }
     }
 
-    /// Returns the length in bytes of the longest secret, except for some multi-line ones.
+    /// Returns a length in bytes that no secret exceeds, except for some multi-line ones.
     pub fn longest(&self) -> usize {
         self.keys.first().map_or(0, String::len).max(patterns::USUAL)
     }

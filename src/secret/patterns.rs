@@ -14,7 +14,7 @@ use regex::bytes::Regex;
 /// Upper limit of a key's length in bytes.
 pub(super) const LONGEST: usize = 16 * 1024;
 
-/// Upper limit of nearly all keys' length in bytes.
+/// A length in bytes that nearly no key exceeds.
 pub(super) const USUAL: usize = 256;
 
 /// A kind of key.

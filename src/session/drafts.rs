@@ -74,8 +74,8 @@ pub(crate) fn kept_draft(
 }
 
 /// The stage commit with the same parent as this draft that a plain `git reset` abandoned, found by
-/// its tag. A tagged commit below the draft does not count: it was abandoned before the draft
-/// began, because a stage's drafts are based on the abandoned tip.
+/// its tag. A tagged commit that is an ancestor of the draft does not count: an older draft builds
+/// on it, so it was abandoned before this draft began.
 fn left_behind(
     git: &Git,
     session: &Session,
@@ -140,7 +140,7 @@ fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Res
 fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> anyhow::Result<bool> {
     let Some(on) = draft.parents.first() else { return Ok(false) };
     let mut paths = git::paths::changed(git, on, &draft.commit)?;
-    // The feedback file only grows.
+    // Ignore the feedback file: it only grows, so it may differ from the draft's.
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     let drafted = git::snapshot::blob_ids(git, &draft.commit, &paths)?;
     let stages = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));

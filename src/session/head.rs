@@ -61,7 +61,8 @@ impl Head {
         let (file, older) =
             parsed(name, &text.session).map_err(|error| restorable(git, name, &tip, error))?;
         let (name, reader) = (name.clone(), git.reader());
-        // If only the git binary can read the repository, each step back would run a process.
+        // If only the git binary can read the repository, each step back would run a process: read
+        // all history at once instead.
         let recent = git::fallback::is_read_in_process(git)
             .then(|| recent(reader.as_ref(), &file, text))
             .flatten();

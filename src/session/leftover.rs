@@ -27,11 +27,11 @@ pub struct Leftover {
     pub time: i64,
     /// The reason for the attempt, or the draft's stage.
     pub about: String,
-    /// Why it must be kept unless named.
+    /// Why it is protected, if it is.
     pub guard: Option<Guard>,
 }
 
-/// Why a [`Leftover`] is not deleted unless it is named.
+/// Why a [`Leftover`] is protected: it is deleted only if named, or not even then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Its stage is in progress or waits for review: kept even if named.

@@ -101,7 +101,7 @@ pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<O
 /// A session, and the commits it may be merged into.
 struct Question<'a> {
     session: &'a Session,
-    /// The commits; true for the tip of another session's branch, a base of only few sessions.
+    /// The commits; true for the tip of another session's branch, the base of only a few sessions.
     tips: Vec<(Oid, bool)>,
 }
 
@@ -155,8 +155,8 @@ impl Look {
         let copies = ids.map(|id| (id, Vec::new())).collect();
         let mut look =
             Self { walks: Vec::new(), places: HashMap::new(), copies, folders: HashMap::new() };
-        // Start times; session branches are walked one by one, because few sessions are based on
-        // each.
+        // Each tip, and the time to walk back to. Tips of session branches are walked one by one,
+        // because few sessions are based on each.
         let (mut shared, mut single) = (BTreeMap::new(), BTreeMap::new());
         for question in asked {
             for (tip, is_session) in question.walked() {
@@ -365,7 +365,7 @@ fn is_delivery(trailers: &Trailers) -> bool {
         && trailers.get(key::STAGE).is_some_and(|stage| stage == stages::last().name())
 }
 
-/// True if a message quotes a delivery commit, indented and among others, as squashes do.
+/// True if a message quotes a delivery commit, even indented or among other text, as squashes do.
 fn quotes_delivery(message: &str, id: &str) -> bool {
     let has = |key: &str, value: &str| {
         let line = format!("{key}: {value}");

@@ -17,8 +17,8 @@ pub struct MergedChange {
 }
 
 /// The change requests merged into a session, newest first: those with commits reachable from its
-/// tip, and squashed ones whose own commits are still in this repository. For a change request,
-/// also the work of its parent while it was in progress.
+/// tip, and squashed ones whose own commits are still in this repository. If the session is
+/// a change request, also its parent's commits made while the change request was in progress.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -50,8 +50,8 @@ pub fn merged_changes(
         }
     }
     if session.is_patch() {
-        // These are work of its parent, or of a change request it is based on, done since it
-        // began.
+        // These commits were made since this change request began, by its parent or by a change
+        // request that it is based on.
         for change in &mut found {
             change.start = change.start.take().or_else(|| own_start.first().cloned());
         }

@@ -75,7 +75,7 @@ pub mod key {
     /// On a draft: the actor's closing message, on one line.
     pub const ACTOR_SAID: &str = "Cowork-Actor-Said";
     /// On a draft: the model a person chose for the next drafts, by its name in the configuration,
-    /// and the server's name for it if it is another model of that server.
+    /// followed by the server's name for the model if it is not the configured one.
     pub const ACTOR_MODEL: &str = "Cowork-Actor-Model";
     /// On a saved draft: a person's question to the actor about it; the body is the answer.
     pub const ASKED: &str = "Cowork-Asked";

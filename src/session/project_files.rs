@@ -175,7 +175,8 @@ pub(crate) fn code_changes_with(
     committed: &CommittedCode,
 ) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
-    // A merge may have brought a change request's files, which a task records under another id.
+    // `committed` lacks what a merge brought, such as the files of a change request: their commits
+    // have another session's id.
     let since = reader
         .diff(start_of_code(git, session).as_ref(), tree)?
         .into_iter()

@@ -33,7 +33,7 @@ pub fn approval_of(session: &Session, stage: Stage) -> Option<&Entry> {
     })
 }
 
-/// The person who gave the approval in this commit; `None` if it was no person.
+/// The person who gave the approval in this commit; `None` if no person gave it.
 pub fn reviewer_of(session: &Session, entry: &Entry) -> Option<Reviewer> {
     entry.verdict().filter(|verdict| matches!(verdict, Verdict::Passed | Verdict::Edited))?;
     let named = entry.trailers.get(key::REVIEWED_BY);

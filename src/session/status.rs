@@ -111,7 +111,7 @@ pub struct Status {
 /// Details that only `status` shows: they need more git commands than a list should run.
 #[derive(Clone, Debug)]
 pub struct Details {
-    /// Commits that its base branch has gained since.
+    /// Number of commits of the base branch that the session lacks.
     pub base_ahead: Option<usize>,
     /// Number of attempts.
     pub attempts: usize,

@@ -68,8 +68,8 @@ fn has(files: &CommittedFiles, row: &StageSpec) -> anyhow::Result<bool> {
 }
 
 impl Session {
-    /// If a person accepted stages as done because of their files with the first commit: the last
-    /// of these stages, and this commit.
+    /// The last of the stages that a person accepted as done because of their files, and the commit
+    /// that records this; `None` if the session does not begin with such a commit.
     pub fn from_files(&self) -> Option<(Stage, &Entry)> {
         let first = self.history.first().filter(|entry| entry.from() == Some(FROM_FILES))?;
         match first.kind {

@@ -18,9 +18,9 @@ pub struct DepthSpec {
     /// Groups of stages that the actor works on in one conversation, with all their drafts and
     /// tasks. In other stages each draft and each task is a conversation.
     pub conversations: &'static [&'static [Stage]],
-    /// The tools that requests of all roles of these stages declare, if they are few: requests
-    /// start with the tools, and a provider charges less for a prefix it has seen. A role may still
-    /// call only its own tools.
+    /// The tools that all roles declare in the requests of the stages of `conversations`, if these
+    /// tools are few: requests start with the tools, and a provider charges less for a prefix it
+    /// has seen. A role may still call only its own tools.
     pub tools: &'static [&'static [&'static str]],
     /// Stages whose first draft git-cowork may write without a model.
     pub written_here: &'static [(Stage, WrittenHere)],
@@ -164,9 +164,9 @@ impl DepthSpec {
         self.judged(self.critics, stage, order)
     }
 
-    /// True if the drafts of a stage are judged: `at` contains the stage. If the session lacks the
-    /// last stage of its conversation, `at` must contain that last stage instead, since both would
-    /// otherwise be judged together.
+    /// True if the drafts of a stage are judged, that is, if `at` contains the stage. If the
+    /// session lacks the last stage of this stage's conversation, `at` must contain that last stage
+    /// instead, since both would otherwise be judged together.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
         let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))

@@ -1,9 +1,9 @@
 //! The stage table: one file for each stage, with its row and all its behaviour.
 //!
 //! To add a stage, add its file here with a line in [`TABLE`], its name to [`Stage`], and its
-//! prompts. A report of its own is one more row of the artifacts (`artifact/files.rs`) and one of
-//! the tools that save documents (`tool/documents.rs`). One loop (`pipeline::stage_loop`), one runner
-//! and one recorder serve all rows.
+//! prompts. If it writes a report of its own, also add a row to the artifacts (`artifact/files.rs`)
+//! and one to the tools that save documents (`tool/documents.rs`). One loop
+//! (`pipeline::stage_loop`), one runner and one recorder serve all rows.
 
 mod check;
 mod coding;

@@ -89,8 +89,8 @@ pub struct StageSpec {
     pub stage: Stage,
     /// The sessions that have it.
     pub selected: Selected,
-    /// An earlier stage whose document is reviewed together with this one's if it has no gate of
-    /// its own, and the row that then replaces this one.
+    /// An earlier stage whose document is reviewed together with this one's if that earlier stage
+    /// has no gate of its own, and the row that then replaces this one.
     pub with_earlier: Option<(Stage, &'static Self)>,
     /// The row that replaces this one if no earlier document contains requirements: this document
     /// then contains them.

@@ -126,8 +126,8 @@ fn is_simple(command: &str) -> bool {
     !command.contains(['|', '&', ';', '>', '<', '\n', '#'])
 }
 
-/// The command for a part of the project; `None` if it does not take a path (for `cargo test` it
-/// would be a filter of test names).
+/// The command for a part of the project; `None` if the command does not take a path (`cargo test`
+/// would take the path as a filter of test names).
 fn narrowed(command: &str, path: &str) -> Option<String> {
     let mut known = languages::ALL.iter().flat_map(|language| language.programs.take_paths);
     let takes = known.any(|start| command.starts_with(start)) && is_simple(command);

@@ -178,7 +178,7 @@ fn request_replanning(
     let issue = &args.issue_type;
     let wanted = args.target_stage.or_else(|| {
         let wanted = for_issue(&issue.trim().to_lowercase().replace([' ', '-'], "_"));
-        // A patch session may not have this stage; then use the last stage before this one.
+        // A patch session can lack that stage; then use the last stage before the current one.
         let last = context.earlier.last().copied();
         context.earlier.contains(&wanted).then_some(wanted).or(last)
     });

@@ -39,9 +39,9 @@ pub use crate::languages::ProjectCommands;
 /// Whether a tool only reads or also writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only reads: read-only roles may also have such a tool (`[r]` in contract 7).
+    /// Only reads: read-only roles may also have such a tool (`[r]` in the contract, section 7).
     Read,
-    /// Changes artifacts, files, or runs commands.
+    /// Changes artifacts or files, or runs commands.
     Write,
 }
 
@@ -193,7 +193,7 @@ pub struct Context<'a> {
     pub command_tools: &'a [CommandTool],
     /// Record numbers used so far.
     pub ids: &'a mut IdFloors,
-    /// The name of the code now in the working tree, if there is one.
+    /// Returns the id of the tree that a commit would have now; `None` if git cannot write it.
     pub code: &'a dyn Fn() -> Option<String>,
     /// The ids of the plan's tasks that have code from this session.
     pub coded: &'a dyn Fn(&Plan) -> BTreeSet<String>,

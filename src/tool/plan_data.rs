@@ -246,8 +246,8 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     Ok(Answer::ok(text))
 }
 
-/// Checks that a task can be completed: none of its sub-tasks is blocked, and all files that the
-/// task and its sub-tasks promise exist.
+/// Checks that a task can be completed: none of its sub-tasks is blocked, and all files to be
+/// created by the task and its sub-tasks exist.
 fn can_be_completed(plan: &Plan, id: &str, exists: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
     let parts: Vec<&Task> = plan.with_sub_tasks(id).collect();
     let blocked = |task: &&&Task| task.id != id && task.status == TaskStatus::Blocked;

@@ -15,7 +15,8 @@ use crate::stages::{self, StageSpec, TABLE};
 /// Maximum bytes of an answer for a model.
 const MAX_ANSWER: usize = 16 * 1024;
 
-/// Built-in tools that would write or use a key if their arguments contained one.
+/// Built-in tools that would write or use a hidden API key, so their arguments must not contain its
+/// placeholder, `WITHHELD`.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
@@ -161,7 +162,7 @@ mod tests {
     use crate::stages::CHALLENGER;
     use crate::tool::testing::Bench;
 
-    /// Contract 7 without the groups files and commands, `[r]` first.
+    /// The tools of the contract, section 7, except file and command tools; first those with `[r]`.
     const READ: &str = "load_idea load_prd_doc load_design_doc load_plan_doc load_feedback_history \
         get_requirements get_design get_plan load_change_request check_data_format \
         check_feature_coverage check_task_dependencies provide_feedback exit_loop \

@@ -36,7 +36,7 @@ struct Page {
     width: usize,
     colors: bool,
     out: String,
-    /// An empty line is needed before the next one.
+    /// An empty line must precede the next line.
     is_apart: bool,
     /// Text that has not been broken into lines yet.
     text: String,

@@ -71,7 +71,7 @@ impl Typing {
             self.rest.clear();
             keys.push(Key::Edit(Edit::EraseLine));
         }
-        // Another part of the program may have taken the line.
+        // Read the line again: another part of the program may have taken it.
         let mut line = TypedLine::new(&self.notes.line(), self.at);
         let last = keys.iter().rposition(|key| *key != Key::Enter);
         let mut out = Typed { changed: !keys.is_empty(), suspends: false };

@@ -26,9 +26,8 @@ pub struct StageApproval {
     pub missing: Option<String>,
 }
 
-/// The approvals of the completed stages of a session. Includes the stages that were approved, and
-/// those with a gate: as set in this user's configuration, or else by default at the session's
-/// depth.
+/// The approvals of a session's completed stages, for those that were approved or have a gate.
+/// Gates are as set in this user's configuration, or else by default at the session's depth.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -100,8 +99,8 @@ pub(super) fn problems(
     Ok(problems)
 }
 
-/// The person who gave an approval. If signatures are required, one of that person's commits must
-/// have one.
+/// The person who gave an approval. If signatures are required, [`Reviewer::commit`] is `None`
+/// unless that person signed the commit.
 ///
 /// # Errors
 /// Git cannot be run.

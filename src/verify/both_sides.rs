@@ -104,8 +104,8 @@ pub(super) fn is_derivable(git: &Git, session: &Session, artifact: Artifact) -> 
 }
 
 /// Regenerates JSON that differs from the documents and commits it on the checked-out branch.
-/// Returns a description of each change. With `always`, does this also without a merge, where the
-/// stage in progress would do it.
+/// Returns a description of each change. Without `always`, does this only after a merge or if JSON
+/// is unreadable; otherwise, the stage in progress does it.
 ///
 /// # Errors
 /// Exit 5: a record was changed in both files, or a hook rejects the commit.

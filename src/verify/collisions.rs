@@ -13,7 +13,7 @@ use crate::session::{
     CommittedFiles, KnownRecords, MergedChange, Session, SessionName, merged_changes,
 };
 
-/// The records of a change request that mention ids.
+/// A change request's own files, which mention ids.
 const RECORDS: [Artifact; 4] =
     [Artifact::ChangeRequest, Artifact::Feedback, Artifact::CheckReport, Artifact::DeliveryReport];
 
@@ -145,8 +145,8 @@ impl Sides {
     }
 }
 
-/// The tip of each change request, and the session's own commit before it merged the first: the
-/// session itself gets new tasks from reviewers' comments.
+/// The tip of each change request, and the session's last own commit before it merged the first of
+/// them, because reviewers' comments add tasks to the session itself.
 fn of_changes(
     git: &Git,
     session: &Session,

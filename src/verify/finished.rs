@@ -17,8 +17,9 @@ impl Finished {
         let mut artifacts = vec![Artifact::Session];
         artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));
         if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
-            // A change request edits the parent's documents in place. The documents of the stage in
-            // progress are left out: they are its draft.
+            // A change request edits the parent's files in place, so those that existed at its
+            // start must exist. The documents of the stage in progress are left out: they are its
+            // draft.
             let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
                 Some(stage) if drafting(git, session, stage)? => session.row(stage).artifacts,
                 _ => &[],

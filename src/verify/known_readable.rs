@@ -53,7 +53,7 @@ impl AskedTree {
         self.kept.iter().any(|tree| *tree == self.tree.as_str())
     }
 
-    /// Records that they match. If the file cannot be written, the command still succeeds.
+    /// Adds the tree to the cache. If the file cannot be written, the command still succeeds.
     pub(super) fn keep(&self) {
         let earlier = if self.kept.len() < MOST { &self.kept[..] } else { &[] };
         let trees = earlier.iter().map(String::as_str).chain([self.tree.as_str()]);

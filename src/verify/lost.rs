@@ -8,7 +8,7 @@ use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
 use crate::git::{self, Git};
 use crate::session::{CommittedFiles, MergedChange, Session, artifact_path, key};
 
-/// Documents in prose: a record with a conflict in it is reported as unreadable instead.
+/// The Markdown documents; a JSON file with a conflict is reported as unreadable instead.
 const PROSE: [Artifact; 4] = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
 
 pub(super) fn problems(

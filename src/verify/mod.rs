@@ -56,7 +56,8 @@ pub struct Verify<'a> {
     pub there: Option<&'a Git>,
 }
 
-/// A problem in the cache about all sessions, reported with one of them.
+/// The problem that the cache of the newest branches is wrong. The cache is about all sessions, so
+/// the problem is reported with one of them, `with`.
 ///
 /// # Errors
 /// Git cannot be read.

@@ -34,8 +34,8 @@ impl IoErrors {
         Refusal::failed(text)
     }
 
-    /// Returns the refusal for a file that cannot be read. Recorded for the user only if the system
-    /// failed, not if the path is missing or not a text file.
+    /// Returns the refusal for a file that cannot be read. The error is recorded for the user only
+    /// if the system failed, not if the path is missing or not a text file.
     pub(crate) fn unreadable(&self, path: &str, error: std::io::Error) -> Refusal {
         use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound};
         let text = format!("{path} cannot be read: {error}");
@@ -61,7 +61,7 @@ impl IoErrors {
     /// Stops the run if the disk is full: a model cannot free space.
     ///
     /// # Errors
-    /// Exit 5 if one of the last writes found the disk full.
+    /// Exit 5 if an operation of this run found the disk full.
     pub fn require_room(&self) -> anyhow::Result<()> {
         let noted = self.0.borrow();
         match noted.all.last().filter(|_| noted.disk_full) {

@@ -1,7 +1,7 @@
 //! Tracks the content of each file that the model of this conversation last read or wrote. A file
 //! the model has seen is changed only if it still has that content: a command or a person may have
-//! changed it since. A file it has not seen may be edited, because whoever can quote a passage has
-//! seen it somewhere, and overwritten if it is small.
+//! changed it since. A file the model has not seen may be overwritten if it is small, and may be
+//! edited, because whoever can quote a passage has seen it somewhere.
 //!
 //! These records are saved with the messages of the conversation, so that an interrupted
 //! conversation can resume with them.

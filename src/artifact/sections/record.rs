@@ -99,8 +99,8 @@ impl Record {
         }
     }
 
-    /// Copies which paths are created and which are changed from another version of a task, for the
-    /// paths that it names as well.
+    /// Sorts the paths into created and changed ones as another version of the task does, if that
+    /// version names them as well.
     pub(in crate::artifact) fn keep_sides(&mut self, present: &Self) {
         let (Self::Task(one), Self::Task(old)) = (self, present) else { return };
         let (mut create, mut change) = (Vec::new(), Vec::new());

@@ -214,7 +214,7 @@ fn level_of(block: &Block) -> Option<u8> {
     }
 }
 
-/// Returns the nearest heading above a section that does not belong to a record.
+/// Returns the title of the nearest heading above a section, skipping those in records' sections.
 fn heading_above(text: &str, section: &Section, reading: &Reading) -> Option<String> {
     let in_section = |at: usize| reading.sections.iter().any(|s| s.range.contains(&at));
     let blocks = document_blocks(text);

@@ -23,9 +23,9 @@ pub struct Drafted {
     pub left_out: Vec<String>,
 }
 
-/// Writes a plan with `prose` and these records. `in_base` returns whether a path exists before the
-/// session. If a text of the imported files mentions `REQ-005`, it does not mean a record of this
-/// plan, so the mention is written in a form that is not read as an id.
+/// Writes a plan with `prose` and these records. `in_base` returns whether a path existed before
+/// the session. A `REQ-005` in the text of the imported files does not mean a record of this plan,
+/// so it is written in a form that is not read as an id.
 pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) -> Drafted {
     let mut out =
         Drafted { text: format!("{}\n", foreign(prose.trim_end())), ..Drafted::default() };

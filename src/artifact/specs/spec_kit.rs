@@ -15,7 +15,7 @@ pub(super) struct Spec {
     pub requirements: Vec<Numbered>,
     /// Sections that contain only text.
     pub text_only: Vec<String>,
-    /// Places that need a decision, in their own words.
+    /// Places that need a decision, in the words of the file.
     pub unclear: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
     let comments = text_input::text(context, &args.text, file, "feedback")?;
-    // Check first that the session can take comments: before a branch is switched or locked.
+    // Check that the session can take comments before locking it and switching to its branch.
     let name = delivered::name(context, None)?;
     let session = find::session(context, Some(&name))?;
     let name = &session.name;

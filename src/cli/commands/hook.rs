@@ -57,7 +57,7 @@ fn here(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Session>> {
     }
 }
 
-/// Tags stage commits that were rewritten.
+/// Adds the missing tags of stage commits, after a rewrite such as a rebase.
 fn rewritten(context: &Context) -> anyhow::Result<()> {
     let git = context.git()?;
     let Some(session) = here(git, &context.refs()?)? else { return Ok(()) };

@@ -79,8 +79,8 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         }
         return Err(error.hint("list the sessions: git cowork list --all").into());
     };
-    // If an earlier restore was killed, the branch already exists and is the same commit as the
-    // archive.
+    // If an earlier restore was killed, the branch already exists and points to the same commit
+    // as the archive.
     let branch = git.resolve(refs.branch(name).as_str())?;
     if branch.as_ref() != Some(&tip) && exists(git, &refs, name)? {
         return Err(Error::repository(format!(

@@ -1,6 +1,6 @@
 //! `git cowork show [SESSION] ARTIFACT`: prints an artifact. On a terminal it is formatted, paged
-//! and free of control sequences; in a pipe or a file it is byte for byte, as `git show` does. With
-//! `--web`, writes the whole session as an HTML page.
+//! and free of control sequences; in a pipe or a file it is printed byte for byte, as by
+//! `git show`. With `--web`, writes the whole session as an HTML page.
 
 use std::path::PathBuf;
 

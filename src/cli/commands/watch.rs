@@ -58,7 +58,8 @@ struct Screen<'a> {
     context: &'a Context,
     session: Session,
     refs: Option<Vec<Ref>>,
-    /// Keys of the printed steps. A step that was printed may later be part of an attempt.
+    /// Keys of the printed steps. They do not contain the attempt, because a step that was printed
+    /// may later become part of one.
     told: HashSet<String>,
     position: Option<Position>,
     /// True if a run has been seen since the start of the command.

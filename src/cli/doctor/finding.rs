@@ -88,7 +88,7 @@ impl Finding {
         self
     }
 
-    /// Makes it a warning at least, because a run asks about it.
+    /// Raises an `Ok` finding to a warning, because a run asks the user about what was found.
     #[must_use]
     pub(crate) fn at_least_a_warning(mut self) -> Self {
         if self.state == State::Ok {
@@ -97,7 +97,7 @@ impl Finding {
         self
     }
 
-    /// Makes it a warning at most, because nothing needs it.
+    /// Lowers a problem to a warning, because nothing needs what was checked.
     #[must_use]
     pub(crate) fn not_needed(mut self) -> Self {
         if self.state == State::Problem {

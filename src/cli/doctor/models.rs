@@ -270,8 +270,8 @@ fn fixes(
     }
 }
 
-/// The command that sets a setting of a model so that the new value takes effect: it writes where
-/// the key is set now, or where it has higher precedence.
+/// The command that sets a setting of a model so that the new value takes effect: in the place
+/// where the key is set now, or in one with higher precedence.
 fn set(context: &Context, name: &str, key: &str, value: &str) -> String {
     let dotted = match name {
         DEFAULT_MODEL => format!("llm.{key}"),

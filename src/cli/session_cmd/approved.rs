@@ -14,8 +14,8 @@ use crate::verify::{StageApproval, approvals, changed_after_approval, reviewer, 
 /// Prints how the session's gated stages were approved and what has changed since.
 ///
 /// # Errors
-/// Exit 5: a stage contains bytes that nobody approved, and the user did not force it on a
-/// terminal.
+/// Exit 5: a stage contains bytes that nobody approved, and `force` is not set or there is
+/// no terminal.
 pub(crate) fn require(
     context: &Context,
     git: &Git,

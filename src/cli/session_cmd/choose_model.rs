@@ -110,8 +110,8 @@ pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<V
         .map_err(unreachable(model))
 }
 
-/// Picks the server's only model, or the one that the user chooses. `None` keeps the configured or
-/// default model: the server lists it, or lists nothing.
+/// Picks the server's only model, or the one that the user chooses. Returns `None` to keep the
+/// configured or default model, if the server lists that model or lists none.
 fn pick(
     context: &Context,
     name: &str,

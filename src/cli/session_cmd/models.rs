@@ -163,7 +163,8 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Checks that an agent program may write drafts. It would work in the tree, where commands run.
+/// Checks that an agent program may write drafts: to write, it works in the tree itself, where
+/// nothing hides private files from it.
 ///
 /// # Errors
 /// Exit 4: the project has private files, which the agent program must not see.

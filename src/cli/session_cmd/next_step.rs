@@ -44,8 +44,8 @@ pub(crate) fn drafts<'a>(
     git::refs::may_be_there(git, RefNames::DRAFTS, heads.filter_map(draft).collect())
 }
 
-/// True if the status of a session depends on history alone, so that its head is enough to tell it.
-/// `drafts` is what the function [`drafts`] returns.
+/// True if a session's status depends on history alone, so that `head` is enough to determine that
+/// status. `drafts` is what the function [`drafts`] returns.
 pub(crate) fn is_told_by(
     git: &Git,
     config: &Config,

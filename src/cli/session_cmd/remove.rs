@@ -190,8 +190,9 @@ fn standing_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
     Ok(git.head()?.branch() == Some(&refs.branch(name)))
 }
 
-/// Makes sure that the branch is not checked out: switches to its base here, and removes a linked
-/// working tree, or detaches its HEAD if files would be lost with it.
+/// Makes sure that the branch is not checked out. If it is checked out here, switches to its base.
+/// If it is in a linked working tree, removes that tree, or detaches HEAD there if it cannot be
+/// removed or files would be lost.
 fn leave_branch(
     context: &Context,
     held: &LockedSession,

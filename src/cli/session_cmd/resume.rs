@@ -82,8 +82,8 @@ pub(crate) fn go_on(
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// Makes the logs that the session's commits name available here: a clone fetches them from the
-/// remote of the branch. A run does not need them, so an error is only a warning.
+/// Makes available the logs that the session's commits name: a clone fetches them from the remote
+/// of the branch. A run does not need them, so an error is only a warning.
 fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> anyhow::Result<()> {
     let branch = context.refs()?.short_branch(&session.name);
     let remote = git::remote::upstream_remote(&held.git, &branch)?;

@@ -33,7 +33,7 @@ pub(crate) enum Left {
 enum Pressed {
     /// An answer to the gate.
     Says(Said),
-    /// The user gave no input for it; the menu stays.
+    /// The user did not give the input that the key needs; the menu stays.
     Stays,
     /// The user stopped watching.
     Left,

@@ -96,7 +96,7 @@ fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Pain
                 2 if !line.lead.is_empty() => continue,
                 _ => cell,
             };
-            // Show a lead even if these columns are empty because no stage has a commit.
+            // Show a lead even if its columns have no width because no stage has a commit.
             if width == 0 && (line.lead.is_empty() || cell != &line.lead) {
                 continue;
             }

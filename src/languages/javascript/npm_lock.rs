@@ -33,8 +33,8 @@ pub(super) fn is_current(place: &Path, files: &Files) -> bool {
 }
 
 /// True if all packages of an up-to-date lock file are installed. Other problems that `npm ls`
-/// reports (missing peer dependencies, extraneous packages) would not be fixed by fetching. False
-/// if this cannot be determined.
+/// reports (missing peer dependencies, extraneous packages) are ignored, because fetching would not
+/// fix them. False if this cannot be determined.
 pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
     if !is_current(place, files) {
         return false;

@@ -37,7 +37,8 @@ pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     } else if uses("mocha") {
         format!("npx mocha {file} -g {}", quoted(&format!("{whole}$")))
     } else {
-        // Older versions match the test's own name, newer ones the name preceded by its groups.
+        // Older versions of node match the pattern against the test's own name, newer ones against
+        // the name preceded by its groups.
         let name = regex::escape(test.name());
         format!(
             "node --test --test-reporter=spec --test-name-pattern={} {file}",

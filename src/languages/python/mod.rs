@@ -125,7 +125,7 @@ pub(super) static PYTHON: Language = Language {
 
 /// Programs that need the project's packages.
 const PROGRAMS: &[&str] = &["python", "python3", "pytest", "uv", "poetry", "tox", "nox", "mypy"];
-/// Messages of managers about invalid requirements.
+/// Messages of package managers about invalid requirements.
 const UNREADABLE: &[&str] = &["Invalid requirement"];
 
 /// Guidance for new Python code.

@@ -132,7 +132,8 @@ pub(super) fn of(
     None
 }
 
-/// `: its last line`, taken from its reported error, its standard error, its output, or its answer.
+/// Returns `: LINE` for a message, with the last line of the program's reported error, its standard
+/// error, its output, or its answer, whichever is the first that is not empty.
 fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
     let heard = &ended.heard;
     let error = heard.error.as_deref().unwrap_or_default();

@@ -68,7 +68,8 @@ pub(super) struct Store {
     pub variable: &'static str,
     /// The path below the home directory, which is used if the variable is not set.
     pub in_home: &'static str,
-    /// The rest of the path, appended to either of them; empty for the folder itself.
+    /// The rest of the path, appended to the path from `variable` or `in_home`; empty for
+    /// that path itself.
     pub then: &'static str,
     /// Which of its changes are kept.
     pub keeps: Keeps,
@@ -86,7 +87,7 @@ pub struct Keeps {
     pub lasting: &'static [&'static str],
     /// Names of folders without valuable content: they start empty and are discarded.
     pub fresh: &'static [&'static str],
-    /// Folders with programs, inside those whose changes are kept.
+    /// Folders with programs inside those whose changes are kept; changes to these are not kept.
     pub sealed: &'static [&'static str],
 }
 
@@ -141,7 +142,7 @@ const PRESETS: [Preset; 4] = [
                     ..NOTHING
                 },
             },
-            // State, and the tool servers that it starts.
+            // The program's state, and the tool servers that the program starts.
             Store {
                 variable: "",
                 in_home: ".claude.json",

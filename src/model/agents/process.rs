@@ -1,6 +1,6 @@
-//! One run of an agent program: in its own session, so that it cannot prompt on the terminal; with
-//! a time limit for the whole run and bounded output. Its process group is killed when the program
-//! ends or takes too long, or when the run is dropped.
+//! One run of an agent program: in a process session of its own, so that it cannot prompt on the
+//! terminal; with a time limit for the whole run and bounded output. Its process group is killed
+//! when the program ends or takes too long, or when the run is dropped.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -168,7 +168,7 @@ impl Drop for Group {
 fn detach(inherited: Option<i32>) -> std::io::Result<()> {
     rustix::process::setsid()?;
     if let Some(number) = inherited {
-        // SAFETY: the caller keeps it open until this process is started.
+        // SAFETY: the caller keeps the descriptor open until this process is started.
         let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
         rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
     }
@@ -184,7 +184,7 @@ async fn tell(input: Option<ChildStdin>, text: &str) {
     let _ = input.shutdown().await;
 }
 
-/// Reads its lines as they arrive. True if there is too much output.
+/// Reads the program's lines as they arrive. True if there is too much output.
 async fn listen(out: Option<impl AsyncRead + Unpin>, heard: &mut Heard, row: &Preset) -> bool {
     let Some(mut out) = out else { return false };
     let (mut line, mut skips, mut all) = (Vec::new(), false, 0);

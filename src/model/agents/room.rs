@@ -1,5 +1,5 @@
 //! The empty folder in which an agent program answers questions, confined if configured, and the
-//! message that tells the user so.
+//! message that tells the user how the program runs.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;

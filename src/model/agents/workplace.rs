@@ -27,11 +27,11 @@ pub struct Workplace {
 
 /// How a confined program reaches its allowed servers.
 pub trait WayOut: std::fmt::Debug {
-    /// Opens it for one run; `before` is the confining command. `told` is called for each refused
-    /// server.
+    /// Opens a connection for one run; `before` is the confining command. `told` is called for each
+    /// refused server.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The connection cannot be opened.
     fn open(&self, before: &[OsString], told: Notice) -> std::io::Result<OpenWay>;
 }
 
@@ -59,11 +59,11 @@ pub struct OpenWay {
 pub enum Reach {
     /// All: the user has configured this.
     All,
-    /// The servers in the program's row, and those that the user lists, as the user wrote them.
+    /// Only the servers in the program's row, and those that the user lists.
     Some {
         /// All allowed servers.
         hosts: Vec<Host>,
-        /// The servers that the user lists.
+        /// The servers that the user lists, as the user wrote them.
         listed: Vec<String>,
     },
 }

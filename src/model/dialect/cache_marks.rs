@@ -43,8 +43,8 @@ pub fn are_passed_on(base_url: &str, model: &str) -> bool {
     model.to_lowercase().contains("claude") && !DEAF.iter().any(is)
 }
 
-/// Marks the body of such a request: the text of a message becomes a part with the mark. Tools come
-/// before the system text, so its mark covers them too.
+/// Marks the body of a chat-completions request: the text of a message becomes a part with the
+/// mark. Tools come before the system text, so the mark of that text covers them too.
 pub fn mark_chat(body: &mut Value) {
     let Some(messages) = list(body, "messages") else { return };
     let ours = |message: &&mut Value| message["role"] == "user" || message["role"] == "tool";

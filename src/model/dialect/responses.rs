@@ -58,7 +58,7 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
     if plain {
         plain_schema(&mut parameters);
     }
-    // Not strict: optional arguments would have to be required.
+    // Not strict: strict mode would make optional arguments required.
     json!({"type": "function", "name": spec.name, "description": spec.description,
            "parameters": parameters, "strict": false})
 }

@@ -141,7 +141,7 @@ impl<'a> Manners<'a> {
         self.back == Back::Content
     }
 
-    /// Parameters that it needs beside the messages.
+    /// Parameters that the server needs besides the messages.
     pub fn parameters(&self) -> Map<String, Value> {
         match self.back {
             // Otherwise the server removes the thoughts that are sent back.
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Host, model, and the fields that its own three answers get back.
+    /// Host, model, and the fields that are sent back to it with each of its own three answers.
     type Case = (&'static str, &'static str, [&'static [&'static str]; 3]);
 
     #[test]

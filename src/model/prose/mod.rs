@@ -130,7 +130,7 @@ pub fn whole_document(text: &str) -> Option<&str> {
     let first = document.lines().next().unwrap_or_default();
     let is_one = match first.starts_with("# ") {
         true => sections > 0,
-        // An answer may start with a single heading.
+        // A single heading is not enough: an answer that is not a document may start with one.
         false => is_section(first) && (sections > 1 || begins_record(first)),
     };
     is_one.then(|| document.trim_end())

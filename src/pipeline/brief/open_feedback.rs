@@ -24,8 +24,8 @@ pub(crate) fn open_items(
 ) -> anyhow::Result<Vec<FeedbackItem>> {
     let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
     said.retain(|entry| {
-        // The draft in progress does not answer a note on it yet; the actor gets the note
-        // separately.
+        // A note on the draft in progress is left out: the draft does not answer it yet, and the
+        // actor gets it separately.
         let is_of_this = entry.is_note() && entry.iteration == progress.iteration;
         let in_run = entry.stage == spec.stage && entry.iteration >= progress.offset;
         in_run && !is_of_this && !settled.contains(entry)

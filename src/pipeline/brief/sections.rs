@@ -68,7 +68,7 @@ pub fn artifact_section(
     Ok(out)
 }
 
-/// JSON without its indentation: models read it as well, and it is a third shorter.
+/// JSON without its indentation: models read it just as well, and it is a third shorter.
 fn compact(text: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(value) => value.to_string(),

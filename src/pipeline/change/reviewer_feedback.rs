@@ -31,7 +31,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
         return Err(Error::repository(format!("'{}' is not delivered", run.session.name)).into());
     }
     require_readable(run.env.git, &run.session)?;
-    // The comments become a task of the plan, which is committed.
+    // The comments are committed as a task of the plan, so they must not contain secrets.
     let comments = &run.env.workspace.secrets().blanked(comments);
     run.stage.set(Stage::Idea);
     put_back_comments(run)?;

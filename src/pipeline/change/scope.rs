@@ -63,8 +63,8 @@ pub(crate) fn tell_change_so_far(run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks to go back to triage if the prd still adds records that the scope does not allow after this
-/// was already reported.
+/// Asks to go back to triage if the prd stage still adds records that the scope does not allow
+/// although this was already reported.
 pub(crate) fn needs_wider_scope(
     run: &Run<'_>,
     stage: Stage,

@@ -16,9 +16,9 @@ use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::stages::{code_stage, row};
 
-/// Before the check stage asks a model: do all earlier checks still pass? If not, findings in the
-/// code become feedback to coding, a limited number of times, after which a person decides;
-/// findings in earlier stages go back to those stages.
+/// Before the check stage asks a model, tests whether all earlier checks still pass. If not,
+/// findings in the code become feedback to coding, a limited number of times, after which a person
+/// decides; findings in earlier stages go back to those stages.
 pub(crate) async fn code_is_wrong(
     run: &mut Run<'_>,
     spec: &StageSpec,

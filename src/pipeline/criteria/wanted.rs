@@ -16,8 +16,8 @@ pub(super) struct Wanted {
     pub(super) fails_before: bool,
 }
 
-/// The tests that criteria name, each once. A test that the parent of a change request named
-/// already need not fail on the base: that was the parent's obligation.
+/// The tests that criteria name, each once. A test that the parent of a change request
+/// already named need not fail on the base: that was the parent's obligation.
 pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
     let files = run.files();
     let requirements = Store::new(&files).requirements()?.requirements;

@@ -104,7 +104,7 @@ fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow:
     Ok(Part { opening, extra, ..part })
 }
 
-/// An error: the draft is not at fault, the challenger did not do its part.
+/// An error: the challenger did not do its part; the draft is not at fault.
 fn no_verdict(run: &Run<'_>, spec: &StageSpec, said: &str) -> anyhow::Error {
     let who = run.env.config.roles.challenger.as_deref().unwrap_or_default();
     let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");

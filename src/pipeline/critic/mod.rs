@@ -105,7 +105,7 @@ fn reader_part<'a>(
     })
 }
 
-/// Adds a person's edits made while the critic read `bytes` to the draft. If nobody is asked at a
+/// Adds to the draft a person's edits made while the critic read `bytes`. If nobody is asked at a
 /// gate, the draft then passes as edited. Returns true if there were any.
 fn edited_while_read(
     run: &Run<'_>,

@@ -9,7 +9,7 @@ use crate::artifact::check::Report;
 /// Maximum characters of a finding.
 const TOLD: usize = 6_000;
 
-/// For an actor whose draft does not differ from the rejected one.
+/// Beginning of the message to an actor whose draft does not differ from the rejected one.
 const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
                          feedback with a change; if a point is wrong, say so in text, without";
 

@@ -26,11 +26,11 @@ use crate::stages::StageSpec;
 
 /// How a task's conversation ended.
 enum TaskEnd {
-    /// It was committed.
+    /// The task was committed.
     Committed,
-    /// It is not completed.
+    /// The task is not completed.
     Open,
-    /// A hook refused its commit.
+    /// A hook refused the task's commit.
     Refused,
 }
 

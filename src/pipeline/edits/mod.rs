@@ -43,7 +43,7 @@ pub(crate) fn edit_since(
             files.push(*artifact);
         }
     }
-    // Records follow their document: the document is what was edited.
+    // Records follow their document: if it was edited, only the document counts as edited.
     let changed = files.clone();
     let held_in = |file: &Artifact| {
         let own = file.document()?;

@@ -279,7 +279,8 @@ impl Law {
         Self { came: unmatched.map(came).collect(), went: went.map(|(_, l)| owned(l)).collect() }
     }
 
-    /// Drops lines that are already missing in a text the person saw later.
+    /// Drops added lines that are already missing, and deleted lines that are already back, in a
+    /// text the person saw later.
     fn only_as_in(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
         self.came.retain(|came| came.holds(&lines));

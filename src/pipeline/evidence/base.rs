@@ -31,7 +31,7 @@ struct OnBase {
     paths: Vec<String>,
 }
 
-/// Restores the session's files when it is dropped, even by a signal.
+/// Restores the session's files when it is dropped, even if a signal ends the run.
 struct BackToTip<'a> {
     git: &'a Git,
     state: &'a StateDir,

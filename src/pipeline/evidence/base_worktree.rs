@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// The folder in the state directory with the working tree and the notes of its processes.
 const FOLDER: &str = "base";
 
-/// A linked working tree that is removed when it is dropped, even by a signal.
+/// A linked working tree that is removed when it is dropped, even if a signal ends the run.
 pub(crate) struct BaseWorktree<'a> {
     git: &'a Git,
     state: &'a StateDir,

@@ -32,7 +32,8 @@ impl CheckRun {
         if self.passed() {
             return Outcome::Passed;
         }
-        // It passed with the same dependencies missing: they are not the reason why it fails now.
+        // If the earlier run passed although dependencies were missing, they are not the reason
+        // why this run fails.
         let passed_lacking = before.is_some_and(|before| before.passed() && before.lacking);
         let before = before.filter(|before| before.not_run.is_none() && !before.passed());
         if let Some(what) = self.sandboxed(before) {

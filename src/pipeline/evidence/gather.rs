@@ -16,9 +16,9 @@ use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecide
 /// The exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
-/// Runs the project's build, tests and lint on the present tree, unless `known` or one of the runs
-/// that a tool has `seen` is about the same code. Stops after a failed build: later commands would
-/// only fail for the same reason.
+/// Runs the project's build, tests and lint on the present tree, unless `known` or a tool's run in
+/// `seen` is about the same code. Stops after a failed build: later commands would only fail for
+/// the same reason.
 pub(crate) async fn gather_evidence(
     run: &Run<'_>,
     known: Option<Evidence>,
@@ -41,8 +41,8 @@ pub(crate) async fn gather_evidence(
 }
 
 /// # Errors
-/// Exit 5 if dependencies are missing that a person could allow to be fetched, but nobody is there
-/// to ask.
+/// Exit 5 if dependencies are missing that could be fetched with a person's permission, but nobody
+/// is there to ask.
 pub(crate) async fn require_dependencies(run: &Run<'_>) -> anyhow::Result<()> {
     match undecided(&run.env.workspace.missing_dependencies().await?) {
         Some(error) => {

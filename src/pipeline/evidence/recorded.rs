@@ -68,13 +68,13 @@ impl<'a> Recorded<'a> {
 
 /// The runs of a command on the session's commits, newest first.
 fn recorded_runs<'a>(run: &'a Run<'_>, command: &str) -> impl Iterator<Item = Recorded<'a>> {
-    // With white space as in a trailer.
+    // In a trailer, single spaces replace all other white space of the command.
     let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = run.session.history.iter().rev();
     entries.filter_map(move |entry| Recorded::of(entry, &command))
 }
 
-/// The output of a run; empty if its log is missing, as in a clone without the notes.
+/// The output of a run; empty if its log is missing, as in a clone without `refs/notes/cowork`.
 fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
     let Some(log) = ran.log else { return Ok(String::new()) };
     match git::refs::object_id(run.env.git, log)? {

@@ -17,7 +17,7 @@ pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<V
     Ok(open_tasks(run, &plan)?.iter().filter_map(by_id).cloned().collect())
 }
 
-/// The ids of these tasks.
+/// The ids of the top-level tasks without a commit, in the order of their dependencies.
 pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<String>> {
     let done = run.session.completed_tasks();
     let mut order = task_order(plan).unwrap_or_else(|_| {

@@ -151,7 +151,7 @@ impl Discarded {
         }
     }
 
-    /// The commits that leave the branch and the uncommitted edits, as diffs.
+    /// Diffs of the commits that leave the branch, and of the uncommitted edits.
     fn diff(&self, git: &Git) -> anyhow::Result<String> {
         let both = |from: &Oid, to: &Oid| -> anyhow::Result<String> {
             let all: [&str; 0] = [];

@@ -9,8 +9,8 @@ use crate::record;
 use crate::session::{Attempt, Back, Kind, Verdict, attempts};
 use crate::stage::Stage;
 
-/// Records the reasons for which earlier drafts of the stage were dropped as feedback. `offset` is
-/// the number of drafts that earlier, completed runs of the stage used.
+/// Records as feedback why earlier drafts of the stage were dropped. `offset` is the number of
+/// drafts that earlier, completed runs of the stage used.
 pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow::Result<()> {
     // If history does not show where the stage began, none of its drafts was dropped here.
     let Ok(target) = before(&run.session, stage) else { return Ok(()) };

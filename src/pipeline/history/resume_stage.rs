@@ -163,7 +163,7 @@ fn resume_draft(
                     "not restored from the saved draft, because they changed since: {}",
                     skipped.join(", ")
                 ));
-                // A person's changes there are saved before anybody works on the draft.
+                // A person's changes to these files are saved before anybody works on the draft.
                 let (tip, stage) = (&run.session.tip, spec.stage);
                 record::draft_refs::keep(
                     &run.recorder(),
@@ -286,7 +286,7 @@ fn task_awaits_commit(
     Ok(true)
 }
 
-/// The draft that a person passed, if a hook then changed it to `draft`.
+/// The draft that a person passed, if `draft` is that draft with a hook's changes.
 fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);

@@ -56,7 +56,7 @@ pub(crate) fn trailers(proposals: &[Proposal]) -> Vec<String> {
     proposals.iter().map(ToString::to_string).collect()
 }
 
-/// The proposals of actors of code since reviewers last reopened the session.
+/// The proposals in the session's commits of code since reviewers last reopened it.
 pub(crate) fn proposed_by_code(run: &Run<'_>) -> Vec<Proposal> {
     let commits = run.session.newest_round().iter().filter(|entry| entry.brings_code());
     commits.flat_map(|entry| proposals_of(&entry.trailers)).collect()

@@ -134,7 +134,7 @@ pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
     Stop { why, next, other: Some(other) }
 }
 
-/// Records why a run failed, if nothing else does.
+/// Records why a run failed, unless the reason is already recorded elsewhere.
 pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Result<()> {
     let Env { git, config, state, .. } = &run.env;
     if kind_of(reason) != Kind::Failed || why_blocked(git, config, &run.session, state)?.is_some() {
@@ -145,7 +145,7 @@ pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Res
     state.set_note(FAILED, Some(&Failed { tip: run.session.tip.to_string(), why }))
 }
 
-/// Removes that note at the start of a run.
+/// Removes the note about a failed run when a new run starts.
 pub(crate) fn forget_failure(run: &Run<'_>) -> anyhow::Result<()> {
     run.env.state.set_note::<Failed>(FAILED, None)
 }

@@ -62,8 +62,8 @@ fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
 }
 
 /// Handles a role's question or its request to go back: on a terminal a person decides, `wait`
-/// leaves it to them, `auto` goes back by itself. The gate opens, because the present draft may be
-/// the answer.
+/// leaves it to them, `auto` goes back by itself. The person decides at the gate, because the
+/// present draft may be the answer.
 pub(crate) async fn request(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -168,7 +168,8 @@ pub(crate) async fn read_draft(
     note: String,
 ) -> anyhow::Result<StepOutcome> {
     progress.next = Next::Review;
-    // However the run ends before the person has answered, the next one must ask again.
+    // If the run ends before the person has answered, for whatever reason, the next one must
+    // ask again.
     progress.gate.asks = Some(note.clone());
     progress.gate.note = Some(note);
     keep::keep(run, spec, progress)?;

@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 use crate::artifact::{Artifact, BY_HAND, Feedback};
 use crate::git::Oid;
 
-/// In the trailer: marks edits of the code.
+/// The word in the trailer that marks edits of the code.
 const CODE: &str = "code";
 
 /// A person's edits of the newest draft.
@@ -21,8 +21,8 @@ pub(crate) struct Edit {
 
 impl Edit {
     /// The value of a saved draft's trailer: `prd.md since=1a2b…`, with `code` in place of the
-    /// files for edits of the code. Older versions of git-cowork, without record sections, wrote
-    /// more words, which are ignored.
+    /// files for edits of the code. Older versions of git-cowork, whose documents had no record
+    /// sections, wrote more words, which are ignored.
     pub fn render(&self) -> String {
         let mut files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
         if files.is_empty() {

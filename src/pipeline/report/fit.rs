@@ -59,7 +59,7 @@ impl Section {
         self
     }
 
-    /// Adds this number of items to the omitted ones.
+    /// Sets the number of items that the list omits from the start.
     pub(crate) const fn without(mut self, items: usize) -> Self {
         self.left_out = items;
         self

@@ -56,7 +56,8 @@ pub(crate) fn cell(words: &str, most: usize) -> String {
 
 /// Reverts [`cell`].
 pub(crate) fn uncelled(cell: &str) -> String {
-    // As in `text`: unbalanced backticks were all escaped.
+    // `text` escapes all backticks if they are unbalanced, so an escaped one means that there is
+    // no code.
     let code = !cell.contains("\\`");
     let (mut out, mut inside) = (String::new(), false);
     let mut rest = cell;

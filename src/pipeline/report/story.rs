@@ -19,7 +19,7 @@ use crate::session::{
 };
 use crate::stages;
 
-/// Maximum characters about one repository.
+/// Maximum characters of the text about one repository that was created in the working tree.
 const MADE_MAX: usize = 240;
 
 /// The data for the sections; in a change request only the records it worked on.

@@ -83,7 +83,8 @@ fn record_answer(
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
         Answer::Ask => match looked(run, spec, waiting)? {
-            // Other terminals are not asked about a waiting draft.
+            // Other terminals are not asked about a waiting draft, so `PassedElsewhere` does not
+            // occur.
             Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
             Decision::Edited | Decision::HandOver => (Verdict::Edited, String::new()),
             Decision::Feedback(text) => (Verdict::Feedback, text),

@@ -52,7 +52,8 @@ pub(crate) fn persons_words(
     words.iter().map(said).collect()
 }
 
-/// Records comments in a draft that a person edited between runs as feedback on it.
+/// Records the comments in a person's edit as feedback on the draft. The edit was made between
+/// runs, or while a judge read the draft.
 pub(crate) fn take_up_comments(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -112,7 +113,8 @@ pub(crate) fn take_comments(
         if taken.text != text {
             protected_files::tell_of_set_aside(run);
             files.write(*artifact, &taken.text)?;
-            // A copy with the comments remains in the state directory, but no edit was overwritten.
+            // The write saved a copy with the comments in the state directory. No edit was
+            // overwritten, so the copy is not reported.
             run.env.workspace.take_set_aside();
         }
         found.extend(taken.comments.iter().map(|c| c.details(artifact.file_name())));

@@ -96,7 +96,7 @@ pub(crate) async fn open_gate(
                 // Remarks about the edit no longer apply.
                 progress.gate.note.clone_from(&progress.gate.asks);
                 if spec.approves == Approves::Tree {
-                    // The checks ran on the edit.
+                    // The checks ran on the edit; they must run again without it.
                     run.note(said);
                     return Ok(StepOutcome::Again);
                 }

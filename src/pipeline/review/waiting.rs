@@ -32,7 +32,8 @@ pub(crate) fn drop_draft(
     record::draft_refs::reset_files(&recorder, &tip)?;
     run.current_draft.replace(None);
     if run.session.waiting().is_some() {
-        // The next run would resume the draft that waits on the branch; this review answers it.
+        // The next run would resume the draft that waits on the branch, so a review that aborts it
+        // is committed.
         let (verdict, iteration) = (Verdict::Aborted, number);
         let review = ReviewRecord { stage, verdict, iteration, bytes: None, code: None, words: "" };
         if let Recorded::Done(commit) =

@@ -9,7 +9,7 @@ use crate::languages::test_script;
 /// Files larger than this, in bytes, are not read.
 pub(crate) const LARGEST: usize = 1024 * 1024;
 
-/// When a file is deleted with its tests: the maximum number of tests that are named.
+/// Maximum number of tests that are named when a file is deleted with its tests.
 const NAMED: usize = 8;
 
 /// A changed file, before and after; `None` if it does not exist.
@@ -41,7 +41,7 @@ pub(crate) enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Weakened {
     pub(crate) path: String,
-    /// The name of the test; empty if all of the file is meant.
+    /// The name of the test; empty if the entry is about the whole file.
     pub(crate) test: String,
     pub(crate) how: How,
 }

@@ -27,8 +27,8 @@ pub(crate) use test_finder::{Test, is_test_path, tests_in};
 /// Maximum number of weakened tests that are listed.
 const TOLD: usize = 20;
 
-/// The changes to tests at a commit or tree: how it differs from the tests that existed when the
-/// session began, and from the tests that the session's tasks and corrections have added.
+/// The changes to tests at a commit or tree: how its tests differ from those that existed when the
+/// session began, and from those that the session's tasks and corrections have added.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
     let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());

@@ -50,7 +50,7 @@ const REACH: usize = 3;
 /// Maximum characters of a quoted sentence.
 const QUOTED: usize = 80;
 
-/// The statement of a text about tests.
+/// What a text says about tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// It asks for tests.
@@ -64,7 +64,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The statement of a text.
+    /// What the text says about tests.
     pub(crate) fn of(text: &str) -> Self {
         let sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
         sentences.map(sentence).fold(Self::Nothing, Self::and)

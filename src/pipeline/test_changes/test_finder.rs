@@ -42,8 +42,8 @@ impl Patterns {
     fn of(language: &'static Language) -> Option<Self> {
         let code = language.tests.as_ref()?;
         let ready = |form: &str| (!form.is_empty()).then(|| Regex::new(form).ok()).flatten();
-        // Marks and assertions are ASCII. Their tables are ten times as fast to make, but cannot be
-        // made for a pattern that matches any character.
+        // Skip marks and assertions are ASCII. Without Unicode a pattern compiles ten times as
+        // fast, but a pattern that matches any character does not compile: it keeps Unicode.
         let ascii = |form: &str| match form {
             "" => None,
             form => Regex::new(&format!("(?-u){form}")).ok().or_else(|| ready(form)),

@@ -8,7 +8,7 @@ use crate::session::Entry;
 const LINE: usize = 256;
 
 impl Teller<'_> {
-    /// The session's commits reachable from a tip that no other row reports, oldest first.
+    /// The session's commits that are reachable from a tip and in no other row, oldest first.
     pub(super) fn new_entries(&mut self, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
         let reader = self.git.reader();
         let mut commits = match self.line_to_seen(reader.as_ref(), tip) {

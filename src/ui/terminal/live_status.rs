@@ -148,7 +148,7 @@ impl Now {
         }
     }
 
-    /// Describes how long the server has been silent, and when git-cowork gives up the request.
+    /// Describes how long the server has been silent, and when git-cowork gives up on it.
     fn silence(&self, silent: Duration) -> String {
         let server = one_line(&self.server, 60);
         let minutes = |time: Duration| match time.as_secs() {

@@ -65,8 +65,8 @@ impl Capture {
         self.tail.drain(..excess);
     }
 
-    /// Returns the output as plain text: with secrets redacted, and, if too long, without whole
-    /// lines in the middle, replaced by a line with the omitted size.
+    /// Returns the output as plain text, with secrets redacted. If it is too long, whole lines in
+    /// the middle are replaced by a line with the omitted size.
     pub(crate) fn text(mut self, secrets: &Secrets) -> String {
         if !self.is_cut() {
             return secrets.withheld(&plain(&self.head)).into_owned();

@@ -22,11 +22,12 @@ use crate::workspace::effects::{self, BEAT, Bulk, OddName};
 use crate::workspace::sandbox::Confined;
 use crate::workspace::working_tree::WorkingTree;
 
-/// How long to wait for open output after all processes were killed. Only needed on systems where
-/// stray processes cannot be found.
+/// How long to wait for output that is still open after all processes were killed. Only needed on
+/// systems where stray processes, which keep it open, cannot be found.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Commands run one at a time: stray processes are those that did not exist before the command.
+/// Commands run one at a time, because stray processes are recognized as those that did not
+/// exist before the command.
 pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
 /// The result of a command.
@@ -100,8 +101,8 @@ pub(crate) async fn run(
     run_within(tree, settings, (command, input), confined, limit, ()).await
 }
 
-/// Runs one of git-cowork's own commands, confined in the same way. `kept` is dropped when all its
-/// processes have ended: it restores the files that the command must not change.
+/// Runs one of git-cowork's own commands, confined in the same way. `kept` restores the files that
+/// the command must not change: it is dropped when all processes of the command have ended.
 pub(crate) async fn run_confined(
     tree: &WorkingTree,
     settings: &CommandSettings,

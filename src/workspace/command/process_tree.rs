@@ -3,8 +3,8 @@
 //! Killing the process group is not enough: a child that calls `setsid` leaves the group. On Linux
 //! git-cowork makes itself the subreaper while a command runs, so every descendant of the command
 //! stays below it. Direct children that belong to the command are recognized by their session:
-//! other processes cannot join git-cowork's session, which contains its other children (git, an
-//! editor). On other systems only the process group is killed.
+//! git-cowork's other children (git, an editor) are in git-cowork's session, which the command's
+//! processes cannot join. On other systems only the process group is killed.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::ProcessTree;

@@ -74,8 +74,8 @@ impl CommandSettings {
         let mut options = self.beside(root, state, repository);
         if self.confined_by()? == Some(Level::Landlock) {
             // To seal an entry of a folder, Landlock has to prevent new entries in that folder, so
-            // the program could not create anything at the top. Nothing is sealed here: the target
-            // of `.git` is not writable anyway.
+            // the program could not create anything at the top of its tree. So nothing is sealed
+            // here; that is safe, because the target of `.git` is not writable anyway.
             options.confinement.sealed.clear();
         }
         options.confinement.own = lent.own;
@@ -99,8 +99,8 @@ impl CommandSettings {
     /// network access, the program can reach `hosts`.
     ///
     /// # Errors
-    /// If the program cannot be confined, or not to these hosts, and nobody allows it to run
-    /// anyway.
+    /// If the program cannot be confined and nobody allows it to run anyway, or if its connections
+    /// cannot be limited to these hosts.
     pub fn confine_program(
         &self,
         title: &str,

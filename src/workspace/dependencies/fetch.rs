@@ -314,7 +314,7 @@ impl Fetcher<'_> {
         }
     }
 
-    /// Fetches the dependencies of one project; returns why if that failed.
+    /// Fetches the dependencies of one project; returns the reason if that fails.
     async fn fetch(
         &self,
         hash: &str,

@@ -17,7 +17,7 @@ const NAMED: usize = 6;
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) manager: &'static Manager,
-    /// The project's folder, relative to the root; the root itself is empty.
+    /// The project's folder, relative to the root; empty for the root itself.
     pub(super) place: PathBuf,
     /// Manifests and lock files that list the dependencies, including those of members.
     pub(super) files: BTreeMap<PathBuf, String>,

@@ -1,4 +1,4 @@
-//! Finds a passage that a model has copied, possibly inexactly, in a text, and computes the
+//! Finds in a text a passage that a model has copied, possibly inexactly, and computes the
 //! replacement. Pure.
 //!
 //! Four levels of matching: exact; ignoring white space at the ends of lines; also ignoring

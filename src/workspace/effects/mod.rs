@@ -34,8 +34,8 @@ pub(crate) const BULK_FILES: usize = 200;
 /// A new folder or file with more bytes than this is bulk.
 pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
-/// A new file whose name other systems cannot check out, or whose name reorders text; and the
-/// problem.
+/// A new file and the problem of its name: other systems cannot check out the name, or the name
+/// reorders text.
 pub type OddName = (String, String);
 
 /// A new folder that is too large to commit, with its number of files; or a single file that is too
@@ -276,7 +276,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     Ok(Effects { bulk, odd_names, put_back, repositories })
 }
 
-/// Copies a person's uncommitted files, which are in no commit: a command may change or delete
+/// Copies a person's uncommitted files: git has no copy of them, and a command may change or delete
 /// them, although tools may not.
 fn copies(
     tree: &WorkingTree,

@@ -14,7 +14,7 @@ use crate::workspace::working_tree::WorkingTree;
 /// Artifacts of one session in the working tree.
 #[derive(Clone, Debug)]
 pub struct SessionFiles<'a> {
-    /// The tree with the files; its `artifact_dirs` include the two directories.
+    /// The tree with the files; its `artifact_dirs` include the two directories below.
     tree: &'a WorkingTree,
     /// Directory of the documents and data, relative to the root; for a change request, its
     /// parent's.
@@ -81,8 +81,8 @@ impl SessionFiles<'_> {
     }
 }
 
-/// Converts a refusal of a path that git-cowork, not a model, requested: the cause is the
-/// repository's state.
+/// Converts a refusal to a repository error: git-cowork, not a model, requested the path, so the
+/// cause is the repository's state.
 fn environment(refusal: Refusal) -> anyhow::Error {
     Error::repository(refusal.message).into()
 }

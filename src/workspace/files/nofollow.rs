@@ -56,7 +56,7 @@ impl WorkingTree {
         if path == "." {
             return self.dir.dir_metadata();
         }
-        // Most of the files that are asked about do not exist yet.
+        // One system call is usually enough: most of the requested files do not exist yet.
         #[cfg(target_os = "linux")]
         match found_at_once(&self.dir, path) {
             Ok(found) => return found.metadata(),
@@ -182,7 +182,7 @@ fn opened_at_once(dir: &Dir, path: &str) -> Option<Dir> {
     Some(Dir::from_std_file(opened.into()))
 }
 
-/// Whatever is at a path below `dir`, not opened for reading; a link as itself.
+/// Opens whatever is at a path below `dir`, but not for reading; for a link, the link itself.
 #[cfg(target_os = "linux")]
 fn found_at_once(dir: &Dir, path: &str) -> Result<File> {
     use rustix::fs::OFlags;

@@ -35,7 +35,7 @@ pub(crate) use refusal::Refused;
 use request::{HEAD_MAX, Request, parse};
 use upstream::Upstream;
 
-/// Maximum number of simultaneous connections; more wait.
+/// Maximum number of simultaneous connections; further ones wait.
 const CONNECTIONS_MAX: usize = 128;
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(30);

@@ -139,9 +139,9 @@ impl Arguments {
         for (at, place) in places {
             let lies_in = done.iter().rev().find(|(up, _)| at != up && at.starts_with(up));
             if let Some((up, Place::Cover(_))) = lies_in {
-                // The directories in between are on a separate read-only mount: an earlier command
-                // may have written to the covering directory, and a later command must not move the
-                // directories in between.
+                // The directories between the covering directory and this path are on a separate
+                // read-only mount: an earlier command may have written to the covering directory,
+                // and a later command must not move the directories in between.
                 let names = at.strip_prefix(up)?.components().count();
                 let top = at.ancestors().nth(names - 1).filter(|_| names > 1);
                 if let Some(top) = top.filter(|top| !read_only.iter().any(|made| made == top)) {

@@ -118,11 +118,12 @@ pub struct Confinement {
     /// Servers that an agent program may reach through a proxy if commands have no network access;
     /// commands cannot reach them.
     pub hosts: Vec<Host>,
-    /// Directory that keeps the commands' private home and its caches between runs; created.
+    /// Directory that keeps the commands' private home and its caches between runs; created if
+    /// missing.
     pub cache: Option<Cache>,
     /// Better levels than this one are not tried.
     pub most: Level,
-    /// Prompt used if nothing can be confined; if `None`, such commands are refused.
+    /// Prompt used if commands cannot be confined; if `None`, such commands are refused.
     pub consent: Option<Rc<dyn Consent>>,
     /// Prompt before a project's dependencies are fetched; if `None`, nothing is fetched.
     pub fetching: Option<Rc<dyn Fetching>>,

@@ -69,9 +69,9 @@ impl Door {
         Ok(Self { listening, refused: RefusedPorts::watch(), out })
     }
 
-    /// Starts the process that serves the connections. The program must not use it to escape, so it
-    /// cannot be traced. Call from a process with one thread. Set `apart` if the calling process
-    /// itself becomes the program: the server must not be the program's child.
+    /// Starts the process that serves the connections. This process cannot be traced, so that the
+    /// program cannot use it to escape. Call from a process with one thread. Set `apart` if the
+    /// calling process itself becomes the program: the server must not be the program's child.
     pub(super) fn serve_apart(self, apart: bool) -> anyhow::Result<()> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         // SAFETY: this process has one thread, so no lock is held and no state is inconsistent in

@@ -11,7 +11,7 @@ impl Fetched<'_> {
         self.0.join("done").join(hash).exists()
     }
 
-    /// Records that they were fetched.
+    /// Records that all dependencies named by the files with this hash were fetched.
     pub(crate) fn set_done(&self, hash: &str) -> anyhow::Result<()> {
         Ok(std::fs::write(self.0.join("done").join(hash), "")?)
     }

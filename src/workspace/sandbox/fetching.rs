@@ -30,6 +30,6 @@ pub struct Wanted {
     pub named: String,
     /// The command with which the user can fetch by hand, using their own credentials.
     pub by_hand: String,
-    /// SHA-256 of these files, one per project.
+    /// SHA-256 of the files in `named`, one hash per project.
     pub hashes: Vec<String>,
 }

@@ -98,7 +98,7 @@ fn rows(close: Close) -> Vec<Row> {
     ]);
     if close.unix {
         rows.push(row(libc::SYS_socket, vec![Is(0, AF_UNIX)], EAFNOSUPPORT));
-        // A datagram socket pair can still send to any address; SOCK_RAW is an alias for it.
+        // A datagram socket pair can still send to any address; SOCK_RAW means SOCK_DGRAM here.
         for kind in [SOCK_DGRAM, SOCK_RAW] {
             rows.push(row(libc::SYS_socketpair, vec![IsKind(1, kind)], EAFNOSUPPORT));
         }

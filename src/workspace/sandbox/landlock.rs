@@ -17,8 +17,8 @@ use super::confinement::Level;
 use super::filter::Close;
 use super::spec::Spec;
 
-/// Before this version (Linux 6.2), commands could truncate files elsewhere, or all renames between
-/// directories would fail.
+/// The oldest version that suffices (Linux 6.2): with version 2, commands could truncate files
+/// elsewhere; with version 1, all renames between directories would fail too.
 const LEAST: ABI = ABI::V3;
 /// The newest known version; the kernel applies the parts it supports.
 const NEWEST: ABI = ABI::V9;

@@ -8,8 +8,8 @@
 //!   then Landlock and a system call filter.
 //! - bubblewrap: the same, arranged by the system's bubblewrap where only it may create namespaces.
 //! - Landlock: Landlock and a system call filter. Weaker: no new entries at the top of the tree or
-//!   beside a nested `.git`, no network at all, UDP open, no UNIX sockets, no private shared memory
-//!   and terminals, modes and times can be changed.
+//!   beside a nested `.git`, no TCP even on the loopback, UDP open, no UNIX sockets, no private
+//!   shared memory or terminals, modes and times can be changed.
 //! - sandbox-exec: macOS, with a profile (`seatbelt`) instead of a helper. Weaker: no servers of a
 //!   command's own, no resource limits.
 //! - none: a person is asked before each command. Nothing is confined.

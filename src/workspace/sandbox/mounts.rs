@@ -114,7 +114,7 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
             let _ = std::os::unix::fs::symlink(to, link);
         }
     }
-    // devpts does not depend on the PID namespace.
+    // Unlike /proc, devpts can be mounted here: it does not depend on the PID namespace.
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let _ = fs::create_dir("/dev/pts");
     let _ = mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=666,mode=620");

@@ -52,7 +52,8 @@ pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Inside the namespace, root has no more rights than the owner of root's files.
+/// Fails if root works in another user's tree: inside the namespace, root has no special rights to
+/// other users' files.
 pub(super) fn refuse_foreign_tree(spec: &Spec) -> anyhow::Result<()> {
     let owner = fs::metadata(&spec.root).context("reading the owner of the working tree")?.uid();
     match geteuid().is_root() && owner != 0 {

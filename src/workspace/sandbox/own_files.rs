@@ -44,8 +44,8 @@ pub(super) struct LentFiles {
 }
 
 /// Returns the files as mounted for a program with its own mounts; copies are created in `copies`.
-/// The path is mounted under its link name too if the link is in one of the closed `homes`, where
-/// links are not visible.
+/// A path that is a link in one of the closed `homes`, where links are not visible, is mounted both
+/// at the link's path and at its target's.
 pub(super) fn mounted(all: &[OwnFiles], homes: &[PathBuf], copies: &Path) -> io::Result<LentFiles> {
     let mut lent = LentFiles::default();
     for (number, own) in all.iter().enumerate() {
@@ -100,7 +100,8 @@ fn but(path: PathBuf, shut: &[PathBuf], into: &mut Vec<PathBuf>) {
 type Seen = (PathBuf, PathBuf, bool);
 
 impl OwnFiles {
-    /// Creates its folders and returns the real path; `None` if it does not exist.
+    /// Creates missing folders and returns `at` with links resolved; `None` if there is no such
+    /// file or folder.
     fn make(&self) -> Option<PathBuf> {
         if !self.is_file {
             // If the whole folder persists, these folders are mount points.

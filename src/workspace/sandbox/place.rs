@@ -165,7 +165,7 @@ impl Place {
         let covered = self.covers.iter().map(|cover| &cover.at);
         let all = covered.chain(&self.homes).cloned().collect();
         let mut kept = Closed { all, homes: self.homes.clone() }.kept(&self.theirs, network, &more);
-        // Everything visible there is mounted separately.
+        // What is visible of the agent program's files is mounted separately.
         kept.retain(|path| !self.own.covers.iter().any(|cover| path.starts_with(&cover.at)));
         kept
     }
@@ -256,8 +256,8 @@ impl Place {
         writable
     }
 
-    /// npm's cache, which commands share, so that they can install again. Checked, because a
-    /// command could replace the cache by a link.
+    /// npm's cache, which the fetch step shares with commands, so that they can install the fetched
+    /// packages again. `None` if it is not a directory: a command could replace it by a link.
     fn npm_cache(&self) -> Option<PathBuf> {
         let cache = self.home.join(".npm");
         let _ = std::fs::create_dir(&cache);
@@ -405,8 +405,8 @@ impl Place {
         ] {
             env.insert(name.into(), dir.into());
         }
-        // A project's `.npmrc` could set `git` to a program. Linked packages could be written
-        // through the link into the cache.
+        // A project's `.npmrc` could set `git` to a program. Packages are copied from the cache,
+        // not linked: a command could write through a link into the cache.
         for (name, value) in [
             ("npm_config_git", "git"),
             ("npm_config_package_import_method", "copy"),

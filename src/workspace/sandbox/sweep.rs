@@ -34,7 +34,7 @@ pub struct Cache {
 
 impl Cache {
     /// Marks the cache as used while the returned file is open. Removes caches beside it that are
-    /// no longer in use, and those that exceed the size limit.
+    /// no longer in use, and more if all caches together exceed the size limit.
     pub(super) fn open(&self) -> std::io::Result<(PathBuf, File)> {
         std::fs::create_dir_all(&self.dir)?;
         let own = self.dir.canonicalize()?;

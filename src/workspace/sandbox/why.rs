@@ -41,7 +41,7 @@ impl Why {
 
 #[cfg(target_os = "linux")]
 impl Why {
-    /// Inside a user namespace, root has no more rights than the owner of root's files.
+    /// The tree is another user's: inside a user namespace, root has no special rights to it.
     pub(super) fn foreign_tree() -> Self {
         Self {
             cause: "the working tree does not belong to root".to_owned(),

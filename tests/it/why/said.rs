@@ -259,7 +259,10 @@ fn a_file_that_the_report_gives_to_two_tasks_is_of_no_single_one() {
         told.contains(" · 0 lines · files with lines of this task or another: lib/store.sh\n"),
         "{told}"
     );
-    assert!(told.contains("cannot tell which lines of lib/store.sh belong to this requirement's tasks"), "{told}");
+    assert!(
+        told.contains("cannot tell which lines of lib/store.sh belong to this requirement's tasks"),
+        "{told}"
+    );
     assert!(!told.contains("replaced or removed"), "{told}");
 }
 

@@ -35,7 +35,7 @@ const fn edit(document: Document, from: &'static str, to: &'static str, outcome:
     Edit { document, from, to, outcome }
 }
 
-/// In `from`: the whole text is replaced.
+/// The value of `from` that replaces the whole text.
 const WHOLE: &str = "";
 
 use Document::{Design, Plan, Prd};

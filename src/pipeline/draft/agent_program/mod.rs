@@ -74,8 +74,7 @@ fn no_place(title: &str, error: &anyhow::Error) -> Error {
     .hint("allow it on a terminal: git cowork resume")
 }
 
-/// Wraps the end of a program's conversation: the program gets one message about each refused
-/// change.
+/// Wraps the end of a program's conversation: each refused change is reported to the program once.
 struct TellsRefused<'a> {
     inner: &'a mut dyn Ending,
     refused: &'a RefCell<Vec<String>>,

@@ -110,8 +110,8 @@ impl<'a> AgentWorktree<'a> {
         Ok(())
     }
 
-    /// Removes the clone's files that configure agent programs, unless the user has trusted exactly
-    /// these files.
+    /// Removes the repository's files that configure agent programs from the linked working tree,
+    /// unless the user has trusted exactly these files.
     fn hide_configuration(&self, paths: &[String]) -> anyhow::Result<()> {
         let (folder, run) = (&self.place.folder, self.run);
         // Files that cannot be read cannot have been trusted.
@@ -224,7 +224,8 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 
-/// Like [`discard`], unless it contains a turn of a killed run, which may still be recovered.
+/// Like [`discard`], but keeps a working tree with a turn of a killed run, which may still be
+/// recovered.
 pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let (tree, _) = places(state);
     if killed::is_there(state, &tree) { Ok(()) } else { discard(git, state) }

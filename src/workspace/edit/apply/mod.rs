@@ -87,7 +87,7 @@ struct One {
     level: MatchLevel,
 }
 
-/// Applies one edit; returns why if that failed.
+/// Applies one edit; returns the reason if that fails.
 fn one(path: &str, text: &str, edit: &Edit) -> Result<One, String> {
     let bare = |text: &str| text.strip_prefix(BOM).unwrap_or(text).replace("\r\n", "\n");
     let (old, new) = (bare(&edit.old_text), bare(&edit.new_text));

@@ -345,7 +345,7 @@ fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
 
 fn decisions(tree: &WorkingTree) -> Decisions {
     let bytes = std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default();
-    // An unreadable file allows nothing.
+    // If the file cannot be read, no content counts as allowed.
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
