@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// The session that owns an artifact in a change request (contract, section 3).
+/// The session that owns an artifact in a change request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The session that is changed: the file is edited in place.

@@ -1,7 +1,7 @@
 //! Ids: `REQ-001`, `FEAT-001`, `COMP-001`, `TASK-001`, and sub-tasks `TASK-001.1`.
 //!
 //! A new id is one above the highest in the session's history and the current draft; numbers are
-//! never reused (contract, section 3). The caller reads history and passes it as [`IdFloors`].
+//! never reused. The caller reads history and passes it as [`IdFloors`].
 
 /// The kind of record that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! Keeps documents whose sections are records in sync with the JSON that is derived from them.
 //!
 //! People and models write the Markdown, and the JSON is derived from it. A document of an older
-//! session has no such sections: its JSON is the source (contract, section 3), and the document
-//! stays unchanged until a draft edits it.
+//! session has no such sections: its JSON is the source, and the document stays unchanged until a
+//! draft edits it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! The documents and records of a session under `.cowork/sessions/S/`: their types, their files,
-//! and their checks (contract, section 3).
+//! and their checks.
 //!
 //! This module does not use git, models or the terminal. It reads and writes through [`Files`], so
 //! the same code works for the working tree, a commit and a test.

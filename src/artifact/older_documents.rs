@@ -1,5 +1,5 @@
 //! Documents of older sessions: their sections do not contain the records, so the JSON is the
-//! source (contract, section 3). A run checks the same bytes at every step, so results are cached.
+//! source. A run checks the same bytes at every step, so results are cached.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};

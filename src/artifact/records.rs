@@ -1,6 +1,6 @@
-//! Requirements, features, components and tasks: the JSON records of contract 3.
+//! Requirements, features, components and tasks: the JSON records.
 //!
-//! Field order follows the contract. Unknown fields are kept and written after the known ones, so
+//! Fields are written in a fixed order. Unknown fields are kept and written after the known ones, so
 //! that data of newer versions and other tools is not lost.
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! Configuration from the user's and the project's files, `git config`, the environment and the
-//! command line, in this order; later sources win (contract, section 6).
+//! command line, in this order; later sources win.
 //!
 //! Code below the command line sees only the resolved [`Config`]; its keys are the fields in
 //! `keys.rs`. [`load()`] makes one; [`access`](Config::temperature) returns the values for a stage

@@ -77,7 +77,7 @@ impl Case {
 }
 
 #[test]
-fn without_settings_the_defaults_of_the_contract_apply() {
+fn without_settings_the_defaults_apply() {
     let mut case = Case::new();
     case.sources.user = Some(case.dir.path().join("not-there/config.toml"));
     let config = case.config();

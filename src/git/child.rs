@@ -1,7 +1,6 @@
 //! The git children of a session that write. Each child inherits the lock on one file in the state
 //! directory, which records the running child and its start time. After a crash, the next run waits
-//! for a child that is still running and removes the locks of a child that died, and no other locks
-//! (contract, section 1).
+//! for a child that is still running and removes the locks of a child that died, and no other locks.
 //!
 //! The file is not the session lock: a process that a hook left running inherits the lock as well,
 //! and must not block the session for as long as it lives.

@@ -103,7 +103,7 @@ pub use state::Head;
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
-/// The oldest version of git with all options that are used for writing (contract).
+/// The oldest version of git with all options that are used for writing.
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
 /// The version of git, as `git version` prints it, without the words `git version`; `cwd` need not

@@ -1,6 +1,5 @@
 //! The paths that a commit of git-cowork may contain: the session's own files, files written by
-//! tools and files changed by commands. Everything else that is uncommitted is the user's
-//! (contract, sections 1 and 2).
+//! tools and files changed by commands. Everything else that is uncommitted is the user's.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -52,7 +52,7 @@ impl Credit {
         self.spent = spent;
     }
 
-    /// Adds the trailers of contract, section 2.
+    /// Adds the trailers about the models and their usage.
     pub fn push(&self, trailers: &mut Trailers, attribution: Attribution) {
         if self.models.is_empty() {
             return;

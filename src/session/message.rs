@@ -18,7 +18,7 @@ const MAX_BODY: usize = 2_000;
 /// Maximum length of a document as a body, in characters.
 const MAX_DOCUMENT: usize = 60_000;
 
-/// `Cowork-…` trailer keys (contract, section 2).
+/// `Cowork-…` trailer keys.
 pub mod key {
     /// Session name.
     pub const SESSION: &str = "Cowork-Session";

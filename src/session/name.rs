@@ -1,4 +1,4 @@
-//! Session names (contract, sections 1 and 4).
+//! Session names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ impl SessionName {
         format!("{SESSIONS}/{owner}")
     }
 
-    /// Folder of the session's own records (contract, section 3).
+    /// Folder of the session's own records.
     pub fn record_dir(&self) -> String {
         match self.patch_parts() {
             Some((parent, change)) => format!("{SESSIONS}/{parent}/changes/{change}"),
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_follow_the_contract() {
+    fn names_that_are_valid() {
         for good in ["a", "todo-cli", "v2", "todo--due-dates", &"a".repeat(64)] {
             assert!(good.parse::<SessionName>().is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! The state directory `$(git rev-parse --git-common-dir)/cowork/` (J in the contract): data for
+//! The state directory `$(git rev-parse --git-common-dir)/cowork/`: data for
 //! recovery that is never committed. Losing it loses no work; it does not record which stages are
 //! done.
 

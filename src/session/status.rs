@@ -138,7 +138,7 @@ pub struct Kept {
     pub partial: bool,
 }
 
-/// `status --json` and `list --json` (contract, section 4).
+/// `status --json` and `list --json`.
 #[derive(Serialize)]
 pub struct StatusJson<'a> {
     session: &'a str,

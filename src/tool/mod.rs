@@ -39,7 +39,7 @@ pub use crate::languages::ProjectCommands;
 /// Whether a tool only reads or also writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only reads: read-only roles may also have such a tool (`[r]` in the contract, section 7).
+    /// Only reads: read-only roles may also have such a tool.
     Read,
     /// Changes artifacts or files, or runs commands.
     Write,

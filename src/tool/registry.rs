@@ -19,7 +19,7 @@ const MAX_ANSWER: usize = 16 * 1024;
 /// placeholder, `WITHHELD`.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
 
-/// Every tool, in the contract's order.
+/// Every tool, in the order in which models see them.
 pub fn all() -> Vec<&'static dyn Tool> {
     let mut tools: Vec<&'static dyn Tool> = Vec::new();
     tools.extend(documents::TOOLS);
@@ -162,7 +162,7 @@ mod tests {
     use crate::stages::CHALLENGER;
     use crate::tool::testing::Bench;
 
-    /// The tools of the contract, section 7, except file and command tools; first those with `[r]`.
+    /// Every tool except file and command tools; first those that only read.
     const READ: &str = "load_idea load_prd_doc load_design_doc load_plan_doc load_feedback_history \
         get_requirements get_design get_plan load_change_request check_data_format \
         check_feature_coverage check_task_dependencies provide_feedback exit_loop \
@@ -175,7 +175,7 @@ mod tests {
         review_with_feedback_content";
 
     #[test]
-    fn the_tools_are_those_of_the_contract() {
+    fn each_tool_is_known() {
         for (names, access) in [(READ, Access::Read), (WRITE, Access::Write)] {
             for name in names.split_whitespace() {
                 let tool = find(name).unwrap_or_else(|| panic!("{name} is missing"));
@@ -194,7 +194,7 @@ mod tests {
         let known: BTreeSet<_> =
             [READ, WRITE, others].iter().flat_map(|names| names.split_whitespace()).collect();
         for name in names {
-            assert!(known.contains(name), "{name} is not in the contract");
+            assert!(known.contains(name), "{name} is not known");
         }
     }
 

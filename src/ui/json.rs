@@ -1,6 +1,6 @@
-//! Writes events as JSON lines to stdout, one object each, for scripts (contract 5).
+//! Writes events as JSON lines to stdout, one object each, for scripts.
 //!
-//! Stdout has only the events that the contract names; warnings go to stderr as text, so that
+//! Stdout has only the events of a run; warnings go to stderr as text, so that
 //! stdout stays parsable.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_an_object_of_the_contract() {
+    fn every_line_is_an_object_with_known_fields() {
         let (out, err) = (Captured::default(), Captured::default());
         let sink = sink(&out, &err);
         events().into_iter().for_each(|event| sink.emit(event));

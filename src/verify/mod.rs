@@ -134,7 +134,7 @@ impl Verify<'_> {
         let folder = format!("{}/changes", session.name.artifact_dir());
         if baseline.is_none() && !git::paths::names_in(self.git, &session.tip, &folder)?.is_empty()
         {
-            // Each change request was checked against the limits separately (contract, section 3).
+            // Each change request was checked against the limits separately.
             baseline = Baseline::of(&store).ok();
         }
         let changes = merged_changes(self.git, self.refs, session)?;

@@ -1,4 +1,4 @@
-//! The table of exit codes, end to end: every cause the contract names, its code, and that a
+//! The table of exit codes, end to end: every cause, its code, and that a
 //! failure says on standard error what to do.
 
 use serde_json::json;
@@ -132,7 +132,7 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn every_cause_has_the_code_of_the_contract() {
+fn every_cause_has_its_code() {
     let before = Sandbox::stopped_after("idea");
     for (what, prepare, args, code) in ROWS {
         let mut sandbox = before.fork();

@@ -66,7 +66,7 @@ fn an_error_before_anything_is_an_event_too() {
 }
 
 #[test]
-fn status_has_the_fields_of_the_contract() {
+fn status_has_all_its_fields() {
     let sandbox = Sandbox::stopped_after("prd");
     let outcome = sandbox.cowork(&["status", "--json"]).exits(0);
     assert_eq!(outcome.stdout.lines().count(), 1);

@@ -82,7 +82,7 @@ fn the_start_commit_holds_the_raw_idea() {
 }
 
 #[test]
-fn the_session_file_is_written_in_the_order_of_the_contract() {
+fn the_session_file_is_written_in_a_fixed_order() {
     let sandbox = Sandbox::new();
     new(&sandbox, &[IDEA, "-n", "todo", "--depth", "thorough"]).exits(0);
     let text = sandbox.artifact("session.json");

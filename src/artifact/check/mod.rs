@@ -1,4 +1,4 @@
-//! Mechanical checks of artifacts, which run before any critic (contract 3).
+//! Mechanical checks of artifacts, which run before any critic.
 //!
 //! Every check reads a [`Store`] and returns a [`Report`]. A file that cannot be read is a finding
 //! like any other, because its author can fix it. Checks do not judge taste: the critic does, with

@@ -119,7 +119,7 @@ impl History for NoHistory {
     }
 }
 
-/// The contract's default limits.
+/// The default limits.
 pub(crate) fn sizes() -> Sizes {
     Sizes { requirements: [3, 6], features: [2, 4], components: [2, 4], tasks: [5, 12] }
 }

@@ -29,7 +29,7 @@ use repositories::MadeRepository;
 const FILE: &str = "command.json";
 /// How often a running command's state file is touched, to show that the command still runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
-/// A new folder with more files than this is bulk (contract, section 2).
+/// A new folder with more files than this is bulk.
 pub(crate) const BULK_FILES: usize = 200;
 /// A new folder or file with more bytes than this is bulk.
 pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
