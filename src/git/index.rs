@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
@@ -43,6 +43,8 @@ pub(super) struct Facts {
     pub(super) marked: Marked,
     /// Only if libgit2 could read the index.
     pub(super) more: Option<More>,
+    /// All paths, once they were asked for.
+    paths: OnceLock<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -88,7 +90,7 @@ pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
     }
     let facts = match in_index_file(git, |index| Ok(facts_in(index))) {
         Some(facts) => facts,
-        None => Facts { marked: marked_by_binary(git)?, more: None },
+        None => Facts { marked: marked_by_binary(git)?, ..Facts::default() },
     };
     let facts = Arc::new(facts);
     *known = Some((stamp, Arc::clone(&facts)));
@@ -158,9 +160,21 @@ pub(super) fn files(git: &Git, paths: &[&str]) -> Option<Vec<IndexedFile>> {
     })
 }
 
+/// Maximum number of paths that are cached.
+const KEPT_PATHS: usize = 20_000;
+
 /// The paths of the index, in libgit2's order; `None` if libgit2 cannot read it.
 pub(super) fn paths(git: &Git) -> Option<Vec<String>> {
-    in_index_file(git, |index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))
+    let facts = facts(git).ok()?;
+    if let Some(known) = facts.paths.get() {
+        return Some(known.clone());
+    }
+    let all: Vec<String> =
+        in_index_file(git, |index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))?;
+    if all.len() <= KEPT_PATHS {
+        let _ = facts.paths.set(all.clone());
+    }
+    Some(all)
 }
 
 /// True if this file is certainly the same in HEAD, in the index and on disk, byte for byte. False
@@ -226,7 +240,7 @@ fn facts_in(index: &Index) -> Facts {
             };
         }
     }
-    Facts { marked: sorted(marked), more: Some(more) }
+    Facts { marked: sorted(marked), more: Some(more), ..Facts::default() }
 }
 
 pub(super) fn mark(entry: &IndexEntry) -> Option<Hidden> {

@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use git2::{ObjectType, Oid};
@@ -18,8 +19,25 @@ pub(super) struct KeptObjects(RefCell<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    objects: HashMap<Oid, (ObjectType, Arc<[u8]>)>,
+    objects: HashMap<Oid, (ObjectType, Arc<[u8]>), BuildHasherDefault<FirstBytes>>,
     bytes: usize,
+}
+
+/// Takes the first bytes of an id as its hash, because an id is a hash already.
+#[derive(Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.first_chunk().map_or(0, |first| u64::from_ne_bytes(*first));
+    }
+
+    // The length of the id.
+    fn write_usize(&mut self, _length: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl KeptObjects {
@@ -47,6 +65,17 @@ mod tests {
 
     fn id(n: usize) -> Oid {
         Oid::from_str(&format!("{n:040x}")).unwrap()
+    }
+
+    #[test]
+    fn different_ids_have_different_hashes() {
+        use std::hash::BuildHasher as _;
+        let hash = |id: &str| {
+            BuildHasherDefault::<FirstBytes>::default().hash_one(Oid::from_str(id).unwrap())
+        };
+        let one = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(hash(one).to_ne_bytes(), [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
+        assert_ne!(hash(one), hash("1123456789abcdef0123456789abcdef01234567"));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! not do the same as git, the result is an error, so that the caller uses the binary.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result, bail};
 use git2::ObjectType;
@@ -10,6 +11,7 @@ use git2::ObjectType;
 use super::Oid;
 use super::libgit2::{Libgit2, oid, raw};
 use super::object_text::first_entry;
+use crate::moment::Moment;
 
 const TREE: u32 = 0o040_000;
 const SUBMODULE: u32 = 0o160_000;
@@ -21,6 +23,40 @@ pub(super) enum Becomes {
     File(u32, Oid),
     /// No file; a folder of this name stays.
     Gone,
+}
+
+/// The trees that were made since somebody else may last have acted, by the tree that was changed
+/// and the changes.
+#[derive(Default)]
+pub(super) struct KeptTrees(RefCell<Option<(Moment, HashMap<Vec<u8>, Option<git2::Oid>>)>>);
+
+impl KeptTrees {
+    fn question(tree: Option<git2::Oid>, changes: &[(&str, &Becomes)]) -> Vec<u8> {
+        let mut question = tree.map(|id| id.as_bytes().to_vec()).unwrap_or_default();
+        for (path, becomes) in changes {
+            // Paths do not contain a NUL.
+            question.extend([path.as_bytes(), b"\0"].concat());
+            match becomes {
+                Becomes::File(mode, blob) => question.extend(format!("{mode:o} {blob}\0").bytes()),
+                Becomes::Gone => question.extend(b"gone\0"),
+            }
+        }
+        question
+    }
+
+    fn get(&self, question: &[u8]) -> Option<Option<git2::Oid>> {
+        let kept = self.0.borrow();
+        kept.as_ref().filter(|(at, _)| at.lasts())?.1.get(question).copied()
+    }
+
+    fn keep(&self, question: Vec<u8>, made: Option<git2::Oid>) {
+        let mut kept = self.0.borrow_mut();
+        let (_, known) = match kept.take() {
+            Some(found) if found.0.lasts() => kept.insert(found),
+            _ => kept.insert((Moment::now(), HashMap::new())),
+        };
+        known.insert(question, made);
+    }
 }
 
 impl Libgit2 {
@@ -57,20 +93,26 @@ impl Libgit2 {
                 }
             }
         }
-        let bytes = match tree {
-            Some(tree) => self.read(tree, ObjectType::Tree, |old| self.changed(old, &names))?,
-            None => self.changed(&[], &names)?,
+        // The same folders are changed in the same way again, as long as only documents differ.
+        let question = KeptTrees::question(tree, changes);
+        if let Some(known) = self.trees.get(&question) {
+            return Ok(known);
+        }
+        let put = |old: &[u8]| {
+            let new = self.changed(old, &names)?;
+            Ok(match tree {
+                _ if new.is_empty() => None,
+                // An unchanged tree already exists: do not write it.
+                Some(_) if new == old => tree,
+                _ => Some(raw(&self.put(ObjectType::Tree, &new)?)?),
+            })
         };
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let id = git2::Oid::hash_object(ObjectType::Tree, &bytes)?;
-        // An unchanged tree already exists: do not write it.
-        if tree == Some(id) {
-            Ok(tree)
-        } else {
-            raw(&self.put(ObjectType::Tree, &bytes)?).map(Some)
-        }
+        let made = match tree {
+            Some(tree) => self.read(tree, ObjectType::Tree, put),
+            None => put(&[]),
+        }?;
+        self.trees.keep(question, made);
+        Ok(made)
     }
 
     /// The bytes of a tree in which the entries of these names are changed.

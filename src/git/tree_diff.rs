@@ -21,8 +21,9 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// Maximum number of changes in all cached differences, and in one of them.
-const KEPT: usize = 8 * 1024;
+/// Maximum number of cached differences, of changes in all of them, and in one of them.
+const KEPT: usize = 32;
+const KEPT_CHANGES: usize = 8 * 1024;
 const LARGEST: usize = 1024;
 
 /// The last differences between trees, the newest last: each step of a task asks for the same few.
@@ -45,12 +46,10 @@ impl KeptDiffs {
         }
         let mut kept = self.0.borrow_mut();
         kept.push_back((sides, changes.to_vec()));
-        let size = |changes: &[TreeChange]| changes.len() + 1;
-        let mut all: usize = kept.iter().map(|(_, changes)| size(changes)).sum();
-        while all > KEPT
-            && let Some((_, oldest)) = kept.pop_front()
+        while kept.len() > KEPT
+            || kept.iter().map(|(_, changes)| changes.len()).sum::<usize>() > KEPT_CHANGES
         {
-            all -= size(&oldest);
+            kept.pop_front();
         }
     }
 }
@@ -231,7 +230,8 @@ mod tests {
     #[test]
     fn the_last_differences_are_kept() {
         let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(22));
-        let commits: Vec<Oid> = (0..12).map(|_| random_commit(&repo, &mut random)).collect();
+        let commits: Vec<Oid> =
+            (0..super::KEPT + 4).map(|_| random_commit(&repo, &mut random)).collect();
         let fast = Libgit2::open(&repo.git()).unwrap();
         for pair in commits.windows(2) {
             let first = fast.diff(Some(&pair[0]), &pair[1]).unwrap();

@@ -1,6 +1,11 @@
 //! All tools by name, and the only way to call them: unknown names, missing permission and wrong
 //! arguments are handled here, so that a tool only receives arguments that fit its schema.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use serde_json::Value;
+
 use super::{
     Access, Answer, CommandTool, Context, Tool, arguments, change, checks, commands, control, data,
     design_data, documents, files, plan_data, prd_data,
@@ -117,7 +122,7 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
         ));
     }
     let fitted = arguments::parse(&call.arguments)
-        .and_then(|given| arguments::fit(&tool.parameters(), given));
+        .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
     let (fitted, notes) = match fitted {
         Ok(fitted) => fitted,
         Err(error) => return Answer::refused(format!("{name}: {error}")),
@@ -132,6 +137,15 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     let told = context.workspace.secrets().for_models(&answer.text).into_owned();
     answer.text = bounded(told);
     answer
+}
+
+/// The schema of a tool's arguments. That of a built-in tool is made once.
+fn parameters(tool: &dyn Tool, is_users: bool) -> Arc<Value> {
+    static OF_BUILT_IN: LazyLock<HashMap<&str, Arc<Value>>> = LazyLock::new(|| {
+        all().into_iter().map(|tool| (tool.name(), Arc::new(tool.parameters()))).collect()
+    });
+    let built_in = OF_BUILT_IN.get(tool.name()).filter(|_| !is_users);
+    built_in.map_or_else(|| Arc::new(tool.parameters()), Arc::clone)
 }
 
 fn bounded(text: String) -> String {
