@@ -6,6 +6,7 @@
 //! git is asked as soon as an attributes file that it would read names such an attribute, for any
 //! path.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -52,6 +53,10 @@ pub(super) struct Sources<'a> {
     /// Git refuses line endings that it could not restore.
     refuses: bool,
     index: Arc<Facts>,
+    /// The kinds of attributes that `files` name.
+    for_all: OnceCell<Names>,
+    /// The answers of [`Sources::names_for`].
+    of_folders: RefCell<HashMap<String, Option<Names>>>,
 }
 
 /// Collects the attributes for working tree files; `None` if git must be asked about each file.
@@ -70,7 +75,8 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
         !is_no(value) && value.is_none_or(|value| !value.eq_ignore_ascii_case("warn"))
     });
-    Some(Sources { git, files, line_ends, refuses, index })
+    let (for_all, of_folders) = (OnceCell::new(), RefCell::default());
+    Some(Sources { git, files, line_ends, refuses, index, for_all, of_folders })
 }
 
 /// True if git takes modes and links from the file system (`core.fileMode`, `core.symlinks`).
@@ -99,27 +105,42 @@ fn beside_system_configuration(git: &Git) -> Option<Vec<PathBuf>> {
 impl Sources<'_> {
     /// True if git would store exactly these bytes for this file.
     pub(super) fn is_plain(&self, path: &str, bytes: &[u8]) -> bool {
-        let mut names = Names::default();
-        for file in &self.files {
-            // A missing file names no attributes.
-            names.add(self.names_in(file).unwrap_or_default());
-        }
+        let mut names = *self.for_all.get_or_init(|| {
+            let mut names = Names::default();
+            for file in &self.files {
+                // A missing file names no attributes.
+                names.add(self.names_in(file).unwrap_or_default());
+            }
+            names
+        });
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
         for folder in std::iter::once("").chain(above) {
-            let committed = || {
-                let more = self.index.more.as_ref();
-                more.is_none_or(|more| more.attributes.contains(folder))
-            };
-            match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
+            match self.names_for(folder) {
                 Some(found) => names.add(found),
-                // Git reads a missing attributes file from the index.
-                None if committed() => return false,
-                None => {}
+                None => return false,
             }
         }
         // Only a carriage return is converted; a lone line feed may be refused.
         let plain = !self.line_ends && !names.line_ends;
         !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
+    }
+
+    /// The kinds of attributes that the attributes file in a folder names; `None` if only the index
+    /// has that file, from which git reads it.
+    fn names_for(&self, folder: &str) -> Option<Names> {
+        if let Some(known) = self.of_folders.borrow().get(folder) {
+            return *known;
+        }
+        let is_indexed = || {
+            let more = self.index.more.as_ref();
+            more.is_none_or(|more| more.attributes.contains(folder))
+        };
+        let found = match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
+            None if !is_indexed() => Some(Names::default()),
+            found => found,
+        };
+        self.of_folders.borrow_mut().insert(folder.to_owned(), found);
+        found
     }
 
     /// The kinds of attributes that a file names; `None` if it is not a file that git reads.

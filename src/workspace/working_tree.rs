@@ -2,7 +2,7 @@
 //! queries. The file operations are in `files`.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -44,6 +44,8 @@ pub(crate) struct WorkingTree {
     pub(crate) acted_on: OnceCell<GitControlFiles>,
     /// The same in lower case, for comparison.
     pub(crate) acted_on_lowercase: OnceCell<GitControlFiles>,
+    /// Whether they contain a path, for each path that was asked about.
+    pub(crate) acted_on_paths: RefCell<HashMap<String, bool>>,
     /// Set while commands run as a group; true once the first has started.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
@@ -87,6 +89,7 @@ impl WorkingTree {
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),
+            acted_on_paths: RefCell::default(),
             together: Cell::new(None),
             bulk: RefCell::default(),
             odd_names: RefCell::default(),

@@ -121,7 +121,18 @@ impl<'a> Proposals<'a> {
     }
 }
 
+/// True if git or an agent acts on a file at this path.
 pub(crate) fn is_acted_on(tree: &WorkingTree, path: &str) -> bool {
+    // Each step asks about all files that were written.
+    if let Some(known) = tree.acted_on_paths.borrow().get(path) {
+        return *known;
+    }
+    let found = means_acted_on(tree, path);
+    tree.acted_on_paths.borrow_mut().insert(path.to_owned(), found);
+    found
+}
+
+fn means_acted_on(tree: &WorkingTree, path: &str) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let known = tree.acted_on_lowercase.get_or_init(|| {
