@@ -60,7 +60,7 @@ pub(crate) enum Uses {
     History,
     /// It reads or writes the working tree or references.
     Files,
-    /// It makes commits.
+    /// It may make commits, and checks first that it could.
     Commits,
 }
 

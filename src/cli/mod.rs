@@ -186,8 +186,12 @@ impl Command {
             | Self::Revert(_)
             | Self::Restore(_)
             | Self::Undo(_)
+            | Self::Merge(_)
+            | Self::Archive(_)
+            | Self::Delete(_)
             | Self::Review(_)
-            | Self::Approve(_) => Uses::Commits,
+            | Self::Approve(_)
+            | Self::Abort(_) => Uses::Commits,
             _ => Uses::Files,
         }
     }
@@ -199,6 +203,7 @@ pub fn main() -> ExitCode {
         return code;
     }
     terminal::sudden_end::watch_panics();
+    #[cfg(target_env = "gnu")]
     keep_freed_memory();
     // A shell's completion script runs this program again; that run prints candidates and exits
     // here.
@@ -283,10 +288,11 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
     }
 }
 
-/// Makes the C library's allocator keep up to 2 MiB of freed memory. It returns to the kernel what
-/// exceeds a limit (mallopt(3), `M_TRIM_THRESHOLD`): 128 KiB by default, or twice the largest block
-/// that was freed. Zlib asks for more than 128 KiB for each object that is written, and the kernel
-/// would have to provide the same pages again each time.
+/// Makes glibc's allocator keep up to 2 MiB of freed memory. It returns to the kernel what exceeds
+/// a limit (mallopt(3), `M_TRIM_THRESHOLD`): 128 KiB by default, or twice the largest block that
+/// was mapped separately and then freed. Zlib asks for more than 128 KiB for each object that is
+/// written, and the kernel would have to provide the same pages again each time.
+#[cfg(target_env = "gnu")]
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(1024 * 1024)));
 }

@@ -41,8 +41,8 @@ pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result
 /// A path, and the metadata of what is there.
 pub(super) type AtPath<'a> = (&'a str, Option<Metadata>);
 
-/// [`hash_files`] of files whose metadata was just read. A blob that equals the one at the same
-/// index in `base` already exists, and is not written.
+/// [`hash_files`] of files whose metadata was just read. If a file is hashed in process and its
+/// blob equals the one at the same index in `base`, the blob already exists and is not written.
 pub(super) fn hash_files_over(
     git: &Git,
     paths: &[AtPath<'_>],
@@ -150,6 +150,15 @@ pub(super) struct Hashed {
     blob: Oid,
     /// It is in the object database.
     exists: bool,
+}
+
+/// Forgets the blob of a file that git-cowork itself writes while nobody else acts: its next version
+/// may have the same metadata.
+pub(super) fn forget(git: &Git, path: &str) {
+    let mut known = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = known.as_mut() {
+        known.remove(path);
+    }
 }
 
 /// The blob of a file whose bytes git stores unchanged. It is not written if it equals `base`.

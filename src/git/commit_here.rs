@@ -66,8 +66,14 @@ pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Optio
     let Some(made) = make_here(git, &tip, paths, message) else { return Ok(None) };
     let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
     let land = || child::as_child(git, "commit", || land(git, &branch, &tip, &made));
-    if !unfinished::noting(git, step, land)? {
-        return Ok(None);
+    match unfinished::noting(git, step, land) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) => {
+            // The branch may have moved.
+            moment::end();
+            return Err(error);
+        }
     }
     status::note_committed(git, paths);
     moment::wrote();

@@ -63,13 +63,14 @@ impl Git {
         }
         // A commit needs both lists: git makes them at the same time.
         let variables = OnceCell::new();
-        let ask = || drop(variables.set(variables::asked(self)));
-        let meanwhile: &dyn Fn() = if self.will_commit { &ask } else { &|| () };
+        let ask = || drop(variables.set(variables::list_by_git(self)));
+        let needs_both = self.will_commit && !variables::are_known(self);
+        let meanwhile: &dyn Fn() = if needs_both { &ask } else { &|| () };
         let (read, keep) = Configuration::read(self, meanwhile)?;
         let read = Arc::new(read);
         *kept = keep.then(|| (now, Arc::clone(&read)));
         if let Some(variables) = variables.into_inner() {
-            variables::keep(self, Arc::clone(&read), variables);
+            variables::parsed(self, Arc::clone(&read), variables);
         }
         Ok(read)
     }

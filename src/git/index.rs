@@ -128,10 +128,10 @@ impl Entry {
             let numbers = [entry.dev, entry.ino, entry.uid, entry.gid, entry.file_size];
             (time(entry.ctime), time(entry.mtime), numbers, entry.mode)
         };
-        let modified = self.whole.mtime;
-        let modified = (modified.seconds().into(), modified.nanoseconds().into());
-        self.written.is_some_and(|written| modified < written)
-            && now.is_ok_and(|now| of(&now) == of(&self.whole))
+        // Git sets the size to 0 where the other numbers cannot be trusted.
+        let is_trusted = self.whole.file_size != 0;
+        let is_older = next_index::modified(meta) < self.written;
+        is_trusted && is_older && now.is_ok_and(|now| of(&now) == of(&self.whole))
     }
 }
 
@@ -139,7 +139,8 @@ impl Entry {
 pub(super) fn files(git: &Git, paths: &[&str]) -> Option<Vec<IndexedFile>> {
     // The time is read first: if the index is replaced now, its entries are compared with the older
     // time, and fewer of them are trusted.
-    let written = std::fs::metadata(file(git)).ok().as_ref().and_then(next_index::modified);
+    // libgit2 would not notice that the index is gone.
+    let written = next_index::modified(&std::fs::metadata(file(git)).ok()?);
     in_index_file(git, |index| {
         let is_special = |path: &str| {
             (1..=3).any(|stage| index.get_path(Path::new(path), stage).is_some())

@@ -35,6 +35,7 @@ pub mod folders;
 pub mod gained;
 pub mod hidden;
 pub mod hooks;
+mod ignore_rules;
 pub mod in_the_way;
 mod index;
 mod init;
@@ -128,7 +129,7 @@ pub struct Git {
     explicit: bool,
     /// There is no working tree; `top` is the git directory.
     bare: bool,
-    /// It is known that a commit will be made: the user's identity is read with the configuration.
+    /// A commit may be made: the user's identity is read together with the configuration.
     will_commit: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
@@ -231,6 +232,7 @@ impl Git {
             .into());
         }
         Ok(Self {
+            will_commit: self.will_commit,
             env: self.env.clone(),
             children: self.children.clone(),
             opened: self.opened.clone(),

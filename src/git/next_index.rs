@@ -49,7 +49,8 @@ impl NextIndex {
     /// # Errors
     /// It cannot be renamed.
     pub(super) fn replace(self) -> Result<()> {
-        fs::rename(&self.next, &self.index).context("replacing the index")
+        fs::rename(&self.next, &self.index).context("replacing the index")?;
+        fs::remove_file(&self.lock).context("unlocking the index")
     }
 
     fn fill(&self, git: &Git, entries: &[(String, Entry)]) -> Result<()> {

@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result, bail};
 use git2::ObjectType;
 
 use super::Oid;
+use super::index::SUBMODULE;
 use super::libgit2::{Libgit2, oid, raw};
 use super::object_text::first_entry;
 use crate::moment::Moment;
 
 const TREE: u32 = 0o040_000;
-const SUBMODULE: u32 = 0o160_000;
 
 /// The new state of a path in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +49,11 @@ impl KeptTrees {
         kept.as_ref().filter(|(at, _)| at.lasts())?.1.get(question).copied()
     }
 
-    fn keep(&self, question: Vec<u8>, made: Option<git2::Oid>) {
+    fn keep(&self, now: Moment, question: Vec<u8>, made: Option<git2::Oid>) {
         let mut kept = self.0.borrow_mut();
         let (_, known) = match kept.take() {
-            Some(found) if found.0.lasts() => kept.insert(found),
-            _ => kept.insert((Moment::now(), HashMap::new())),
+            Some(found) if found.0 == now => kept.insert(found),
+            _ => kept.insert((now, HashMap::new())),
         };
         known.insert(question, made);
     }
@@ -84,6 +84,11 @@ impl Libgit2 {
         tree: Option<git2::Oid>,
         changes: &[(&str, &Becomes)],
     ) -> Result<Option<git2::Oid>> {
+        // The same folders are changed in the same way again, as long as only documents differ.
+        let (now, question) = (Moment::now(), KeptTrees::question(tree, changes));
+        if let Some(known) = self.trees.get(&question) {
+            return Ok(known);
+        }
         let mut names: BTreeMap<&[u8], Changed<'_>> = BTreeMap::new();
         for (path, becomes) in changes {
             match path.split_once('/') {
@@ -93,13 +98,8 @@ impl Libgit2 {
                 }
             }
         }
-        // The same folders are changed in the same way again, as long as only documents differ.
-        let question = KeptTrees::question(tree, changes);
-        if let Some(known) = self.trees.get(&question) {
-            return Ok(known);
-        }
         let put = |old: &[u8]| {
-            let new = self.changed(old, &names)?;
+            let new = changed(self, old, &names)?;
             Ok(match tree {
                 _ if new.is_empty() => None,
                 // An unchanged tree already exists: do not write it.
@@ -111,67 +111,67 @@ impl Libgit2 {
             Some(tree) => self.read(tree, ObjectType::Tree, put),
             None => put(&[]),
         }?;
-        self.trees.keep(question, made);
+        self.trees.keep(now, question, made);
         Ok(made)
     }
+}
 
-    /// The bytes of a tree in which the entries of these names are changed.
-    fn changed(&self, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> Result<Vec<u8>> {
-        let mut found: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
-        // The name by which an entry is sorted, if it is a folder, and the entry's bytes.
-        let mut pieces: Vec<(&[u8], bool, Cow<'_, [u8]>)> = Vec::new();
-        let mut rest = old;
-        while !rest.is_empty() {
-            let ((mode, name, id), after) = first_entry(rest).context("a broken tree")?;
-            if names.contains_key(name) {
-                found.insert(name, (mode, git2::Oid::from_bytes(id)?));
-            } else {
-                let entry = &rest[..rest.len() - after.len()];
-                pieces.push((name, mode == TREE, entry.into()));
-            }
-            rest = after;
+/// The bytes of a tree in which the entries of these names are changed.
+fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> Result<Vec<u8>> {
+    let mut found: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
+    // The name by which an entry is sorted, if it is a folder, and the entry's bytes.
+    let mut pieces: Vec<(&[u8], bool, Cow<'_, [u8]>)> = Vec::new();
+    let mut rest = old;
+    while !rest.is_empty() {
+        let ((mode, name, id), after) = first_entry(rest).context("a broken tree")?;
+        if names.contains_key(name) {
+            found.insert(name, (mode, git2::Oid::from_bytes(id)?));
+        } else {
+            let entry = &rest[..rest.len() - after.len()];
+            pieces.push((name, mode == TREE, entry.into()));
         }
-        for (name, change) in names {
-            if let Some((mode, id)) = self.entry(name, found.get(name).copied(), change)? {
-                let mut entry = format!("{mode:o} ").into_bytes();
-                entry.extend([name, b"\0".as_slice(), id.as_bytes()].concat());
-                pieces.push((name, mode == TREE, entry.into()));
-            }
-        }
-        // Git sorts a folder as if its name ended with `/`.
-        let end = |is_folder: bool| if is_folder { b"/".as_slice() } else { b"" };
-        pieces.sort_by(|(a, a_is_folder, _), (b, b_is_folder, _)| {
-            a.iter().chain(end(*a_is_folder)).cmp(b.iter().chain(end(*b_is_folder)))
-        });
-        let mut bytes = Vec::with_capacity(old.len());
-        pieces.iter().for_each(|(.., entry)| bytes.extend_from_slice(entry));
-        Ok(bytes)
+        rest = after;
     }
+    for (name, change) in names {
+        if let Some((mode, id)) = entry(git, name, found.get(name).copied(), change)? {
+            let mut entry = format!("{mode:o} ").into_bytes();
+            entry.extend([name, b"\0".as_slice(), id.as_bytes()].concat());
+            pieces.push((name, mode == TREE, entry.into()));
+        }
+    }
+    // Git sorts a folder as if its name ended with `/`.
+    let end = |is_folder: bool| if is_folder { b"/".as_slice() } else { b"" };
+    pieces.sort_by(|(a, a_is_folder, _), (b, b_is_folder, _)| {
+        a.iter().chain(end(*a_is_folder)).cmp(b.iter().chain(end(*b_is_folder)))
+    });
+    let mut bytes = Vec::with_capacity(old.len());
+    pieces.iter().for_each(|(.., entry)| bytes.extend_from_slice(entry));
+    Ok(bytes)
+}
 
-    /// The mode and id of a changed entry; `None` if it is gone.
-    fn entry(
-        &self,
-        name: &[u8],
-        found: Option<(u32, git2::Oid)>,
-        Changed { itself, below }: &Changed<'_>,
-    ) -> Result<Option<(u32, git2::Oid)>> {
-        let puts = below.iter().any(|(_, becomes)| matches!(becomes, Becomes::File(..)));
-        let mode = found.map(|(mode, _)| mode);
-        if puts && (mode == Some(SUBMODULE) || matches!(itself, Some(Becomes::File(..)))) {
-            bail!("{} is not a folder", String::from_utf8_lossy(name));
-        }
-        let remains = match itself {
-            Some(Becomes::File(mode, blob)) => return Ok(Some((*mode, raw(blob)?))),
-            Some(Becomes::Gone) => found.filter(|(mode, _)| *mode == TREE),
-            None => found,
-        };
-        let inner = remains.filter(|(mode, _)| *mode == TREE);
-        if below.is_empty() || (inner.is_none() && !puts) {
-            return Ok(remains);
-        }
-        let inside = self.with_changes(inner.map(|(_, id)| id), below)?;
-        Ok(inside.map(|id| (TREE, id)))
+/// The mode and id of a changed entry; `None` if it is gone.
+fn entry(
+    git: &Libgit2,
+    name: &[u8],
+    found: Option<(u32, git2::Oid)>,
+    Changed { itself, below }: &Changed<'_>,
+) -> Result<Option<(u32, git2::Oid)>> {
+    let puts = below.iter().any(|(_, becomes)| matches!(becomes, Becomes::File(..)));
+    let mode = found.map(|(mode, _)| mode);
+    if puts && (mode == Some(SUBMODULE) || matches!(itself, Some(Becomes::File(..)))) {
+        bail!("{} is not a folder", String::from_utf8_lossy(name));
     }
+    let remains = match itself {
+        Some(Becomes::File(mode, blob)) => return Ok(Some((*mode, raw(blob)?))),
+        Some(Becomes::Gone) => found.filter(|(mode, _)| *mode == TREE),
+        None => found,
+    };
+    let inner = remains.filter(|(mode, _)| *mode == TREE);
+    if below.is_empty() || (inner.is_none() && !puts) {
+        return Ok(remains);
+    }
+    let inside = git.with_changes(inner.map(|(_, id)| id), below)?;
+    Ok(inside.map(|id| (TREE, id)))
 }
 
 /// The changes to an entry of a tree and below it.

@@ -244,7 +244,8 @@ impl<'a> Cmd<'a> {
         // It writes only objects, or a private index.
         let only_ours = ["hash-object", "commit-tree"].contains(&&*self.verb())
             || self.env.iter().any(|(name, _)| name == "GIT_INDEX_FILE");
-        self.role != Role::Read && !self.beside && !only_ours
+        let is_ours = self.beside || (only_ours && self.role != Role::Hooked);
+        self.role != Role::Read && !is_ours
     }
 
     /// The git subcommand.

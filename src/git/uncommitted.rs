@@ -5,13 +5,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::configuration::{as_bool, users_files};
+use super::configuration::as_bool;
+use super::ignore_rules::IgnoreRules;
 use super::index::{Entry, IndexedFile};
-use super::output::lossy;
 use super::plain::Sources;
 use super::snapshot::relative;
 use super::{Git, Hidden};
@@ -118,16 +117,17 @@ impl<'p> Folders<'p> {
             return *known;
         }
         let found = match self.above(git, folder) {
-            Above::Folders => match state::lies_at(git, folder) {
-                Some(meta) if meta.is_symlink() => Above::Unknown,
-                Some(meta) if meta.is_dir() => {
+            Above::Folders => match at(git, folder) {
+                Ok(Some(meta)) if meta.is_dir() => {
                     // In a nested repository, nothing is this repository's.
-                    match state::lies_at(git, &format!("{folder}/.git")) {
-                        Some(_) => Above::Unknown,
-                        None => Above::Folders,
+                    match at(git, &format!("{folder}/.git")) {
+                        Ok(None) => Above::Folders,
+                        Ok(Some(_)) | Err(_) => Above::Unknown,
                     }
                 }
-                Some(_) | None => Above::Nothing,
+                Ok(Some(meta)) if meta.is_symlink() => Above::Unknown,
+                Ok(Some(_) | None) => Above::Nothing,
+                Err(_) => Above::Unknown,
             },
             other => other,
         };
@@ -140,11 +140,23 @@ impl<'p> Folders<'p> {
         match self.above(git, path) {
             Above::Unknown => None,
             Above::Nothing => Some(None),
-            Above::Folders => match state::lies_at(git, path) {
+            Above::Folders => match at(git, path).ok()? {
                 Some(meta) => state::is_recorded(&meta).then_some(Some(meta)),
                 None => Some(None),
             },
         }
+    }
+}
+
+/// The metadata of what is at a path. For git, only these two errors mean that nothing is there: a
+/// file in a folder that cannot be read is not deleted.
+fn at(git: &Git, path: &str) -> std::io::Result<Option<Metadata>> {
+    match git.top.join(path).symlink_metadata() {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -161,74 +173,6 @@ fn differs(
     }
     let blob = blobs::blob_of(git, sources, path, meta)?;
     Some(blob.as_str() != entry.id.to_string() || blobs::mode(meta) != entry.mode)
-}
-
-/// The ignore rules that apply to a working tree. They are not evaluated: a rule may match a path
-/// if the path contains the literal parts of the rule, in their order, in any case.
-struct IgnoreRules<'a> {
-    git: &'a Git,
-    for_all: Vec<String>,
-    of_folders: HashMap<PathBuf, Vec<String>>,
-}
-
-impl<'a> IgnoreRules<'a> {
-    /// The rules for all paths (gitignore(5)); `None` if they cannot be read.
-    fn of(git: &'a Git) -> Option<Self> {
-        let mut files = users_files(git, "core.excludesfile", "ignore")?;
-        files.push(git.common_dir.join("info/exclude"));
-        let mut for_all = Vec::new();
-        for file in &files {
-            for_all.extend(rules_in(file)?);
-        }
-        Some(Self { git, for_all, of_folders: HashMap::new() })
-    }
-
-    /// True if certainly no rule matches a path; `None` if the rules cannot be read.
-    fn match_none_of(&mut self, path: &str) -> Option<bool> {
-        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        for folder in std::iter::once("").chain(above) {
-            let file = self.git.top.join(folder).join(".gitignore");
-            if !self.of_folders.contains_key(&file) {
-                let rules = rules_in(&file)?;
-                self.of_folders.insert(file.clone(), rules);
-            }
-            if self.of_folders.get(&file)?.iter().any(|rule| may_match(rule, path)) {
-                return Some(false);
-            }
-        }
-        Some(!self.for_all.iter().any(|rule| may_match(rule, path)))
-    }
-}
-
-/// The rules in a file, none if it does not exist; `None` if it cannot be read.
-fn rules_in(file: &Path) -> Option<Vec<String>> {
-    match std::fs::read(file) {
-        Ok(bytes) => {
-            let text = lossy(&bytes);
-            let lines = text.trim_start_matches('\u{feff}').split('\n');
-            let rules = lines.filter(|line| !line.trim_end().is_empty() && !line.starts_with('#'));
-            Some(rules.map(str::to_owned).collect())
-        }
-        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
-            Some(Vec::new())
-        }
-        Err(_) => None,
-    }
-}
-
-/// False if a rule certainly does not match a path or a folder above it.
-fn may_match(rule: &str, path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let rule = rule.trim_start_matches('!').trim_end().to_ascii_lowercase();
-    // Only the part of the rule before a set (`[`), an escape or a letter that a file system may
-    // spell in two ways is read.
-    let readable = rule.split(|c: char| matches!(c, '[' | '\\') || !c.is_ascii()).next();
-    let mut rest = path.as_str();
-    for part in readable.unwrap_or_default().split(['*', '?', '/']) {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
 }
 
 #[cfg(test)]
@@ -315,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_looked_at_is_left_to_git() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let missing = ["README.md/x".to_owned(), "no/such".to_owned()];
+        assert!(without_git(&git, &missing).unwrap().is_empty());
+        repo.file("d/x", "x");
+        // Longer than a name can be: an error, but not that there is no such file.
+        assert_eq!(without_git(&git, &[format!("d/{}", "x".repeat(300))]), None);
+    }
+
+    #[test]
     fn a_file_written_after_it_was_indexed_is_read() {
         let repo = Repo::with_commit();
         repo.file("a", "1\n");
@@ -340,16 +295,5 @@ mod tests {
         let commit = crate::git::commit::only(&git, &paths[..1], "a", Default::default());
         commit.unwrap();
         assert!(among(&git, &paths).unwrap().is_empty());
-    }
-
-    #[test]
-    fn rules_that_may_match() {
-        for rule in ["*", "*.log", "deep", "/lib/", "L*B", "lib/**/x.log", "[a-z]", "x\\.", "!x"] {
-            assert!(may_match(rule, "lib/deep/x.log"), "{rule}");
-        }
-        for rule in ["*.logs", "target/", "/src", "x/lib", "y[a-z]", "ä*y", "deep.log"] {
-            let expected = rule.starts_with('ä');
-            assert_eq!(may_match(rule, "lib/deep/x.log"), expected, "{rule}");
-        }
     }
 }

@@ -138,16 +138,21 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
         return Ok(Arc::clone(listed));
     }
     drop(told);
-    Ok(keep(git, now, asked(git)))
+    Ok(parsed(git, now, list_by_git(git)))
+}
+
+/// True if git has listed them once; the configuration may have changed since.
+pub(super) fn are_known(git: &Git) -> bool {
+    git.told.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// What git lists; `None` if it fails.
-pub(super) fn asked(git: &Git) -> Option<Output> {
+pub(super) fn list_by_git(git: &Git) -> Option<Output> {
     git.read(["var", "-l"]).output().ok().filter(Output::success)
 }
 
-/// Keeps what git listed under this configuration.
-pub(super) fn keep(
+/// Parses what git listed under this configuration, and keeps it.
+pub(super) fn parsed(
     git: &Git,
     now: Arc<Configuration>,
     said: Option<Output>,

@@ -1,8 +1,8 @@
 //! Secrets in the content to be committed: the user's own keys, and anything that looks like a key.
 //! Only new ones count: what a file contained before is a person's, and already in history.
 //!
-//! The cost depends on what would be committed: each changed file is read once, and git is asked only
-//! if something was found.
+//! The cost depends on what would be committed: only changed files are searched, and what they
+//! contained before is read only if something was found.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +16,8 @@ use crate::secret::Found;
 /// Maximum number of findings in one commit; nobody fixes more at once.
 const MOST: usize = 20;
 
-/// Number of bytes from which it is cheaper to ask git whether a file has changed at all.
+/// Number of bytes from which it is cheaper to ask git whether a file has changed, if only git can
+/// compare it.
 const LARGE: u64 = 256 * 1024;
 
 /// A secret in the content to be committed.

@@ -42,20 +42,14 @@ impl Patterns {
     fn of(language: &'static Language) -> Option<Self> {
         let code = language.tests.as_ref()?;
         let ready = |form: &str| (!form.is_empty()).then(|| Regex::new(form).ok()).flatten();
-        // Skip marks and assertions are ASCII. Without Unicode a pattern compiles ten times as
-        // fast, but a pattern that matches any character does not compile: it keeps Unicode.
-        let ascii = |form: &str| match form {
-            "" => None,
-            form => Regex::new(&format!("(?-u){form}")).ok().or_else(|| ready(form)),
-        };
         Some(Self {
             code,
             head: ready(code.head),
             mark: ready(code.mark),
             group: ready(code.group),
-            skip: ascii(code.skip),
-            skip_all: ascii(code.skip_all),
-            assertion: ascii(code.assertion),
+            skip: ready(code.skip),
+            skip_all: ready(code.skip_all),
+            assertion: ready(code.assertion),
         })
     }
 }

@@ -93,6 +93,7 @@ fn put_back_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>)
             tree.io_errors.note(text, &error.into());
         }
     }
+    crate::moment::end();
     let _ = std::fs::remove_file(tree.state_dir.join(FILE));
 }
 

@@ -62,12 +62,16 @@ pub enum Side {
 
 /// A `git` that comes before the real one on `PATH`, counts its calls, and kills its parent.
 ///
-/// The file with the count is replaced, not rewritten, so that a child that outlived the program
-/// never leaves it empty.
+/// Two may run at the same time: each call takes the next number by making the file of that name,
+/// which only one can make.
 pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
     let git = real_git().display().to_string();
-    let count = sandbox.root().join("children").display().to_string();
-    fs::write(&count, "0\n").unwrap();
+    let calls = sandbox.root().join("children");
+    let _ = fs::remove_dir_all(&calls);
+    fs::create_dir(&calls).unwrap();
+    let last = calls.join("last");
+    fs::write(&last, "0\n").unwrap();
+    let (calls, last) = (calls.display().to_string(), last.display().to_string());
     let alive = sandbox.root().join("alive");
     if matches!(side, Side::Beside) && !alive.exists() {
         let made = std::process::Command::new("mkfifo").arg(&alive).status().unwrap();
@@ -91,7 +95,9 @@ pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
         }
     };
     let script = format!(
-        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'.$$; mv '{count}'.$$ '{count}'\n\
+        "read -r n <'{last}'; n=$((n + 1))\n\
+         until (set -C; : >'{calls}'/$n) 2>/dev/null; do n=$((n + 1)); done\n\
+         echo $n >'{last}'\n\
          if [ $n = {at} ]; then {act}; fi\nexec '{git}' \"$@\""
     );
     sandbox.executable(&sandbox.root().join("bin/git"), &script);
@@ -100,7 +106,9 @@ pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
 /// Removes that `git`; returns the number of children.
 pub fn children_of(sandbox: &Sandbox) -> u64 {
     fs::remove_file(sandbox.root().join("bin/git")).unwrap();
-    fs::read_to_string(sandbox.root().join("children")).unwrap().trim().parse().unwrap()
+    let files = fs::read_dir(sandbox.root().join("children")).unwrap().count() as u64;
+    // One of them is the last number.
+    files - 1
 }
 
 /// Waits for a child that outlived the program: while the child lives, the pipe has a writer.
