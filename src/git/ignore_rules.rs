@@ -89,15 +89,17 @@ impl Rule {
         let rule = line.trim_end().trim_start_matches(['!', '/']).trim_end_matches('/');
         let is_for_paths = rule.contains('/');
         let mut parts = if is_for_paths { vec![Part::Many] } else { Vec::new() };
-        let mut rest = rule.to_ascii_lowercase().into_bytes().into_iter();
-        while let Some(byte) = rest.next() {
-            let set = (byte == b'[').then(|| end_of_set(rest.as_slice()));
+        let rule = rule.to_ascii_lowercase();
+        let mut rest = rule.as_bytes();
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            let set = (byte == b'[').then(|| end_of_set(rest));
             parts.push(match (byte, set) {
                 // Zero folders may stand for a slash: `a/**/b` matches `a/b`.
                 (b'*' | b'/', _) => Part::Many,
                 (b'?', _) => Part::One,
                 (_, Some(Some(end))) => {
-                    rest = rest.as_slice()[end..].to_vec().into_iter();
+                    rest = &rest[end..];
                     Part::One
                 }
                 // What follows a broken set, an escape, or a letter that a file system may spell

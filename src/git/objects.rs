@@ -28,7 +28,10 @@ pub(super) enum Becomes {
 /// The trees that were made since somebody else may last have acted, by the tree that was changed
 /// and the changes.
 #[derive(Default)]
-pub(super) struct KeptTrees(RefCell<Option<(Moment, HashMap<Vec<u8>, Option<git2::Oid>>)>>);
+pub(super) struct KeptTrees(RefCell<Option<(Moment, Made)>>);
+
+/// The trees that were made, by tree and changes.
+type Made = HashMap<Vec<u8>, Option<git2::Oid>>;
 
 impl KeptTrees {
     fn question(tree: Option<git2::Oid>, changes: &[(&str, &Becomes)]) -> Vec<u8> {
@@ -119,8 +122,7 @@ impl Libgit2 {
 /// The bytes of a tree in which the entries of these names are changed.
 fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> Result<Vec<u8>> {
     let mut found: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
-    // The name by which an entry is sorted, if it is a folder, and the entry's bytes.
-    let mut pieces: Vec<(&[u8], bool, Cow<'_, [u8]>)> = Vec::new();
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
     let mut rest = old;
     while !rest.is_empty() {
         let ((mode, name, id), after) = first_entry(rest).context("a broken tree")?;
@@ -128,7 +130,7 @@ fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> R
             found.insert(name, (mode, git2::Oid::from_bytes(id)?));
         } else {
             let entry = &rest[..rest.len() - after.len()];
-            pieces.push((name, mode == TREE, entry.into()));
+            pieces.push(Piece { name, is_folder: mode == TREE, entry: entry.into() });
         }
         rest = after;
     }
@@ -136,17 +138,28 @@ fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> R
         if let Some((mode, id)) = entry(git, name, found.get(name).copied(), change)? {
             let mut entry = format!("{mode:o} ").into_bytes();
             entry.extend([name, b"\0".as_slice(), id.as_bytes()].concat());
-            pieces.push((name, mode == TREE, entry.into()));
+            pieces.push(Piece { name, is_folder: mode == TREE, entry: entry.into() });
         }
     }
-    // Git sorts a folder as if its name ended with `/`.
-    let end = |is_folder: bool| if is_folder { b"/".as_slice() } else { b"" };
-    pieces.sort_by(|(a, a_is_folder, _), (b, b_is_folder, _)| {
-        a.iter().chain(end(*a_is_folder)).cmp(b.iter().chain(end(*b_is_folder)))
-    });
+    pieces.sort_by(|a, b| a.key().cmp(b.key()));
     let mut bytes = Vec::with_capacity(old.len());
-    pieces.iter().for_each(|(.., entry)| bytes.extend_from_slice(entry));
+    pieces.iter().for_each(|piece| bytes.extend_from_slice(&piece.entry));
     Ok(bytes)
+}
+
+/// An entry of a tree that is being made.
+struct Piece<'a> {
+    name: &'a [u8],
+    is_folder: bool,
+    /// Its bytes in the tree.
+    entry: Cow<'a, [u8]>,
+}
+
+impl Piece<'_> {
+    /// Git sorts a folder as if its name ended with `/`.
+    fn key(&self) -> impl Iterator<Item = &u8> {
+        self.name.iter().chain(self.is_folder.then_some(&b'/'))
+    }
 }
 
 /// The mode and id of a changed entry; `None` if it is gone.
