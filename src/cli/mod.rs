@@ -80,10 +80,10 @@ enum Command {
     Undo(undo::UndoArgs),
     /// Review a waiting draft
     Review(review::ReviewArgs),
-    /// Pass the waiting draft, as review --pass
+    /// Pass the waiting draft, as review --pass does
     #[command(hide = true)]
     Approve(SessionArg),
-    /// Abort the waiting draft, as review --abort
+    /// Abort the waiting draft, as review --abort does
     #[command(hide = true)]
     Abort(SessionArg),
     /// Show the state of a session and the next step

@@ -140,7 +140,7 @@ fn recorded(draft: &Draft<'_>, first: bool) -> String {
     );
     if first {
         text.push_str(
-            "\nf, and comments: an entry of feedback_history.json, committed with the stage.\
+            "\nf, and comments: an entry in feedback_history.json, committed with the stage.\
              \ng, a: the abandoned work becomes a ref, refs/cowork/attempts/…; `git cowork undo` restores it.\
              \nq: the draft becomes a commit (Cowork-Event: draft), and the command to continue is shown.",
         );

@@ -249,7 +249,10 @@ impl<'a> RefFiles<'a> {
                 Value::Broken => return Ok(None),
                 Value::Symbolic(next) => next,
             };
-            ensure!(is_shared(&next) && RefName::new(&*next).is_ok(), "a reference names {next}");
+            ensure!(
+                is_shared(&next) && RefName::new(&*next).is_ok(),
+                "a symbolic reference has an unsupported target: {next}"
+            );
             match self.value(&next, packed)? {
                 Some(found) => value = found,
                 None => return Ok(None),

@@ -94,7 +94,7 @@ fn refuse_losing_head(git: &Git, target: &Oid) -> Result<()> {
     }
     let short = oid.short();
     Err(Error::repository(format!("HEAD is on {short}, which is not on any branch"))
-        .hint(format!("to keep that commit, then run the command again: git branch NAME {short}"))
+        .hint(format!("make a branch for it, then run the command again: git branch NAME {short}"))
         .into())
 }
 

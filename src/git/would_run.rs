@@ -99,7 +99,7 @@ fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
     match file.symlink_metadata() {
         Err(_) => return Ok(None),
         Ok(meta) if !meta.is_file() || meta.len() > CONFIG_MAX => {
-            return Ok(Some(format!("the commands of a {} that was not checked", name())));
+            return Ok(Some(format!("the commands of an unchecked {}", name())));
         }
         Ok(_) => {}
     }

@@ -175,7 +175,7 @@ pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
         _ => "Git itself acts on these files, or they instruct agents",
     };
     let line = |proposed: &Proposed| {
-        let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
+        let what = if proposed.content.is_some() { "a change to" } else { "the deletion of" };
         format!("- {what} `{}`\n", proposed.path)
     };
     let lines: String = proposed.iter().map(line).collect();
@@ -190,7 +190,7 @@ pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
 fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     workspace.written().adopt(paths)?;
-    let reason = format!("before tools may write {}", paths.join(", "));
+    let reason = format!("before tools were allowed to write {}", paths.join(", "));
     let kept = record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed);
     let attempt = match kept {
         Ok(attempt) => attempt,

@@ -40,7 +40,7 @@ impl Delivery {
             let file = Artifact::DeliveryReport.file_name();
             return Err(Error::repository(format!("'{}' has no {file} at its tip", session.name))
                 .hint(format!(
-                    "to find the commits in which it was: git cowork log {}",
+                    "to find the commits that contained it: git cowork log {}",
                     session.name
                 ))
                 .into());

@@ -67,7 +67,7 @@ impl Obstacle {
                         "the message is the delivery report: git cowork show {name} report"
                     ))
                 } else {
-                    error.hint(format!("fix what it reports on {branch}"))
+                    error.hint(format!("fix the reported problem on {branch}"))
                 };
                 error.hint(again)
             }

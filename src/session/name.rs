@@ -75,7 +75,7 @@ impl SessionName {
             }
         }
         self.change(&Self(change)).map_err(|_| {
-            Error::usage(format!("the name '{parent}' is too long to append the name of a change"))
+            Error::usage(format!("'{parent}' is too long: a change's name does not fit after it"))
                 .hint("make it a session of its own: git cowork new")
         })
     }

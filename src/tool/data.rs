@@ -89,7 +89,8 @@ pub(super) fn references(
     } else {
         format!("the {what} are {}", known.join(", "))
     };
-    anyhow::bail!("{} does not exist; {known}", unknown.join(", "))
+    let does = if unknown.len() == 1 { "does" } else { "do" };
+    anyhow::bail!("{} {does} not exist; {known}", unknown.join(", "))
 }
 
 /// Converts an id that a model gave to the spelling used in the record.

@@ -99,7 +99,7 @@ fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<A
     let left = if left.is_empty() {
         String::new()
     } else {
-        format!(" These tasks still name it; fix them in plan: {}.", left.join(", "))
+        format!(" These tasks still name it; fix them in the plan stage: {}.", left.join(", "))
     };
     let standing = standing(context, &design)?;
     Ok(Answer::ok(format!("Deleted {id}.{left} {standing}")))

@@ -43,8 +43,12 @@ macro_rules! load {
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea),
-    save!("save_prd_doc", "Save prd.md, all of it or single sections of records.", Prd),
-    save!("save_design_doc", "Save design.md, all of it or single sections of components.", Design),
+    save!("save_prd_doc", "Save prd.md: all of it, or only the sections of some records.", Prd),
+    save!(
+        "save_design_doc",
+        "Save design.md: all of it, or only the sections of some components.",
+        Design
+    ),
     save!("save_plan_doc", "Save plan.md: all of it, or only the sections of some records.", Plan),
     save!("save_check_report", "Save check_report.md.", CheckReport),
     save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),

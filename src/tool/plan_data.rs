@@ -169,7 +169,7 @@ fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
         return String::new();
     }
     format!(
-        " Remove {} from files_to_change: it is not in the repository, and no task creates it.",
+        " Remove {} from files_to_change: not in the repository and not created by any task.",
         unknown.join(", ")
     )
 }

@@ -204,7 +204,7 @@ fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Ans
     let left = if left.is_empty() {
         String::new()
     } else {
-        format!(" These tasks still name it; fix them in plan: {}.", left.join(", "))
+        format!(" These tasks still name it; fix them in the plan stage: {}.", left.join(", "))
     };
     let tally = tally(context, IdKind::Feature, rest, context.limits.features)?;
     let cleaned = cleaned(&from);

@@ -62,7 +62,7 @@ pub struct Verify<'a> {
 /// # Errors
 /// Git cannot be read.
 pub fn kept_of_all(git: &Git, refs: &RefNames, with: &Session) -> anyhow::Result<Option<Problem>> {
-    let details = "does not match the newest branch of a session";
+    let details = "does not match the session branches";
     let wrong = wrong_newest(git, refs)?;
     Ok(wrong.map(|file| Problem::to_remove(with, "kept-newest-differs", &file, details)))
 }

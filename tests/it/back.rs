@@ -77,7 +77,7 @@ fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
     sandbox.cowork(&["undo"]).exits(0);
     sandbox.write("README.md", "# Mine\n");
     let edited = sandbox.cowork(&revert).exits(0).says("uncommitted edits are kept");
-    edited.says("uncommitted, and kept there as well: README.md");
+    edited.says("uncommitted edits in the attempt: README.md");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
         let flat = report.replace("\n    ", " ");
         assert!(flat.contains(&line), "{report}");
         assert!(report.contains("Tick a todo off works (by review)\n"), "{report}");
-        assert!(report.contains("Judged by review: by the critic"), "{report}");
+        assert!(report.contains("Judged in review by the critic"), "{report}");
     }
     let critic = sandbox.server.requests_of("coding", "critic")[0].text();
     assert!(critic.contains("- REQ-002: tests/test_calc.py::Sums.test_is_there: passed\n"));

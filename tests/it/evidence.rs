@@ -172,7 +172,7 @@ fn deleted_and_weakened_tests_are_named_to_everybody() {
         let delivered = sandbox.artifact("delivery_report.md");
         let weakened = delivered.split("## Weakened tests\n").nth(1).unwrap();
         assert!(weakened.contains(&format!("\n- {line}\n")), "{delivered}");
-        assert!(delivered.contains("\nJudged by review: by the critic, and by "), "{delivered}");
+        assert!(delivered.contains("\nJudged in review by the critic, and by "), "{delivered}");
     }
     sandbox.assert_sound();
 }

@@ -203,7 +203,7 @@ fn a_person_may_allow_it_and_their_version_is_kept() {
     assert_eq!(sandbox.blob("cowork/todo", "lib/add.sh"), code_of("TASK-002"));
     assert!(!sandbox.cowork(&["status"]).stdout.contains("Yours"));
     let log = sandbox.cowork(&["log"]).stdout;
-    assert!(log.contains("attempt 1: before tools may write lib/add.sh"), "{log}");
+    assert!(log.contains("attempt 1: before tools were allowed to write lib/add.sh"), "{log}");
     assert!(!log.contains("from coding to"), "nothing went back: {log}");
     sandbox.assert_sound();
 }

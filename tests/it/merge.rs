@@ -441,7 +441,7 @@ fn the_report_tells_what_the_program_knows_for_certain() {
         "- TASK-002 Add a todo: `lib/add.sh`",
         "- prd, by the critic: REQ-002 is \\| vague",
         "- **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001, TASK-002, TASK-005",
-        "Judged by review: by the critic; no person approved the code.",
+        "Judged in review by the critic; no person approved the code.",
     ] {
         assert!(report.contains(&format!("\n{line}\n")), "{line} in\n{report}");
     }

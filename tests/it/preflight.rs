@@ -71,7 +71,7 @@ fn uncommitted_edits() {
     base.cowork(&UNDO).exits(0);
     base.write("README.md", "# Mine\n");
     base.write(DESIGN, "A design of mine.\n");
-    let said = ["uncommitted, and kept there as well: .cowork/sessions/todo/design.md, README.md"];
+    let said = ["uncommitted edits in the attempt: .cowork/sessions/todo/design.md, README.md"];
     let goto = [
         "resume",
         "--goto-stage",
@@ -132,7 +132,10 @@ fn what_others_may_have_by_now() {
     sandbox.git(&["init", "-q", "--bare", "../hub"]);
     sandbox.git(&["remote", "add", "hub", "../hub"]);
     sandbox.git(&["push", "-q", "hub", "cowork/todo"]);
-    let said = ["2 of them are on hub/cowork/todo already", "a push needs --force-with-lease"];
+    let said = [
+        "2 of the attempt's commits are on hub/cowork/todo already",
+        "a push needs --force-with-lease",
+    ];
     asks_and_obeys(&sandbox, &REVERT, &said);
 }
 
@@ -142,7 +145,7 @@ fn who_said_so_beforehand_or_is_not_there_is_not_asked() {
     base.write("README.md", "# Mine\n");
     let sandbox = base.fork();
     let told = sandbox.cowork(&REVERT).exits(0).stderr;
-    assert!(told.contains("kept there as well: README.md") && !told.contains(ASKED), "{told}");
+    assert!(told.contains("edits in the attempt: README.md") && !told.contains(ASKED), "{told}");
     for option in [&["--review", "auto"][..], &["--review", "wait"], &["--no-interactive"]] {
         let sandbox = base.fork();
         let (code, rest) = sandbox.terminal(&[&REVERT[..], option].concat()).ends();

@@ -72,7 +72,7 @@ fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
     match (ask, mode) {
         (true, Some(Mode::Wait | Mode::Auto)) => {
             return Err(Error::usage(
-                "demo --ask asks at the gates, but --review wait and auto ask nobody",
+                "demo --ask asks at the gates, but --review wait and --review auto ask nobody",
             )
             .hint("git cowork demo --ask")
             .hint("git cowork demo")

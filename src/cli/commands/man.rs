@@ -18,7 +18,7 @@ use crate::gate;
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Command whose page to show [default: git cowork itself]
+    /// Show the page of this command [default: git cowork itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
     /// Install all pages, so that git help cowork and git cowork --help show them

@@ -374,7 +374,8 @@ fn say_what_would_be(
     }
     let logs = logs::named(session).len();
     if logs > 0 && !args.without_artifacts {
-        let _ = writeln!(out, "Logs     of {logs} checks to refs/notes/{LOGS}");
+        let what = if logs == 1 { "check" } else { "checks" };
+        let _ = writeln!(out, "Logs     of {logs} {what} to refs/notes/{LOGS}");
     }
     let draft = if args.draft { ", as a draft" } else { "" };
     match (program, place) {

@@ -126,8 +126,8 @@ fn trust_agents(
         return Ok(());
     }
     if context.attended {
-        let question = "let these files configure agent programs, for you, in this repository? They can name \
-             programs that run";
+        let question = "let these files configure agent programs, for you, in this repository? \
+             They can name programs to run";
         if !confirm(&Tty::new(context.color), question)? {
             return Err(Error::failed(format!("{AGENTS} is not trusted")).into());
         }

@@ -132,7 +132,7 @@ pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
         return Ok(0);
     }
     Err(Error::failed("a session that you are pushing has problems")
-        .hint("fix it, or let git-cowork rebuild tags: git cowork verify --fix")
+        .hint("fix them, or let git-cowork fix what it can: git cowork verify --fix")
         .hint("push anyway: git push --no-verify")
         .into())
 }

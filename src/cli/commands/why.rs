@@ -146,7 +146,7 @@ fn kind(git: &Git, at: &Oid, path: &str) -> anyhow::Result<Option<EntryKind>> {
 fn not_there(git: &Git, given: &str, path: &str, at: &Oid) -> anyhow::Result<Error> {
     let tree = kind(git, at, path)? == Some(EntryKind::Tree) || path.is_empty();
     Ok(if tree {
-        Error::repository(format!("'{given}' is a folder; why needs a file"))
+        Error::repository(format!("'{given}' is a folder; git cowork why needs a file"))
             .hint(format!("list its files: git ls-files {}", quoted(given)))
     } else if git.top().join(path).exists() {
         Error::repository(format!("'{given}' is not committed, so its lines have no origin yet"))

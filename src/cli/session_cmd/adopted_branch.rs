@@ -217,7 +217,11 @@ impl Work {
     fn criterion(&self) -> String {
         let ids: Vec<String> =
             self.commits.iter().map(|commit| commit.id.abbreviated().to_string()).collect();
-        format!("the code does what the message of {} says", ids.join(", "))
+        let ids = ids.join(", ");
+        match self.commits.len() {
+            1 => format!("the code does what the message of {ids} says"),
+            _ => format!("the code does what the messages of {ids} say"),
+        }
     }
 }
 

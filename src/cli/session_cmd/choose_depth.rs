@@ -74,7 +74,9 @@ fn unchecked(
             .hint("leave out --depth; to raise it later: git cowork resume --depth DEPTH")
             .into());
         }
-        return because(asked, "the depth of the session it starts from".to_owned());
+        let by =
+            if asked > from.depth { "--depth" } else { "the depth of the session it starts from" };
+        return because(asked, by.to_owned());
     }
     if let Some(depth) = fixed {
         let by = if option.is_some() { "--depth" } else { "[project] depth" };

@@ -199,8 +199,8 @@ impl Consent for Asking {
             ),
             Level::None => format!(
                 "commands cannot be confined here: {cause}. None is run; set \
-                 sandbox.command_prefix to a program that confines them, or sandbox.unconfined in \
-                 your own configuration{remedy}"
+                 sandbox.command_prefix to a program that confines them, or set \
+                 sandbox.unconfined to true in your own configuration{remedy}"
             ),
         };
         self.ui.emit(Event::Warning { text });
@@ -226,7 +226,7 @@ impl Consent for Asking {
             );
             let text = format!(
                 "commands cannot read paths outside the working tree that files refer to: {told}. \
-                 To let them: {by_hand}"
+                 To let them read these: {by_hand}"
             );
             self.ui.emit(Event::Warning { text });
             return Ok(false);

@@ -178,8 +178,8 @@ pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     };
     if !config.project.private.is_empty() {
         return Err(Error::model(format!(
-            "project.private is set, and '{name}' is an agent program: nothing here hides these files \
-             from it when it writes drafts"
+            "project.private is set, and '{name}' is an agent program: nothing here hides private \
+             files from it when it writes drafts"
         ))
         .hint(instead)
         .hint(

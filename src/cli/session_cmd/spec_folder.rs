@@ -153,7 +153,7 @@ impl SpecFolder {
     fn prose(&self, found: &Specified) -> String {
         let note = self.note().replace('\n', "\n\n");
         let mut out = format!("# {}\n\n{note}\n", one_line(&found.title, LINE));
-        out += "\nTitles contain the names of requirements, stories and tasks in that folder.\n";
+        out += "\nThe titles below name the requirements, stories and tasks of that folder.\n";
         if !found.text_only.is_empty() {
             let all: Vec<String> = found.text_only.iter().map(|one| one_line(one, LINE)).collect();
             out += &format!("\nOnly in the text of the idea, not in records: {}.\n", named(&all));

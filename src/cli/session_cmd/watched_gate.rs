@@ -83,7 +83,7 @@ impl Look<'_> {
             self.say(line)?;
         }
         if lines.len() > LINES {
-            self.say(&format!("… {} more lines: v shows all", lines.len() - LINES))?;
+            self.say(&format!("… {LINES} of {} lines: v shows all", lines.len()))?;
         }
         self.terminal.discard_typed();
         self.menu()

@@ -176,14 +176,14 @@ const GUIDANCE: &str = "\
       `build`, `lint` where they exist. `.gitignore` has `node_modules/` and the build's output; \
       the lock file is committed.\n\
     - An existing project's language, module system and package manager stay (look for \
-      `tsconfig.json` and which lock file there is). A new one is JavaScript, unless types are \
+      `tsconfig.json` and the lock file). A new one is JavaScript, unless types are \
       asked for.\n\
     - Tests, where they are asked for: beside the existing ones; a new project uses \
       `node --test` with `*.test.js`.\n\
     - Errors: throw `Error` with a message, await every promise, set `process.exitCode` for a \
       user's mistake and print the message on stderr.\n\
     - Dependencies: `node:` modules first (fs, path, http, util). Name each package in the \
-      design; add none to save a few lines.\n\
+      design; do not add one just to save a few lines.\n\
     - `const`, plain functions and objects; no classes without state, no `any`.\n";
 
 fn package(text: &str) -> Option<serde_json::Value> {

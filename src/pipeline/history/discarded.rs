@@ -100,18 +100,20 @@ impl Discarded {
             note(format!("HEAD is on {on} and moves to {branch}"));
         }
         if !self.edits.is_empty() {
-            note(format!("uncommitted, and kept there as well: {}", named(&self.edits, ", ")));
+            note(format!("uncommitted edits in the attempt: {}", named(&self.edits, ", ")));
         }
         if !self.own.is_empty() {
             warn(format!(
-                "not made by a stage, and kept there as well: {}; to keep one on the branch: git cherry-pick",
+                "the attempt has commits that no session made: {}; \
+                 to keep one on the branch: git cherry-pick",
                 named(&self.own, "; ")
             ));
         }
         for (remote, number) in &self.pushed {
             let are = if *number == 1 { "is" } else { "are" };
             warn(format!(
-                "{number} of them {are} on {remote} already: others may have them, and a push needs --force-with-lease"
+                "{number} of the attempt's commits {are} on {remote} already: others may have \
+                 them, and a push needs --force-with-lease"
             ));
         }
     }

@@ -73,7 +73,7 @@ pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<(
             run.advance(&commit)
         }
         Recorded::Refused(why) => {
-            run.warn(format!("{KNOWLEDGE} was not changed; you will be asked again: {why}"));
+            run.warn(format!("you will be asked again; {KNOWLEDGE} was not changed: {why}"));
             Ok(())
         }
     }

@@ -199,7 +199,7 @@ fn nobody_there(
     if !said.is_empty() {
         message = format!("{message}; the last feedback:\n{}", said.join("\n"));
     }
-    let resume = "nothing is lost; decide on a terminal how to continue: git cowork resume";
+    let resume = "nothing is lost; choose how to continue on a terminal: git cowork resume";
     let mut error = Error::failed(message).hint(resume);
     let noted = why.render(0, "");
     let kind = noted.trim_end();
@@ -207,7 +207,7 @@ fn nobody_there(
     error = error.hint(match spec.approves {
         Approves::Tree => format!("or edit the code yourself, then: git cowork resume {name}"),
         Approves::Artifacts => format!(
-            "or edit the draft yourself, then resume: git restore --source={} -- {}",
+            "or, to edit the draft yourself before you resume: git restore --source={} -- {}",
             RefNames::draft(name, stage),
             run.session.name.artifact_dir()
         ),

@@ -312,12 +312,12 @@ mod tests {
     fn the_actors_text_comes_first_and_the_rest_is_generated() {
         let own = "Add a todo\n\n## Summary\n\nIt adds.\n\n## Changes\n\nInvented.\n\n## How to try it\n\n`todo add x`\n\n## Usage\n\nNothing.";
         let mut story = story("Add a todo");
-        story.judged = Some("Judged by review: by Ana.".into());
+        story.judged = Some("Judged in review by Ana.".into());
         let text = story.around(own);
         let expected = "Add a todo\n\n## Summary\n\nIt adds.\n\n## How to try it\n\n`todo add x`\n\n\
             ## Changes\n\n2 files: 90 lines added, 10 removed.\n\n\
             - TASK-001 Add a todo: `Add a todo`, `b.rs`\n- TASK-002 Add a todo: (not done)\n\n\
-            ## Acceptance criteria\n\nJudged by review: by Ana.\n\n\
+            ## Acceptance criteria\n\nJudged in review by Ana.\n\n\
             - **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo (by review)\n\n\
             ## Checks\n\npassed (cargo test), run by git-cowork on the files as committed.\n";
         assert_eq!(text, expected);

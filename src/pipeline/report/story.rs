@@ -171,9 +171,9 @@ pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
     let person = reviewer_of(&run.session, entry).filter(|person| person.commit.is_some());
     let person = person.map(|p| cell(p.name.split(" <").next().unwrap_or_default(), TITLE));
     Some(match (person, critic) {
-        (Some(person), Some(critic)) => format!("Judged by review: {critic}, and by {person}."),
-        (Some(person), None) => format!("Judged by review: by {person}."),
-        (None, Some(critic)) => format!("Judged by review: {critic}; no person approved the code."),
+        (Some(person), Some(critic)) => format!("Judged in review {critic}, and by {person}."),
+        (Some(person), None) => format!("Judged in review by {person}."),
+        (None, Some(critic)) => format!("Judged in review {critic}; no person approved the code."),
         (None, None) => return None,
     })
 }

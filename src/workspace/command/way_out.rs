@@ -141,8 +141,8 @@ fn sentence(title: &str, listed: &[String], refused: &Refused) -> String {
         Refused::Inside(host, address) => {
             let named = Host::new(&address.to_string(), host.port());
             let why = format!(
-                "asked for {host}, which resolves to {address}: addresses of this machine and its \
-                 local link must be listed by address"
+                "asked for {host}, which resolves to {address}: loopback, link-local and \
+                 multicast addresses must be listed by address, not by name"
             );
             (why, named.map(|named| named.to_string()).unwrap_or_default())
         }

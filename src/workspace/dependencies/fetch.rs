@@ -186,7 +186,8 @@ impl Fetcher<'_> {
         if manager.shared {
             self.choose(manager, own, &mut found, sandbox).await?;
         }
-        let elsewhere = "commands can use only one package directory, and they are not in it";
+        let elsewhere =
+            "commands can use only one package directory, and it does not contain these packages";
         for (at, (hash, need)) in own.iter().enumerate() {
             let missing = Missing {
                 named: need.named(),

@@ -27,8 +27,8 @@ pub(super) fn take_over(
         NowThere::File { content, executable } => {
             if secrets.are_in(&String::from_utf8_lossy(content)) {
                 return Err(Refusal::protected(format!(
-                    "{path} contains a secret key. Keys are never written: read it from \
-                     an environment variable by its name"
+                    "{path} contains a secret key. Keys are never written: read the key \
+                     from an environment variable"
                 )));
             }
             let changed = take_file(tree, path, is_new, (content, *executable))?;

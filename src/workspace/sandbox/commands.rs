@@ -113,8 +113,7 @@ impl Sandbox {
             .into()),
             None => Err(Refusal::failed(
                 "no command can be run: this machine cannot confine commands, and nobody is there \
-                 to allow them one by one; work with the file tools, and leave running the code to \
-                 a person",
+                 to allow them one by one; work with the file tools, and let a person run the code",
             )
             .into()),
         }

@@ -138,7 +138,7 @@ fn what_a_program_cannot_do_is_said_before_anything_begins() {
     sandbox.user_config("[models.x]\nprovider = \"agent\"\n");
     sandbox.auto(&[]).exits(4).says("sets neither of agent and command");
     settle(&sandbox, "agent = \"codex\"", "[project]\nprivate = [\"secret\"]\n");
-    refused(&sandbox).says("nothing here hides these files from it");
+    refused(&sandbox).says("nothing here hides private files from it");
     settle(&sandbox, "command = [\"scribe\"]", "[budget]\ntokens = 1000\n");
     refused(&sandbox).says("'worker' does not report how many tokens it uses");
     settle(&sandbox, "agent = \"codex\"", "[budget]\nusd = 1.0\n");

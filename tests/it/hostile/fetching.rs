@@ -128,7 +128,7 @@ fn a_person_is_asked_once_for_each_content() {
     );
     let mut terminal = sandbox.terminal(&[&NEW[..], &["--stop-after", "coding"]].concat());
     for answer in ["y", "y", "n"] {
-        let before = terminal.sees("stay as they are? [y/N]");
+        let before = terminal.sees("do not change? [y/N]");
         assert!(
             before.contains("cargo: Cargo.lock, Cargo.toml") && before.contains("cargo fetch ")
         );
@@ -167,7 +167,7 @@ fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
     turns(&sandbox, &[run("cargo build"), run("cargo build")]);
     let args = [&NEW[..], &["--stop-after", "coding"]].concat();
     let mut terminal = sandbox.terminal(&args);
-    terminal.sees("stay as they are? [y/N]");
+    terminal.sees("do not change? [y/N]");
     terminal.control('c');
     let (code, rest) = terminal.ends();
     assert_eq!(code, 130, "{rest}");
@@ -175,7 +175,7 @@ fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
     assert_eq!(sandbox.refs("refs/heads"), ["refs/heads/main"]);
 
     let mut terminal = sandbox.terminal(&args);
-    terminal.sees("stay as they are? [y/N]");
+    terminal.sees("do not change? [y/N]");
     terminal.types("y");
     terminal.sees("fetching dependencies");
     while !sandbox.exists("lib/begun") {

@@ -282,7 +282,7 @@ fn is_left_to_a_person(sandbox: &Sandbox) {
     assert!(told[2].contains(".githooks/pre-commit") && told[2].contains("was restored"));
     let report = sandbox.artifact("delivery_report.md");
     assert!(report.contains("## Left to a person"), "{report}");
-    assert!(report.contains("a change of `.gitattributes`"), "{report}");
+    assert!(report.contains("a change to `.gitattributes`"), "{report}");
     sandbox.assert_sound();
 }
 

@@ -232,7 +232,7 @@ fn commits_of_a_persons_own_on_top_are_kept_and_named() {
     sandbox.git(&["push", "-q", "hub", "cowork/todo~1:refs/heads/cowork/todo"]);
     sandbox.git(&["fetch", "-q", "hub"]);
     let told = keeps(&sandbox, &["revert", "--to", "prd", "--no-run"], 0);
-    assert!(told.contains("2 of them are on hub/cowork/todo already"), "{told}");
+    assert!(told.contains("2 of the attempt's commits are on hub/cowork/todo already"), "{told}");
     // Going forward again leaves those made after going back.
     base.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
     base.write("later.txt", "later\n");

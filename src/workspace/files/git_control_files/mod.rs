@@ -348,7 +348,7 @@ fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
             #[cfg(unix)]
             dir.symlink_contents(target, name)?;
             #[cfg(not(unix))]
-            anyhow::bail!("{name} was a link to {}, {dir:?}", target.display());
+            anyhow::bail!("cannot restore {name}, a link to {}, in {dir:?}", target.display());
         }
     }
     Ok(())
