@@ -113,11 +113,7 @@ pub(super) fn blob_of(
     path: &str,
     meta: &Metadata,
 ) -> Option<Oid> {
-    if meta.is_symlink() {
-        return blob_of_link(git, path);
-    }
-    let small = meta.is_file() && meta.len() <= LARGE;
-    small.then(|| file_in_process(git, path, meta, sources?, Store::No, None))?
+    blob_with(git, path, meta, || file_in_process(git, path, meta, sources?, Store::No, None))
 }
 
 /// Like [`blob_of`], but always reads the file.
@@ -127,17 +123,22 @@ pub(super) fn blob_as_it_lies(
     path: &str,
     meta: &Metadata,
 ) -> Option<Oid> {
-    if meta.is_symlink() {
-        return blob_of_link(git, path);
-    }
-    let small = meta.is_file() && meta.len() <= LARGE;
-    let bytes = small.then(|| plain_bytes(git, path, sources?))??;
-    blob_in_process(git, &bytes, Store::No)
+    let read = || blob_in_process(git, &plain_bytes(git, path, sources?)?, Store::No);
+    blob_with(git, path, meta, read)
 }
 
-fn blob_of_link(git: &Git, path: &str) -> Option<Oid> {
-    let target = std::fs::read_link(git.top.join(path)).ok()?;
-    blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No)
+/// The blob of a link, or what `of_file` finds for a file that is not large.
+fn blob_with(
+    git: &Git,
+    path: &str,
+    meta: &Metadata,
+    of_file: impl FnOnce() -> Option<Oid>,
+) -> Option<Oid> {
+    if meta.is_symlink() {
+        let target = std::fs::read_link(git.top.join(path)).ok()?;
+        return blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No);
+    }
+    if meta.is_file() && meta.len() <= LARGE { of_file() } else { None }
 }
 
 /// The files that were hashed in the current [`Moment`], cached because several steps in a row hash

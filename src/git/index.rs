@@ -137,9 +137,8 @@ impl Entry {
 
 /// The index entries of these files, in their order; `None` if libgit2 cannot read the index.
 pub(super) fn files(git: &Git, paths: &[&str]) -> Option<Vec<IndexedFile>> {
-    // The time is read first: if the index is replaced now, its entries are compared with the older
-    // time, and fewer of them are trusted.
-    // libgit2 would not notice that the index is gone.
+    // Read first: if the index is replaced now, its entries are compared with the older time, and
+    // fewer of them are trusted. It also tells that the index is gone, which libgit2 does not.
     let written = next_index::modified(&std::fs::metadata(file(git)).ok()?);
     in_index_file(git, |index| {
         let is_special = |path: &str| {
