@@ -5,6 +5,7 @@ mod cost;
 mod entries;
 mod feedback;
 mod files;
+mod kept_changes;
 mod once;
 mod order;
 mod step;
@@ -13,12 +14,14 @@ mod way_back;
 mod words;
 
 pub use cost::Cost;
-pub use files::LineCounts;
+pub use kept_changes::wrong_changes;
 pub use once::once;
 pub use step::Step;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, UNIX_EPOCH};
+
+use kept_changes::KeptChanges;
 
 use super::{
     Attempt, Back, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session, Verdict,
@@ -35,11 +38,11 @@ use crate::stages;
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Vec<Step>> {
+pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
-        lines,
+        kept: KeptChanges::of(git, &session.name),
         transcripts: transcripts::transcripts(git, session),
         told: HashSet::new(),
         on_branch: HashSet::new(),
@@ -52,6 +55,7 @@ pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Ve
     let mut rows = teller.attempts()?;
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
+    teller.kept.save();
     let below = order::below(git, session, &rows, &teller.seen)?;
     // The adopted commits are older than all other steps.
     let mut steps = teller.adopted()?;
@@ -62,7 +66,7 @@ pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Ve
 struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
-    lines: LineCounts,
+    kept: KeptChanges,
     transcripts: Vec<transcripts::Transcript>,
     /// Feedback already reported, as JSON text.
     told: HashSet<String>,
@@ -80,7 +84,7 @@ impl Teller<'_> {
         let mut steps = Vec::new();
         for (task, commit) in adopted(self.git, self.session)?.into_iter().rev() {
             steps.push(Step {
-                changes: files::code_changes(self.git, &commit.id, &commit.parents)?,
+                files: files::code_changes(self.git, &commit.id, &commit.parents)?,
                 commit: Some(commit.id.clone()),
                 summary: commit.subject().to_owned(),
                 task: Some(task),
@@ -168,9 +172,8 @@ impl Teller<'_> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         let feedback = artifact_path(&self.session.name, Artifact::Feedback);
-        let changes = files::changes(self.git, entries, &feedback, self.lines);
+        let changes = files::changes(self.git, entries, &feedback, &mut self.kept)?;
         for (entry, changes) in entries.iter().zip(changes) {
-            let changes = changes?;
             if changes.watched {
                 for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
                     // Feedback in a start commit was given in the session it started from.
@@ -180,7 +183,7 @@ impl Teller<'_> {
                 }
             }
             let Some(mut step) = self.step(entry) else { continue };
-            (step.changes, step.lines) = (changes.code, changes.lines);
+            step.files = changes.files;
             if let Kind::Stage(stage) = entry.kind
                 && !entry.is_start()
             {

@@ -39,7 +39,7 @@ use crate::config::Config;
 use crate::git::{self, Git};
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
-    wrong_head, wrong_newest,
+    wrong_changes, wrong_head, wrong_newest,
 };
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
@@ -86,6 +86,10 @@ impl Verify<'_> {
         if let Some(file) = wrong_head(self.git, session)? {
             let details = "does not match the session's commits";
             problems.push(Problem::to_remove(session, "kept-head-differs", &file, details));
+        }
+        if let Some(file) = wrong_changes(self.git, session)? {
+            let details = "does not match the session's commits";
+            problems.push(Problem::to_remove(session, "kept-changes-differ", &file, details));
         }
         Ok(problems)
     }

@@ -30,7 +30,7 @@ pub(crate) fn details(step: &Step, row: &Row, line: &str, columns: &Columns) -> 
     if step.event == "question_answered" {
         told.push(format!("actor: {}", one_line(&step.summary, usize::MAX)));
     }
-    told.extend(step.lines.iter().map(file));
+    told.extend(step.counted().iter().map(file));
     told.extend(step.transcripts.iter().map(|path| path.display().to_string()));
     let indent = columns.indent();
     let told = told.into_iter().flat_map(|line| match columns.room() {

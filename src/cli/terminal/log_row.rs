@@ -54,7 +54,7 @@ impl Row {
             mark: mark(step),
             label: label(step),
             text: text + &more,
-            files: one_line(&in_short(&step.lines), TEXT),
+            files: one_line(&in_short(step.counted()), TEXT),
             who: one_line(&reader.who(step), TEXT),
             tokens: match step.spent.tokens() {
                 0 => String::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 
 use super::cost::Cost;
-use crate::git::{Oid, TreeChange};
+use crate::git::Oid;
 use crate::session::ChangedFile;
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -57,9 +57,10 @@ pub struct Step {
     /// Features that the task works on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Changes of the commit outside `.cowork` since its only parent.
-    #[serde(rename = "files", serialize_with = "paths", skip_serializing_if = "Vec::is_empty")]
-    pub(super) changes: Vec<TreeChange>,
+    /// Files that the commit changed outside `.cowork` since its only parent; those of a task have
+    /// line counts.
+    #[serde(serialize_with = "paths", skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ChangedFile>,
     /// Models that worked on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
@@ -72,9 +73,6 @@ pub struct Step {
     /// Transcripts of its conversations on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transcripts: Vec<PathBuf>,
-    /// Changed lines of a task's files, if they are counted.
-    #[serde(skip)]
-    pub lines: Vec<ChangedFile>,
     /// Severity of feedback: `critical`, `major` or `minor`.
     #[serde(skip)]
     pub severity: &'static str,
@@ -91,8 +89,15 @@ pub struct Step {
     pub(super) first: u32,
 }
 
-fn paths<S: Serializer>(changes: &[TreeChange], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(changes.iter().map(|change| &change.path))
+impl Step {
+    /// The files of a task, which have line counts; none for another step.
+    pub fn counted(&self) -> &[ChangedFile] {
+        if self.event == "task_completed" { &self.files } else { &[] }
+    }
+}
+
+fn paths<S: Serializer>(files: &[ChangedFile], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(files.iter().map(|file| &file.path))
 }
 
 /// Sort key: time, stage, draft, and a rank among steps of the same draft.
