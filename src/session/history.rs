@@ -2,7 +2,7 @@
 
 use std::str::FromStr as _;
 
-use super::message::{Trailers, key};
+use super::message::{Trailers, key, last_blank_line};
 use crate::event::Usage;
 use crate::git::{Commit, Oid};
 use crate::spent::Spent;
@@ -242,7 +242,7 @@ fn parse_cost(text: &str) -> Spent {
 /// A message without its subject and its last paragraph.
 fn body(message: &str) -> &str {
     let rest = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
-    memchr::memmem::rfind(rest.as_bytes(), b"\n\n").map_or("", |end| rest[..end].trim())
+    last_blank_line(rest).map_or("", |end| rest[..end].trim())
 }
 
 #[cfg(test)]
