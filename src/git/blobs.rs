@@ -3,9 +3,11 @@
 //! the binary.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
@@ -13,11 +15,19 @@ use git2::ObjectType;
 use super::index::Stamp;
 use super::plain::Sources;
 use super::{Git, Oid};
-use crate::git::{index, made, plain, snapshot, state};
+use crate::git::{index, made, plain, state};
 use crate::moment::Moment;
 
 /// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
+
+/// Age at which an object that nothing points to is surely kept: `git gc` deletes such objects after
+/// two weeks, unless it is told another time.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// The longest time between two ticks of a file system's clock that has fractions of seconds.
+#[cfg(unix)]
+const TICK: Duration = Duration::from_millis(10);
 
 /// Whether hashed content is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,20 +99,44 @@ pub(super) fn hash_files_over(
     Ok(ids)
 }
 
-/// For each of these paths, true if the commit certainly has the same content there; false also if
-/// only git can compare it.
-///
-/// # Errors
-/// There is no such commit.
-pub fn are_as_in<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<bool>> {
-    let sources = plain::plain_sources(git);
-    let committed = snapshot::blob_ids(git, commit, paths)?.into_iter();
-    let is_same = |(path, blob): (&S, Option<Oid>)| {
-        let path = path.as_ref();
-        let here = || blob_of(git, sources.as_ref(), path, &state::lies_at(git, path)?);
-        blob.is_some() && here() == blob
-    };
-    Ok(paths.iter().zip(committed).map(is_same).collect())
+/// Reads files that git stores unchanged.
+pub struct PlainFiles<'a> {
+    git: &'a Git,
+    sources: Option<Sources<'a>>,
+}
+
+impl<'a> PlainFiles<'a> {
+    /// Reads the rules that apply to all files.
+    pub fn of(git: &'a Git) -> Self {
+        Self { git, sources: plain::plain_sources(git) }
+    }
+
+    /// The blob id of a file, and its bytes. If its id is known from an earlier step and `has_seen`
+    /// that id, the file is not read again. `None` if there is no such file, or if only git can
+    /// compute the id.
+    pub fn read_unless(
+        &self,
+        path: &str,
+        has_seen: impl Fn(&Oid) -> bool,
+    ) -> Option<(Oid, Option<Vec<u8>>)> {
+        let git = self.git;
+        let meta = state::lies_at(git, path);
+        let meta = meta.filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
+        let stamp = index::stamp_of(&meta)?;
+        let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = in_this_moment(&mut hashed);
+        if let Some(hashed) = known.get(path).filter(|hashed| hashed.stamp == stamp)
+            && has_seen(&hashed.blob)
+        {
+            return Some((hashed.blob.clone(), None));
+        }
+        let was_settled = is_settled(&meta);
+        let bytes = plain_bytes(git, path, &meta, self.sources.as_ref()?)?;
+        let blob = blob_in_process(git, &bytes, Store::No)?;
+        let hashed = Hashed { stamp, blob: blob.clone(), exists: false, was_settled };
+        known.insert(path.to_owned(), hashed);
+        Some((blob, Some(bytes)))
+    }
 }
 
 /// The blob id of this file or link, whose metadata was just read; `None` if only git can compute
@@ -116,14 +150,23 @@ pub(super) fn blob_of(
     blob_with(git, path, meta, || file_in_process(git, path, meta, sources?, Store::No, None))
 }
 
-/// Like [`blob_of`], but always reads the file.
+/// Like [`blob_of`], but reads the file unless a change since it was hashed would be seen in the
+/// metadata.
 pub(super) fn blob_as_it_lies(
     git: &Git,
     sources: Option<&Sources<'_>>,
     path: &str,
     meta: &Metadata,
 ) -> Option<Oid> {
-    let read = || blob_in_process(git, &plain_bytes(git, path, sources?)?, Store::No);
+    let read = || {
+        let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = in_this_moment(&mut hashed).get(path);
+        let stamp = index::stamp_of(meta)?;
+        match known.filter(|hashed| hashed.was_settled && hashed.stamp == stamp) {
+            Some(hashed) => Some(hashed.blob.clone()),
+            None => blob_in_process(git, &plain_bytes(git, path, meta, sources?)?, Store::No),
+        }
+    };
     blob_with(git, path, meta, read)
 }
 
@@ -151,6 +194,8 @@ pub(super) struct Hashed {
     blob: Oid,
     /// It is in the object database.
     exists: bool,
+    /// Any later change of the file changes its metadata.
+    was_settled: bool,
 }
 
 /// Forgets the blob of a file that git-cowork itself writes while nobody else acts: its next version
@@ -159,6 +204,16 @@ pub(super) fn forget(git: &Git, path: &str) {
     let mut known = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, known)) = known.as_mut() {
         known.remove(path);
+    }
+}
+
+fn in_this_moment(
+    hashed: &mut Option<(Moment, HashMap<String, Hashed>)>,
+) -> &mut HashMap<String, Hashed> {
+    let now = Moment::now();
+    match hashed.take() {
+        Some(found) if found.0 == now => &mut hashed.insert(found).1,
+        _ => &mut hashed.insert((now, HashMap::new())).1,
     }
 }
 
@@ -171,31 +226,61 @@ fn file_in_process(
     store: Store,
     base: Option<&Oid>,
 ) -> Option<Oid> {
-    let (now, stamp) = (Moment::now(), index::stamp_of(meta)?);
-    let mut known = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-    let (_, known) = match known.take() {
-        Some(found) if found.0 == now => known.insert(found),
-        _ => known.insert((now, HashMap::new())),
-    };
-    if let Some(hashed) = known.get(path)
+    let stamp = index::stamp_of(meta)?;
+    let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = in_this_moment(&mut hashed);
+    if let Some(hashed) = known.get_mut(path)
         && hashed.stamp == stamp
-        && (store == Store::No || hashed.exists || base == Some(&hashed.blob))
     {
-        return Some(hashed.blob.clone());
+        hashed.exists |= store == Store::Write && is_fresh(git, &hashed.blob);
+        if store == Store::No || hashed.exists || base == Some(&hashed.blob) {
+            return Some(hashed.blob.clone());
+        }
     }
-    let bytes = plain_bytes(git, path, sources)?;
+    let was_settled = is_settled(meta);
+    let bytes = plain_bytes(git, path, meta, sources)?;
     let unchanged = base
         .filter(|base| blob_in_process(git, &bytes, Store::No).is_some_and(|blob| blob == **base));
     let blob = unchanged.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
     let exists = unchanged.is_some() || store == Store::Write;
-    known.insert(path.to_owned(), Hashed { stamp, blob: blob.clone(), exists });
+    known.insert(path.to_owned(), Hashed { stamp, blob: blob.clone(), exists, was_settled });
     Some(blob)
 }
 
 /// The bytes of a file; `None` if git would store other ones.
-fn plain_bytes(git: &Git, path: &str, sources: &Sources<'_>) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(git.top.join(path)).ok()?;
+fn plain_bytes(git: &Git, path: &str, meta: &Metadata, sources: &Sources<'_>) -> Option<Vec<u8>> {
+    // One byte more, so that one call reads the content and a second one finds the end.
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).ok()? + 1);
+    // Not `fs::read`, which asks for the size once more.
+    let file = File::open(git.top.join(path)).ok()?;
+    file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     sources.is_plain(path, &bytes).then_some(bytes)
+}
+
+/// True if a file was last changed so long ago that a change from now on has a later time. The clock
+/// of a file system may be coarse: Linux sets it every 10 milliseconds at worst, and some file
+/// systems have no fractions of seconds.
+fn is_settled(meta: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        use std::time::{SystemTime, UNIX_EPOCH};
+        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (now, part) = (since(SystemTime::now()), u32::try_from(meta.ctime_nsec()).unwrap_or(0));
+        let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
+        part != 0 && changed + TICK < now
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        false
+    }
+}
+
+/// True if the blob was written a short time ago, so that git does not delete it soon.
+fn is_fresh(git: &Git, blob: &Oid) -> bool {
+    let written = git.in_process(|fast| fast.written_at(blob));
+    written.is_some_and(|at| at.elapsed().is_ok_and(|age| age < FRESH))
 }
 
 fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {
@@ -250,6 +335,48 @@ fn quoted(path: &str) -> String {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::snapshot;
+
+    #[test]
+    fn a_file_that_is_rewritten_at_once_is_read_again() {
+        let (repo, name) = (Repo::with_commit(), "a");
+        let git = repo.git();
+        let sources = plain::plain_sources(&git);
+        for round in 0..300 {
+            // Of the same size, and often with the same time.
+            repo.file(name, &format!("{round:04}"));
+            let (first, bytes) = PlainFiles::of(&git).read_unless(name, |_| false).unwrap();
+            assert_eq!(bytes.unwrap(), format!("{round:04}").as_bytes());
+            repo.file(name, &format!("{:04}", round + 5_000));
+            let meta = state::lies_at(&git, name).unwrap();
+            let now = blob_as_it_lies(&git, sources.as_ref(), name, &meta).unwrap();
+            assert_ne!(now, first, "{round}");
+        }
+    }
+
+    #[test]
+    fn a_file_whose_content_was_seen_is_not_read_again() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        repo.file("a", "1");
+        let files = PlainFiles::of(&git);
+        let (blob, _) = files.read_unless("a", |_| false).unwrap();
+        assert_eq!(blob.as_str(), by_binary(&repo, "a"));
+        // Other tests of this process end moments too.
+        let again = (0..1_000).any(|_| {
+            files.read_unless("a", |_| false).unwrap();
+            files.read_unless("a", |seen| *seen == blob) == Some((blob.clone(), None))
+        });
+        assert!(again);
+        assert_eq!(files.read_unless("nope", |_| true), None);
+        repo.run(&["config", "core.autocrlf", "input"]);
+        repo.file("a", "1\r\n");
+        assert_eq!(
+            PlainFiles::of(&git).read_unless("a", |_| true),
+            None,
+            "only git can compute the id"
+        );
+    }
 
     #[test]
     fn files_are_hashed_as_git_would() {

@@ -12,6 +12,7 @@ use git2::{ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
 use super::bounded::bound_memory;
 use super::kept_objects::KeptObjects;
 use super::lookup::{commit, kind_of};
+use super::loose::Compressor;
 use super::objects::KeptTrees;
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
@@ -33,6 +34,7 @@ pub(super) struct Libgit2 {
     pub(super) kept: KeptObjects,
     pub(super) diffs: KeptDiffs,
     pub(super) trees: KeptTrees,
+    pub(super) compressor: Compressor,
     /// Some commits have parents that are missing here and that libgit2 leaves out.
     pub(super) is_shallow: bool,
 }
@@ -50,7 +52,8 @@ impl Libgit2 {
         let is_shallow = git.common_dir().join("shallow").exists();
         let (packed, kept) = (git.packed.clone(), KeptObjects::default());
         let (diffs, trees) = (KeptDiffs::default(), KeptTrees::default());
-        let opened = Self { repository, packed, kept, diffs, trees, is_shallow };
+        let compressor = Compressor::default();
+        let opened = Self { repository, packed, kept, diffs, trees, compressor, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");

@@ -107,7 +107,7 @@ impl Libgit2 {
     /// # Errors
     /// The object database cannot be written.
     pub(super) fn put(&self, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-        oid(self.repository.odb()?.write(kind, bytes)?)
+        oid(self.write_object(kind, bytes)?)
     }
 
     /// Writes a commit in the same way as `git commit-tree`.

@@ -44,6 +44,7 @@ mod libgit2;
 mod locate;
 pub mod locks;
 mod lookup;
+mod loose;
 pub mod made;
 pub mod many;
 pub mod merge;

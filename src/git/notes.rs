@@ -157,7 +157,7 @@ impl Libgit2 {
         let odb = self.repository.odb()?;
         let before = match tip {
             Some(tip) => self.tree(tip)?,
-            None => self.repository.find_tree(odb.write(ObjectType::Tree, b"")?)?,
+            None => self.repository.find_tree(self.write_object(ObjectType::Tree, b"")?)?,
         };
         let mut update = TreeUpdateBuilder::new();
         let mut new = Vec::new();

@@ -10,6 +10,7 @@ use std::fs;
 use anyhow::Context as _;
 
 use super::Recorder;
+use crate::git::blobs::PlainFiles;
 use crate::git::{self, Object, Oid, Store};
 use crate::secret::Found;
 
@@ -56,12 +57,28 @@ pub(super) fn find_in(
 ) -> anyhow::Result<Vec<Leak>> {
     let mut leaks = Vec::new();
     let mut before: Option<Vec<Vec<u8>>> = None;
-    // All files of a session are listed, even unchanged ones.
-    let unchanged = git::blobs::are_as_in(recorder.git, tip, paths)?.into_iter();
-    let changed = paths.iter().zip(unchanged).filter(|(_, is_unchanged)| !is_unchanged);
-    for (path, _) in changed {
+    let (secrets, files) = (recorder.workspace.secrets(), PlainFiles::of(recorder.git));
+    for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
+        let has_seen = |id: &Oid| Some(id) == blob.as_ref() || secrets.is_clean(id.as_str());
+        let here = files.read_unless(path, has_seen);
+        // All files of a session are listed, even unchanged ones.
+        if here.as_ref().is_some_and(|(id, _)| Some(id) == blob.as_ref()) {
+            continue;
+        }
         leaks.extend(in_name(recorder, tip, path)?);
-        for found in secrets_in(recorder, tip, path, MOST - leaks.len())? {
+        let most = MOST.saturating_sub(leaks.len());
+        let all = match here {
+            Some((_, None)) => Vec::new(),
+            Some((id, Some(bytes))) => {
+                let found = secrets.find(&*bytes, most)?;
+                if found.is_empty() && most > 0 {
+                    secrets.note_clean(id.as_str());
+                }
+                found
+            }
+            None => secrets_in(recorder, tip, path, most)?,
+        };
+        for found in all {
             let before = match &mut before {
                 Some(before) => before,
                 // Compare with all these paths, because a file may have been moved.

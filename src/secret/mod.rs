@@ -7,6 +7,8 @@ mod patterns;
 mod setting;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -60,6 +62,8 @@ pub struct Secrets {
     /// Sorted by length, longest first, so that a key that starts with another one is matched as a
     /// whole.
     keys: Rc<[String]>,
+    /// The names of contents that were searched and contain no secret.
+    clean: Rc<RefCell<HashSet<String>>>,
 }
 
 // Not derived: keys must not end up in a log.
@@ -96,7 +100,18 @@ impl Secrets {
         let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
         keys.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         keys.dedup();
-        Self { keys: keys.into() }
+        Self { keys: keys.into(), clean: Rc::default() }
+    }
+
+    /// Notes that [`Self::find`] found nothing in a content, which has this name wherever it occurs,
+    /// such as a hash of it.
+    pub fn note_clean(&self, name: &str) {
+        self.clean.borrow_mut().insert(name.to_owned());
+    }
+
+    /// True if a content was noted as clean.
+    pub fn is_clean(&self, name: &str) -> bool {
+        self.clean.borrow().contains(name)
     }
 
     /// Returns a length in bytes that no secret exceeds, except for some multi-line ones.

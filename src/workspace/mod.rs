@@ -201,15 +201,15 @@ impl Workspace {
     /// Replaces a file's content, or creates the file and its directories. The file's line endings,
     /// byte-order mark and final newline are preserved.
     pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
-        let answer = write::write(&self.tree, path, content)?;
-        repositories::look_after_writing(&self.tree, path);
+        let (path, answer) = write::write(&self.tree, path, content)?;
+        repositories::look_after_writing(&self.tree, &path);
         Ok(answer)
     }
 
     /// Replaces passages of a file: all of them, or none.
     pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
-        let answer = write::edit(&self.tree, path, edits)?;
-        repositories::look_after_writing(&self.tree, path);
+        let (path, answer) = write::edit(&self.tree, path, edits)?;
+        repositories::look_after_writing(&self.tree, &path);
         Ok(answer)
     }
 

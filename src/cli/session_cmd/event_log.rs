@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use tracing_subscriber::Layer as _;
@@ -105,32 +106,15 @@ pub(crate) fn call(ui: &Ui, command: &str, top: &Path, message: &str) {
 /// tool calls and requests at DEBUG, the reason for a stop at ERROR, and with `--verbose` every
 /// detail down to the git processes. Only the first call in a process has an effect.
 pub(crate) fn start_log(state: &StateDir, secrets: &Secrets, verbose: bool) -> anyhow::Result<()> {
-    let file = append(&state.path().join("log"))?;
+    let file = Arc::new(append(&state.path().join("log"))?);
     let level = if verbose { LevelFilter::TRACE } else { LevelFilter::DEBUG };
     // The HTTP crates log what servers send, which may contain anything.
     let filter = Targets::new().with_target("git_cowork", level);
     let keys = secrets.guard(());
-    let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || {
-        // A log that cannot be written must not stop the work.
-        keys.over(file.try_clone().map_or_else(|_| Writer(None), |file| Writer(Some(file))))
-    });
+    let to_file = move || keys.over(Arc::clone(&file));
+    let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(to_file);
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
     Ok(())
-}
-
-struct Writer(Option<File>);
-
-impl std::io::Write for Writer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match &mut self.0 {
-            Some(file) => file.write(bytes),
-            None => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 fn append(path: &Path) -> anyhow::Result<File> {

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::workspace::atomic_file;
-use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::files::guard;
 use crate::workspace::tracking::KnownRepositories;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -134,10 +134,10 @@ pub(super) fn take_all(tree: &WorkingTree) -> anyhow::Result<()> {
     take(tree, new).map(|_| ())
 }
 
-/// Checks the repository, if any, that contains a file a tool has just written.
+/// Checks the repository, if any, that contains a file a tool has just written at this resolved
+/// path.
 pub(crate) fn look_after_writing(tree: &WorkingTree, path: &str) {
-    let taken = guard::resolve(tree, path, Purpose::Look).map(|path| take_written(tree, &path));
-    if let Ok(Err(error)) = taken {
+    if let Err(error) = take_written(tree, path) {
         tracing::warn!("could not check a repository that a tool may have created: {error:#}");
     }
 }

@@ -33,9 +33,12 @@ impl WorkingTree {
     pub(crate) fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
         let (dir, name) = self.make_place(path)?;
         let temporary = temporary_name(name);
-        // Removes the temporary file that a crash left, if any.
-        let _ = dir.remove_file(&temporary);
-        let written = put_in(&dir, name, &temporary, content, replaces);
+        let put = || put_in(&dir, name, &temporary, content, replaces);
+        let mut written = put();
+        if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
+            // A crash left the temporary file.
+            written = dir.remove_file(&temporary).and_then(|()| put());
+        }
         if written.is_err() {
             let _ = dir.remove_file(&temporary);
         }

@@ -41,6 +41,11 @@ impl WorkingTree {
     /// Like [`Self::place`], but creates missing directories.
     pub(crate) fn make_place<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // Most directories exist.
+        #[cfg(target_os = "linux")]
+        if let Some(dir) = opened_at_once(&self.dir, parent) {
+            return Ok((dir, name));
+        }
         let mut dir = self.dir.try_clone()?;
         for name in names(parent) {
             match dir.create_dir(name) {

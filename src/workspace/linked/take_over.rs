@@ -31,8 +31,9 @@ pub(super) fn take_over(
                      from an environment variable"
                 )));
             }
-            let changed = take_file(tree, path, is_new, (content, *executable))?;
-            repositories::look_after_writing(tree, path);
+            let path = guard::resolve_new(tree, path, Purpose::Change)?;
+            let changed = take_file(tree, &path, is_new, (content, *executable))?;
+            repositories::look_after_writing(tree, &path);
             Ok(changed)
         }
     }
@@ -44,40 +45,39 @@ fn take_file(
     is_new: bool,
     (content, executable): (&[u8], bool),
 ) -> Result<bool, Refusal> {
-    let path = guard::resolve_new(tree, path, Purpose::Change)?;
-    clear_folder(tree, &path);
-    let there = tree.look(&path).ok();
+    clear_folder(tree, path);
+    let there = tree.look(path).ok();
     if there.as_ref().is_some_and(cap_std::fs::Metadata::is_dir) {
         return Err(Refusal::failed(format!("{path} has become a directory in the tree")));
     }
     if !is_new && there.is_none() {
         return Err(Refusal::protected(format!("{path} was deleted in the meantime by the user")));
     }
-    guard::refuse_protected(tree, &path)?;
+    guard::refuse_protected(tree, path)?;
     let before =
-        tree.fingerprint(&path).map_err(|error| tree.io_errors.failed("reading", &path, error))?;
+        tree.fingerprint(path).map_err(|error| tree.io_errors.failed("reading", path, error))?;
     let after = Fingerprint::of(content);
     let was_executable = there.as_ref().is_some_and(is_executable);
     if before.as_ref() == Some(&after) && was_executable == executable {
         return Ok(false);
     }
-    git_control_files::leave_to_person(tree, &path, Some(content))?;
+    git_control_files::leave_to_person(tree, path, Some(content))?;
     if there.is_none() {
-        portable::refuse(&path)?;
+        portable::refuse(path)?;
     }
-    let old = tree.bytes_if_there(&path).ok().flatten();
+    let old = tree.bytes_if_there(path).ok().flatten();
     let same = before.as_ref() == Some(&after);
-    tree.note(&path, Some(after), before)?;
-    let failed = |error| tree.io_errors.failed("writing", &path, error);
+    tree.note(path, Some(after), before)?;
+    let failed = |error| tree.io_errors.failed("writing", path, error);
     match was_executable == executable {
-        true => tree.put(&path, content, there.is_some()).map_err(failed)?,
+        true => tree.put(path, content, there.is_some()).map_err(failed)?,
         false => {
-            tree.put_as(&path, content, mode_with(there.as_ref(), executable)).map_err(failed)?
+            tree.put_as(path, content, mode_with(there.as_ref(), executable)).map_err(failed)?
         }
     }
     if let Some(watch) = tree.watch.as_ref().filter(|_| !same) {
         let (added, removed) = changed_lines(old.as_deref().unwrap_or_default(), content);
-        watch(Activity::Changed { path: path.clone(), added, removed });
+        watch(Activity::Changed { path: path.to_owned(), added, removed });
     }
     Ok(true)
 }

@@ -30,8 +30,12 @@ pub(crate) enum Effect {
 }
 
 /// Replaces a file's content, or creates the file and its directories. The file's line endings,
-/// byte-order mark and final newline are preserved.
-pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<String, Refusal> {
+/// byte-order mark and final newline are preserved. Returns the resolved path, and the answer.
+pub(crate) fn write(
+    tree: &WorkingTree,
+    path: &str,
+    content: &str,
+) -> Result<(String, String), Refusal> {
     let path = guard::resolve_new(tree, path, Purpose::Change)?;
     refuse_directory(tree, &path, WRITES)?;
     guard::refuse_protected(tree, &path)?;
@@ -52,7 +56,7 @@ pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<Str
     tree.read_tracker.note_wrote(&path, content.as_bytes(), true);
     let lines = content.lines().count();
     let was = old_text.map_or(0, |text| text.lines().count());
-    Ok(match effect {
+    let answer = match effect {
         Effect::Created => format!("created {path} ({lines} lines)"),
         Effect::Replaced if was > SMALL => format!(
             "wrote {path} ({lines} lines, {was} before); to change a part of such a long \
@@ -60,11 +64,16 @@ pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<Str
         ),
         Effect::Replaced => format!("wrote {path} ({lines} lines)"),
         Effect::Unchanged => format!("unchanged: {path} already has exactly this content"),
-    })
+    };
+    Ok((path, answer))
 }
 
-/// Replaces passages of a file: all of them, or none.
-pub(crate) fn edit(tree: &WorkingTree, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
+/// Replaces passages of a file: all of them, or none. Returns the resolved path, and the answer.
+pub(crate) fn edit(
+    tree: &WorkingTree,
+    path: &str,
+    edits: &[Edit],
+) -> Result<(String, String), Refusal> {
     let path = guard::resolve(tree, path, Purpose::Change)?;
     refuse_directory(tree, &path, WRITES)?;
     guard::refuse_protected(tree, &path)?;
@@ -84,7 +93,7 @@ pub(crate) fn edit(tree: &WorkingTree, path: &str, edits: &[Edit]) -> Result<Str
     git_control_files::leave_to_person(tree, &path, Some(edited.text.as_bytes()))?;
     replace(tree, &path, edited.text.as_bytes(), Some(&bytes))?;
     tree.read_tracker.note_wrote(&path, edited.text.as_bytes(), false);
-    Ok(edited.summary)
+    Ok((path, edited.summary))
 }
 
 /// Deletes a file, or a symbolic link itself; never a directory.

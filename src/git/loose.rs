@@ -1,0 +1,157 @@
+//! Writes new objects. libgit2 writes them as well, but lists the folder of packs for each, and
+//! sets up a compressor of 256 KiB: most of the time that a commit of many small files takes.
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result, ensure};
+use flate2::{Compress, Compression, FlushCompress, Status};
+use git2::{ObjectType, OdbLookupFlags, Oid};
+use tempfile::NamedTempFile;
+
+use super::libgit2::Libgit2;
+
+/// Git deletes a file whose name begins like this if it is old: a killed program left it.
+const TEMPORARY: &str = "tmp_obj_";
+
+/// The compressor of all objects, kept because a new one takes longer than a small object.
+#[derive(Default)]
+pub(super) struct Compressor(RefCell<Option<Compress>>);
+
+impl Compressor {
+    /// The content of the file of a loose object: head and bytes, compressed.
+    fn file_of(&self, kind: ObjectType, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut compress = self.0.borrow_mut();
+        // Git's default for `core.looseCompression`.
+        let compress = compress.get_or_insert_with(|| Compress::new(Compression::fast(), true));
+        compress.reset();
+        let object = [format!("{} {}\0", kind.str(), bytes.len()).as_bytes(), bytes].concat();
+        // Room for bytes that cannot be compressed (`deflateBound` in zlib).
+        let mut file = Vec::with_capacity(object.len() + object.len() / 1000 + 64);
+        let status = compress.compress_vec(&object, &mut file, FlushCompress::Finish)?;
+        ensure!(status == Status::StreamEnd, "an object does not fit");
+        Ok(file)
+    }
+}
+
+impl Libgit2 {
+    /// Writes an object that may exist.
+    ///
+    /// # Errors
+    /// The object database cannot be written.
+    pub(super) fn write_object(&self, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
+        let odb = self.repository.odb()?;
+        let id = Oid::hash_object(kind, bytes)?;
+        if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
+            // The time of its file tells git that it is in use.
+            return Ok(odb.write(kind, bytes)?);
+        }
+        let file = self.compressor.file_of(kind, bytes)?;
+        put(&self.repository.path().join("objects"), id, &file)?;
+        Ok(id)
+    }
+}
+
+impl Libgit2 {
+    /// When a loose object was written.
+    ///
+    /// # Errors
+    /// There is no such loose object.
+    pub(super) fn written_at(&self, id: &super::Oid) -> Result<SystemTime> {
+        let (folder, name) = id.as_str().split_at(2);
+        let path = self.repository.path().join("objects").join(folder).join(name);
+        Ok(path.symlink_metadata()?.modified()?)
+    }
+}
+
+/// Adds the file of a loose object, at once: a reader sees all of it, or none.
+fn put(objects: &Path, id: Oid, content: &[u8]) -> Result<()> {
+    let name = id.to_string();
+    let (folder, name) = name.split_at(2);
+    let folder = objects.join(folder);
+    let path = folder.join(name);
+    let mut file = match temporary(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound && objects.is_dir() => {
+            std::fs::create_dir_all(&folder).and_then(|()| temporary(&folder))
+        }
+        made => made,
+    }
+    .with_context(|| format!("writing {}", path.display()))?;
+    file.write_all(content)?;
+    match file.persist_noclobber(&path) {
+        // Another process wrote the same object.
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error).with_context(|| format!("writing {}", path.display())),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// A file that only its owner can write to, and nobody once it is closed.
+fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o444));
+    }
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// Contents of many sizes, that deflate well and badly.
+    fn contents() -> Vec<Vec<u8>> {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut contents = vec![Vec::new(), b"a".to_vec(), b"text\n".repeat(3)];
+        for size in [100, 4_000, 40_000, 400_000] {
+            contents.push((0..size).map(|_| random.u8(..)).collect());
+            contents.push((0..size).map(|at| (at / 97 % 7) as u8).collect());
+        }
+        contents
+    }
+
+    #[test]
+    fn git_reads_what_was_written() {
+        let repo = Repo::with_commit();
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        for bytes in contents() {
+            let id = fast.write_object(ObjectType::Blob, &bytes).unwrap();
+            assert_eq!(fast.write_object(ObjectType::Blob, &bytes).unwrap(), id, "once more");
+            let id = id.to_string();
+            std::fs::write(repo.path("content"), &bytes).unwrap();
+            assert_eq!(repo.run(&["hash-object", "content"]), id);
+            let file = repo.path(".git/objects").join(&id[..2]).join(&id[2..]);
+            assert!(file.is_file() && file.metadata().unwrap().permissions().readonly(), "{id}");
+            assert_eq!(file.parent().unwrap().read_dir().unwrap().count(), 1, "nothing is left");
+        }
+        repo.run(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn an_object_in_a_pack_is_not_written_again() {
+        let repo = Repo::with_commit();
+        repo.run(&["gc", "-q"]);
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        let readme = std::fs::read(repo.path("README.md")).unwrap();
+        let id = fast.write_object(ObjectType::Blob, &readme).unwrap().to_string();
+        assert_eq!(repo.run(&["rev-parse", "HEAD:README.md"]), id);
+        assert!(!repo.path(".git/objects").join(&id[..2]).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_cannot_be_written_is_an_error() {
+        let repo = Repo::with_commit();
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        let bytes = b"new";
+        let id = Oid::hash_object(ObjectType::Blob, bytes).unwrap().to_string();
+        repo.file(&format!(".git/objects/{}", &id[..2]), "a file");
+        assert!(fast.write_object(ObjectType::Blob, bytes).is_err());
+    }
+}
