@@ -2,21 +2,18 @@
 //! in the object database. Computed in process if git would store the bytes unchanged, otherwise by
 //! the binary.
 
-use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
-use super::index::Stamp;
+use super::hashed_files::Reading;
 use super::plain::Sources;
 use super::{Git, Oid};
-use crate::git::{index, made, plain, state};
-use crate::moment::Moment;
+use crate::git::{made, plain, state};
 
 /// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
@@ -24,10 +21,6 @@ const LARGE: u64 = 8 * 1024 * 1024;
 /// Age at which an object that nothing points to is surely kept: `git gc` deletes such objects after
 /// two weeks, unless it is told another time.
 const FRESH: Duration = Duration::from_secs(60 * 60);
-
-/// The longest time between two ticks of a file system's clock that has fractions of seconds.
-#[cfg(unix)]
-const TICK: Duration = Duration::from_millis(10);
 
 /// Whether hashed content is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,19 +115,15 @@ impl<'a> PlainFiles<'a> {
         let git = self.git;
         let meta = state::lies_at(git, path);
         let meta = meta.filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
-        let stamp = index::stamp_of(&meta)?;
-        let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = in_this_moment(&mut hashed);
-        if let Some(hashed) = known.get(path).filter(|hashed| hashed.stamp == stamp)
-            && has_seen(&hashed.blob)
+        let reading = Reading::of(&meta)?;
+        if let Some(known) = git.hashed.get(path, &reading)
+            && has_seen(&known.blob)
         {
-            return Some((hashed.blob.clone(), None));
+            return Some((known.blob, None));
         }
-        let was_settled = is_settled(&meta);
         let bytes = plain_bytes(git, path, &meta, self.sources.as_ref()?)?;
         let blob = blob_in_process(git, &bytes, Store::No)?;
-        let hashed = Hashed { stamp, blob: blob.clone(), exists: false, was_settled };
-        known.insert(path.to_owned(), hashed);
+        git.hashed.keep(path, reading, blob.clone(), false);
         Some((blob, Some(bytes)))
     }
 }
@@ -159,11 +148,9 @@ pub(super) fn blob_as_it_lies(
     meta: &Metadata,
 ) -> Option<Oid> {
     let read = || {
-        let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = in_this_moment(&mut hashed).get(path);
-        let stamp = index::stamp_of(meta)?;
-        match known.filter(|hashed| hashed.was_settled && hashed.stamp == stamp) {
-            Some(hashed) => Some(hashed.blob.clone()),
+        let known = git.hashed.get(path, &Reading::of(meta)?);
+        match known.filter(|hashed| hashed.was_settled) {
+            Some(hashed) => Some(hashed.blob),
             None => blob_in_process(git, &plain_bytes(git, path, meta, sources?)?, Store::No),
         }
     };
@@ -184,39 +171,6 @@ fn blob_with(
     if meta.is_file() && meta.len() <= LARGE { of_file() } else { None }
 }
 
-/// The files that were hashed in the current [`Moment`], cached because several steps in a row hash
-/// the same ones.
-pub(super) type Known = Mutex<Option<(Moment, HashMap<String, Hashed>)>>;
-
-/// The blob of a file.
-pub(super) struct Hashed {
-    stamp: Stamp,
-    blob: Oid,
-    /// It is in the object database.
-    exists: bool,
-    /// Any later change of the file changes its metadata.
-    was_settled: bool,
-}
-
-/// Forgets the blob of a file that git-cowork itself writes while nobody else acts: its next version
-/// may have the same metadata.
-pub(super) fn forget(git: &Git, path: &str) {
-    let mut known = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, known)) = known.as_mut() {
-        known.remove(path);
-    }
-}
-
-fn in_this_moment(
-    hashed: &mut Option<(Moment, HashMap<String, Hashed>)>,
-) -> &mut HashMap<String, Hashed> {
-    let now = Moment::now();
-    match hashed.take() {
-        Some(found) if found.0 == now => &mut hashed.insert(found).1,
-        _ => &mut hashed.insert((now, HashMap::new())).1,
-    }
-}
-
 /// The blob of a file whose bytes git stores unchanged. It is not written if it equals `base`.
 fn file_in_process(
     git: &Git,
@@ -226,24 +180,22 @@ fn file_in_process(
     store: Store,
     base: Option<&Oid>,
 ) -> Option<Oid> {
-    let stamp = index::stamp_of(meta)?;
-    let mut hashed = git.hashed.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = in_this_moment(&mut hashed);
-    if let Some(hashed) = known.get_mut(path)
-        && hashed.stamp == stamp
-    {
-        hashed.exists |= store == Store::Write && is_fresh(git, &hashed.blob);
-        if store == Store::No || hashed.exists || base == Some(&hashed.blob) {
-            return Some(hashed.blob.clone());
+    let reading = Reading::of(meta)?;
+    if let Some(known) = git.hashed.get(path, &reading) {
+        if store == Store::No || known.exists || base == Some(&known.blob) {
+            return Some(known.blob);
+        }
+        if is_fresh(git, &known.blob) {
+            git.hashed.note_exists(path);
+            return Some(known.blob);
         }
     }
-    let was_settled = is_settled(meta);
     let bytes = plain_bytes(git, path, meta, sources)?;
     let unchanged = base
         .filter(|base| blob_in_process(git, &bytes, Store::No).is_some_and(|blob| blob == **base));
     let blob = unchanged.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
     let exists = unchanged.is_some() || store == Store::Write;
-    known.insert(path.to_owned(), Hashed { stamp, blob: blob.clone(), exists, was_settled });
+    git.hashed.keep(path, reading, blob.clone(), exists);
     Some(blob)
 }
 
@@ -255,26 +207,6 @@ fn plain_bytes(git: &Git, path: &str, meta: &Metadata, sources: &Sources<'_>) ->
     let file = File::open(git.top.join(path)).ok()?;
     file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     sources.is_plain(path, &bytes).then_some(bytes)
-}
-
-/// True if a file was last changed so long ago that a change from now on has a later time. The clock
-/// of a file system may be coarse: Linux sets it every 10 milliseconds at worst, and some file
-/// systems have no fractions of seconds.
-fn is_settled(meta: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        use std::time::{SystemTime, UNIX_EPOCH};
-        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (now, part) = (since(SystemTime::now()), u32::try_from(meta.ctime_nsec()).unwrap_or(0));
-        let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
-        part != 0 && changed + TICK < now
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = meta;
-        false
-    }
 }
 
 /// True if the blob was written a short time ago, so that git does not delete it soon.

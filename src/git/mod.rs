@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 
 use crate::error::Error;
+use hashed_files::HashedFiles;
 
 pub mod also_read;
 mod arguments;
@@ -33,6 +34,7 @@ pub mod fallback;
 pub mod files;
 pub mod folders;
 pub mod gained;
+mod hashed_files;
 pub mod hidden;
 pub mod hooks;
 mod ignore_rules;
@@ -63,7 +65,9 @@ mod processes;
 pub mod put_back;
 mod reader;
 mod ref_files;
+mod ref_patterns;
 mod ref_stamp;
+mod ref_transaction;
 pub mod refs;
 pub mod remote;
 pub mod settings;
@@ -98,7 +102,8 @@ pub use output::Output;
 pub use reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry};
 pub use ref_files::Ref;
 pub use ref_stamp::RefStamp;
-pub use refs::{RefInfo, RefTransaction};
+pub use ref_transaction::RefTransaction;
+pub use refs::RefInfo;
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
 pub use state::Head;
@@ -140,7 +145,7 @@ pub struct Git {
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
     uncommitted: shared::Shared<uncommitted::Known>,
-    hashed: shared::Shared<blobs::Known>,
+    hashed: shared::Shared<HashedFiles>,
     trees: shared::Shared<snapshot::Trees>,
     folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,

@@ -11,7 +11,8 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, bail};
 
 use super::output::lossy;
-use super::ref_files::{DIGITS, Value, matches, oid, present};
+use super::ref_files::{DIGITS, Value, oid, present};
+use super::ref_patterns::matches;
 use super::shared::Shared;
 
 /// The packed references as last read, shared by all threads: otherwise thousands of lookups of one

@@ -12,7 +12,7 @@ use super::output::nul_texts;
 use super::shared::Shared;
 use super::{Git, Hidden};
 use crate::error::Error;
-use crate::git::{blobs, hidden, index, paths};
+use crate::git::{hidden, index, paths};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -154,7 +154,7 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result
 /// Records that git-cowork itself has written a file of a session: the last result of `git status`
 /// stays valid, and only the entry of this path is updated.
 pub fn note_written(git: &Git, path: &str) {
-    blobs::forget(git, path);
+    git.hashed.forget(path);
     let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
     look.entries.retain(|entry| entry.path != path);

@@ -1,0 +1,101 @@
+//! The blobs of files that were hashed in the current [`Moment`], cached because several steps in a
+//! row hash the same files.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::sync::{Mutex, PoisonError};
+
+use super::Oid;
+use super::index::{Stamp, stamp_of};
+use crate::moment::Moment;
+
+/// The longest time between two ticks of a file system's clock that has fractions of seconds.
+#[cfg(unix)]
+const TICK: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// The cached blobs, by path.
+#[derive(Default)]
+pub(super) struct HashedFiles(Mutex<Option<(Moment, HashMap<String, Hashed>)>>);
+
+/// The blob of a file.
+#[derive(Clone)]
+pub(super) struct Hashed {
+    stamp: Stamp,
+    pub(super) blob: Oid,
+    /// It is in the object database.
+    pub(super) exists: bool,
+    /// Any later change of the file changes its metadata.
+    pub(super) was_settled: bool,
+}
+
+/// A file that is about to be read.
+pub(super) struct Reading {
+    moment: Moment,
+    stamp: Stamp,
+    is_settled: bool,
+}
+
+impl Reading {
+    /// A file with this metadata, which was just read; `None` if the metadata cannot show a change.
+    pub(super) fn of(meta: &Metadata) -> Option<Self> {
+        let moment = Moment::now();
+        Some(Self { moment, stamp: stamp_of(meta)?, is_settled: is_settled(meta) })
+    }
+}
+
+impl HashedFiles {
+    /// The blob of a file, if it was hashed in this moment and its metadata are the same.
+    pub(super) fn get(&self, path: &str, now: &Reading) -> Option<Hashed> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, files) = kept.as_ref().filter(|(moment, _)| *moment == now.moment)?;
+        files.get(path).filter(|hashed| hashed.stamp == now.stamp).cloned()
+    }
+
+    /// Adds the blob of a file that has been read.
+    pub(super) fn keep(&self, path: &str, read: Reading, blob: Oid, exists: bool) {
+        let Reading { moment, stamp, is_settled: was_settled } = read;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = match kept.take() {
+            Some(found) if found.0 == moment => kept.insert(found),
+            _ => kept.insert((moment, HashMap::new())),
+        };
+        files.1.insert(path.to_owned(), Hashed { stamp, blob, exists, was_settled });
+    }
+
+    /// Notes that the blob of a file is in the object database.
+    pub(super) fn note_exists(&self, path: &str) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hashed) = kept.as_mut().and_then(|(_, files)| files.get_mut(path)) {
+            hashed.exists = true;
+        }
+    }
+
+    /// Forgets the blob of a file that git-cowork itself writes while nobody else acts: its next
+    /// version may have the same metadata.
+    pub(super) fn forget(&self, path: &str) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, files)) = kept.as_mut() {
+            files.remove(path);
+        }
+    }
+}
+
+/// True if a file was last changed so long ago that a change from now on has a later time. The clock
+/// of a file system may be coarse: Linux sets it every 10 milliseconds at worst, and some file
+/// systems have no fractions of seconds.
+fn is_settled(meta: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        use std::time::{Duration, SystemTime, UNIX_EPOCH};
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let part = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
+        let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
+        part != 0 && changed.saturating_add(TICK) < now
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        false
+    }
+}
