@@ -50,6 +50,8 @@ impl Libgit2 {
         }
         let file = self.compressor.file_of(kind, bytes)?;
         put(&self.repository.path().join("objects"), id, &file)?;
+        // The next steps read it: the lines of a task's files are counted, its trees are compared.
+        self.kept.keep(id, kind, bytes);
         Ok(id)
     }
 }

@@ -1,13 +1,16 @@
-//! Caches in the state directory: the heads of sessions in repositories with many sessions, and the
-//! documents found readable. The caches do not change the output of commands.
+//! Caches in the state directory: the heads of sessions in repositories with many sessions, the
+//! files that the commits of long sessions changed, and the documents found readable. The caches do
+//! not change the output of commands.
 
 use crate::support::Sandbox;
 use crate::support::copied::Refs;
+use crate::support::many::delivered;
 use crate::support::sessions::Sessions;
 
 /// Paths in the repository.
 const HEADS: &str = ".git/cowork/heads";
 const READABLE: &str = ".git/cowork/readable";
+const CHANGES: &str = ".git/cowork/sessions/todo/changes";
 
 /// Creates a repository with this number of sessions.
 fn repository(sessions: usize) -> Sandbox {
@@ -72,6 +75,47 @@ fn a_file_that_says_something_else_is_named_and_not_used_where_commits_are_repla
     sandbox.git(&["replace", "-d", &commit]);
     std::fs::remove_file(sandbox.path(HEADS)).unwrap();
     assert_eq!(listed(&sandbox), first);
+}
+
+#[test]
+fn files_that_the_commits_of_a_long_session_changed_are_kept() {
+    let sandbox = delivered(100);
+    let log = || {
+        let ways: [&[&str]; 3] =
+            [&["log", "todo"], &["log", "todo", "-v"], &["log", "todo", "--json"]];
+        ways.map(|log| sandbox.cowork(log).exits(0).stdout)
+    };
+    let first = log();
+    let kept = sandbox.read(CHANGES);
+    assert!(kept.lines().count() > 200, "{kept}");
+    assert_eq!(log(), first);
+    sandbox.cowork(&["verify", "todo"]).exits(0);
+
+    let half = &kept[..kept.len() / 2];
+    let other = kept.replacen("changes 1", "changes 0", 1).replace("\n1 0 ", "\n7 0 ");
+    for broken in [half, kept.trim_end(), &other, "", "nonsense\n", "changes 1 git-cowork 9.9.9\n"]
+    {
+        sandbox.write(CHANGES, broken);
+        assert_eq!(log(), first, "{broken:.80}");
+    }
+    assert_eq!(sandbox.read(CHANGES).lines().count(), kept.lines().count());
+
+    let forged = kept.replacen("\n1 0 parts", "\n7 0 parts", 1);
+    assert_ne!(forged, kept);
+    sandbox.write(CHANGES, &forged);
+    assert!(log()[0].contains(" +7"), "it is not used");
+    let told = sandbox.cowork(&["verify", "todo"]).exits(1).stdout;
+    assert!(told.contains("kept-changes-differ") && told.contains("rm "), "{told}");
+    let commit = sandbox.git(&["rev-parse", "cowork/todo~1"]);
+    sandbox.git(&["replace", "--graft", &commit, "cowork/todo~2"]);
+    assert!(!log()[0].contains(" +7"), "it is used with replaced commits");
+}
+
+#[test]
+fn a_short_session_has_no_kept_files() {
+    let sandbox = delivered(10);
+    sandbox.cowork(&["log", "todo"]).exits(0);
+    assert!(!sandbox.path(CHANGES).exists());
 }
 
 #[test]

@@ -24,6 +24,11 @@ const STEPS: u8 = 4;
 /// What the program keeps of the heads of sessions.
 const KEPT_HEADS: &str = ".git/cowork/heads";
 
+/// What it keeps of the files that the commits of a session changed.
+fn kept_changes(session: &str) -> String {
+    format!(".git/cowork/sessions/{session}/changes")
+}
+
 /// A repository with sessions of all sorts: one delivered, one with two of five tasks done, one
 /// whose draft waits, one that has hardly begun. Nothing is left of their runs but history.
 fn repository() -> Sandbox {
@@ -43,6 +48,10 @@ fn repository() -> Sandbox {
     std::fs::remove_dir_all(sandbox.path(".git/cowork")).unwrap();
     // Else heads are kept in repositories of many sessions only.
     sandbox.write(KEPT_HEADS, concat!("heads 2 git-cowork ", env!("CARGO_PKG_VERSION"), "\n"));
+    let none = concat!("changes 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
+    for session in SESSIONS {
+        sandbox.write(&kept_changes(session), none);
+    }
     sandbox
 }
 
@@ -131,7 +140,10 @@ fn agree(sandbox: &Sandbox, sessions: &[&str], when: &str) {
     }
     // Where J was lost, nothing is kept of so few sessions.
     let _ = std::fs::remove_file(sandbox.path(KEPT_HEADS));
-    assert_eq!(first, read(sandbox, sessions), "read without the heads that were kept; {when}");
+    for session in SESSIONS {
+        let _ = std::fs::remove_file(sandbox.path(&kept_changes(session)));
+    }
+    assert_eq!(first, read(sandbox, sessions), "read without what was kept; {when}");
 }
 
 fn trial(base: &Sandbox, seed: u64) {
@@ -172,6 +184,8 @@ fn what_is_read_fast_is_what_a_slow_reading_finds() {
         compare(&base, session, &listed, "at the beginning");
     }
     assert_eq!(base.read(KEPT_HEADS).lines().count(), 1 + SESSIONS.len(), "heads are kept");
+    let changes = base.read(&kept_changes("delivered"));
+    assert!(changes.lines().count() > 10, "changed files are not kept: {changes}");
     let seed = number("COWORK_READING_SEED", 1);
     let end = seed + number("COWORK_READING_TRIALS", 6);
     let (next, failed) = (AtomicU64::new(seed), Mutex::new(Vec::new()));
