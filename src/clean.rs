@@ -121,7 +121,7 @@ pub fn obeyed(c: char) -> bool {
 
 /// Characters that reorder or hide text: bidirectional embeddings, overrides and isolates
 /// (CVE-2021-42574), separators at which some terminals break lines, zero-width characters, and
-/// invisible tag characters. Joiners that scripts and emoji need are not included.
+/// invisible tag characters. Joiners that writing systems and emoji need are not included.
 const fn is_deceptive(c: char) -> bool {
     matches!(
         c,

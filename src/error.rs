@@ -112,8 +112,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns the kind of an error, wherever in its chain; an unclassified error (I/O, full disk) is a
-/// problem of the environment, so exit 5.
+/// Returns the kind of an error, wherever it is in its chain; an unclassified error (I/O, full
+/// disk) is a problem of the environment, so exit 5.
 pub fn kind_of(error: &anyhow::Error) -> Kind {
     error.downcast_ref::<Error>().map_or(Kind::Repository, |e| e.kind)
 }

@@ -106,7 +106,7 @@ mod imp {
         for code in [SpecialCodeIndex::VMIN, SpecialCodeIndex::VTIME, SpecialCodeIndex::VSUSP] {
             modes.special_codes[code] = before.special_codes[code];
         }
-        // Errors do not matter if the terminal is gone.
+        // Ignore errors: the terminal may be gone.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
     }
 

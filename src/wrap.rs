@@ -110,7 +110,7 @@ pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String
     }
 }
 
-/// Wraps the lines that are wider than the screen at word boundaries; `indent` returns the
+/// Wraps, at word boundaries, the lines that are wider than the screen; `indent` returns the
 /// indentation of a line's further parts. A command at the end of a line is not broken.
 pub(crate) fn within(text: &str, screen: Option<usize>, indent: &dyn Fn(&str) -> usize) -> String {
     let Some(screen) = screen else { return text.to_owned() };

@@ -9,7 +9,7 @@ fn refused_hint(status: Option<u16>) -> &'static str {
         Some(401 | 403) => "check the key: COWORK_LLM_API_KEY or [llm] api_key",
         Some(402 | 429) => "check the account's quota, or use another model",
         Some(400 | 422) => {
-            "the next run starts this conversation from scratch; or use another model"
+            "use another model, or keep this one: the next run starts the conversation from scratch"
         }
         Some(404) => "check the model's name and COWORK_LLM_BASE_URL",
         _ => "check the key, the model's name and the quota",
@@ -27,14 +27,14 @@ pub(super) fn model_failure(error: ModelError, then: &str) -> anyhow::Error {
             "wait a while, or send fewer requests: git config cowork.llm.ratelimit 10/m"
         }
         ModelError::Unavailable { .. } if error.status().is_some() => {
-            "the server runs but cannot answer: check its log (loading, overloaded, a gateway whose \
-             server is down)"
+            "the server runs but cannot answer: check its log for the cause (loading, overload, \
+             a gateway whose server is down)"
         }
         ModelError::Unavailable { .. } => {
             "check that the server runs and COWORK_LLM_BASE_URL is right"
         }
         ModelError::Endless { .. } => {
-            "allow more time (0: no limit): git config cowork.llm.answers 3600"
+            "allow more time (in seconds; 0: no limit): git config cowork.llm.answers 3600"
         }
         ModelError::Refused { status, .. } => refused_hint(*status),
         ModelError::Declined { .. } => "reword the idea or the documents, or use another model",
@@ -43,7 +43,7 @@ pub(super) fn model_failure(error: ModelError, then: &str) -> anyhow::Error {
              model with a larger window"
         }
         ModelError::Replay { .. } => {
-            "record again with --record, or use the model it was made with"
+            "record again with --record, or use the model of the recording"
         }
     };
     Error::model(error.to_string()).hint(format!("{hint}; {then}")).into()

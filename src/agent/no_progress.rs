@@ -12,18 +12,18 @@ use super::transcript::How;
 use crate::model::ToolCall;
 use crate::tool::{self, CommandTool, Tool as _};
 
-/// Refusals by a guard in one stage after which a person should look.
+/// A person should look after this many refusals by a guard in one stage.
 const REFUSALS: u32 = 3;
-/// Failures of the same call after which a person should look.
+/// A person should look after the same call failed this many times.
 const SAME_FAILURES: u32 = 3;
-/// Turns in a row in which the same tool that changes something failed, whatever its arguments,
-/// after which a person should look.
+/// A person should look after the same tool that changes something failed in this many turns in a
+/// row, whatever its arguments.
 const FAILING_TURNS: u32 = 3;
-/// Turns in a row without any success after which a person should look.
+/// A person should look after this many turns in a row without any success.
 const BARREN_TURNS: u32 = 5;
-/// Identical calls, without a change in between, after which the model is told.
+/// The model gets a note after this many identical calls without a change in between.
 const REPEATS_TOLD: u32 = 3;
-/// Identical calls, without a change in between, after which the run ends.
+/// The run may end after this many identical calls without a change in between.
 const REPEATS_END: u32 = 5;
 
 /// The counts of a run so far.

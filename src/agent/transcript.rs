@@ -123,8 +123,8 @@ impl Before {
 /// Maximum number of parts that are loaded for one conversation.
 const MOST_PARTS: usize = 200;
 
-/// The result of a tool call; for other messages always [`How::Done`], or [`How::Typed`] if the
-/// user typed it.
+/// The result of a tool call. Other messages have [`How::Typed`] if the user typed them, otherwise
+/// [`How::Done`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum How {
@@ -180,10 +180,10 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Opens the transcript called `name` in `dir`, for a run on top of the commit `tip`. A
-    /// `resumable` one continues the last run on that tip: use it if that run was interrupted and
-    /// its files are still in the tree. A critic is not resumable: it must always see the draft as
-    /// if for the first time.
+    /// Opens the transcript called `name` in `dir`, for a run on top of the commit `tip`. If
+    /// `resumable` is true, it continues the last run on that tip: pass true if that run was
+    /// interrupted and its files are still in the tree. A critic is not resumable: it must always
+    /// see the draft as if for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
         let id = RunId { transcript: name.to_owned(), tip: tip.to_owned() };
         Self { dir: dir.to_owned(), id, resumable, before: Before::default(), file: None }
@@ -291,7 +291,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// The last run on this tip, finished or interrupted, if it may be resumed.
+    /// The last run on this tip, finished or interrupted; `None` unless `resumable` is true.
     fn cut_run(&self) -> Option<NewestRun> {
         if !self.resumable {
             return None;

@@ -120,8 +120,8 @@ impl Known<'_> {
         Ok(compared)
     }
 
-    /// Writes the JSON of these documents again. Each record gets the more advanced status of this
-    /// version and of `sides`. Returns the files that were written.
+    /// Writes the JSON of these documents again. Each record gets the most advanced status that it
+    /// has in this version or in `sides`. Returns the files that were written.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ type Edited = Result<(String, Vec<String>), Vec<String>>;
 pub struct Saved {
     /// False if the document already had this content.
     pub changed: bool,
-    /// Records that the document no longer contains.
+    /// The ids of records that the document no longer contains.
     pub deleted: Vec<String>,
     /// `prd.md:12: …`
     pub notes: Vec<String>,

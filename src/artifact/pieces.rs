@@ -10,9 +10,9 @@ use super::{
 };
 
 /// Returns the records in a version of a file, and the lines that belong to no record. Ids are
-/// first replaced according to the entries of `done` with side 0, which all entries read from
-/// `Cowork-Renumbered` trailers have. Returns `None` for a file that contains no records or cannot
-/// be read. `files` determines which documents exist.
+/// first replaced according to the entries of `done` with side 0; entries that come from
+/// `Cowork-Renumbered` trailers always have side 0. Returns `None` for a file that contains no
+/// records or cannot be read. `files` determines which documents exist.
 ///
 /// # Errors
 ///

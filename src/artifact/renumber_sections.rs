@@ -154,7 +154,7 @@ pub fn collided(merged: &dyn Files, sides: &[Side<'_>]) -> anyhow::Result<BTreeS
 
 /// Gives one of every two records with the same id a new id, updates all references, and writes the
 /// changed files. If the records cannot be attributed to different sides, they keep their ids;
-/// records of the side `keeps` keep their ids, too.
+/// `keeps` is a side whose records keep theirs.
 ///
 /// # Errors
 ///

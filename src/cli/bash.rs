@@ -97,7 +97,8 @@ impl EnvCompleter for Bash {
         let said = |name: &str| std::env::var(name).ok();
         let place = said(PLACE).and_then(|place| place.parse().ok()).unwrap_or_default();
         let offered = complete(command, args, place, current_dir)?;
-        // For `?`, `!` and `@`, bash lists the candidates and inserts only their common prefix.
+        // If `COMP_TYPE` is `?`, `!` or `@`, bash lists the candidates and inserts only their
+        // common prefix.
         let listed = matches!(said(TYPE).as_deref(), Some("63" | "33" | "64"));
         let columns = said("COLUMNS").and_then(|columns| columns.parse().ok()).unwrap_or(COLUMNS);
         for line in lines(&offered, listed && offered.len() > 1, columns) {

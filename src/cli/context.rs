@@ -60,7 +60,7 @@ pub(crate) enum Uses {
     History,
     /// It reads or writes the working tree or references.
     Files,
-    /// It may make commits, and checks first that it could.
+    /// It may make commits, and checks first that commits are possible.
     Commits,
 }
 
@@ -372,8 +372,8 @@ impl Context {
         }
     }
 
-    /// Prints text as it is, except that a terminal may get ASCII: the text is free of control
-    /// sequences, or standard output is not a terminal.
+    /// Prints text as it is, except that a terminal may get ASCII. Text for a terminal must already
+    /// be free of control sequences.
     pub(crate) fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let text = match std::io::stdout().is_terminal() {
             true => ascii::on_terminal(text),

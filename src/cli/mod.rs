@@ -60,8 +60,8 @@ enum Command {
     /// session's own branch. git-cowork drafts the plan from the commits, without a model: each
     /// commit becomes a task, fixup! commits belong to the commit they fix, merges are left out.
     /// You review that plan like any other. Then the code is checked, reviewed and delivered as if
-    /// the session had written it. The model works only on tasks of the plan that the commits do not
-    /// contain.
+    /// the session had written it. The model works only on tasks that none of these commits
+    /// has done.
     Adopt(adopt::AdoptArgs),
     /// Address reviewers' comments on a delivered session
     Feedback(feedback::FeedbackArgs),
@@ -72,9 +72,9 @@ enum Command {
     Revert(revert::RevertArgs),
     /// Restore an attempt or an archived session
     ///
-    /// An attempt is the earlier tip of a session's branch, kept when revert, --goto-stage,
-    /// restore, abort or delete moved or removed the branch. git cowork log lists the attempts of a
-    /// session with their numbers.
+    /// An attempt is the earlier tip of a session's branch, kept when a command (revert,
+    /// --goto-stage, restore, abort or delete) moved or removed the branch. git cowork log lists
+    /// the attempts of a session with their numbers.
     Restore(restore::RestoreArgs),
     /// Undo the last revert, --goto-stage, restore, abort or delete
     Undo(undo::UndoArgs),
@@ -122,8 +122,9 @@ enum Command {
     /// it
     ///
     /// Follows lines like git blame -w -C: over moves, copies and changes of white space, and into
-    /// the commits of a squash merge if they still exist. Also shows if only the session is known,
-    /// if a person or a hook wrote the line, or if the line is older than all sessions.
+    /// the commits of a squash merge if they still exist. Also tells
+    /// whether only the session is known, whether a person or a hook wrote the line, or whether it
+    /// is older than all sessions.
     ///
     /// Without LINE, explains the file by ranges of lines, then counts the lines of each
     /// requirement. With --session, reads the file at that session's tip, otherwise in the working

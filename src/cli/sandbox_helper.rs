@@ -16,7 +16,7 @@ pub(crate) fn run() -> Option<ExitCode> {
 const NOT_RUN: u8 = 126;
 
 #[cfg(target_os = "linux")]
-#[expect(clippy::print_stderr, reason = "a helper has nothing else to say it with")]
+#[expect(clippy::print_stderr, reason = "a helper has no other way to report errors")]
 fn help(args: &[std::ffi::OsString]) -> ExitCode {
     match crate::workspace::run_helper(args) {
         Ok(code) => ExitCode::from(code),

@@ -53,7 +53,7 @@ enum Place {
     Kept { at: u64, length: u64 },
     /// In the file with this look's additions.
     New { at: u64, length: u64 },
-    /// In memory, because it could not be written.
+    /// In memory, because the line could not be written.
     Here(Vec<u8>),
 }
 
@@ -230,8 +230,8 @@ fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     loop {
         line.clear();
         let read = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).unwrap_or(0);
-        // git-cowork does not write lines that are too long or incomplete: ignore everything after
-        // one.
+        // git-cowork does not write lines that are too long or incomplete: ignore the
+        // first such line and everything after it.
         let Some(whole) = line.strip_suffix(b"\n") else { return };
         if names_of(whole).is_some() {
             visit(at, whole);

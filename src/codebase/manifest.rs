@@ -9,7 +9,7 @@ use crate::languages::{self, Language};
 
 /// Maximum number of manifests shown.
 const SHOWN: usize = 4;
-/// Maximum bytes of all together.
+/// Maximum bytes of the shown manifests together.
 const ROOM: usize = 6_000;
 /// Maximum bytes of a manifest at the top, and of one in a subdirectory.
 const AT_THE_TOP: usize = 4_000;

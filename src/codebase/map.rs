@@ -36,7 +36,7 @@ pub struct Map<'a> {
     pub cache: Option<&'a Path>,
     /// The description of the current work: what it names comes first.
     pub about: &'a str,
-    /// Files that are shown completely elsewhere.
+    /// Files whose complete text is shown elsewhere.
     pub shown: &'a [&'a str],
 }
 

@@ -2,7 +2,7 @@
 //! themselves, and if the current work mentions them.
 //!
 //! A file passes its weight on to the files that define the names it uses (like pages with links);
-//! a definition gets the weight that is passed on because files use its name. Names that many files
+//! a definition gets the weight that files pass on because they use its name. Names that many files
 //! define, such as `new` or `get`, are ignored.
 
 use std::cmp::Ordering;
@@ -124,7 +124,7 @@ pub(super) struct Place {
     pub(super) definition: u32,
 }
 
-/// A file passes this share of its weight on to another file, because it uses this name.
+/// A file that uses this name passes this share of its weight on to a file that defines the name.
 struct Link {
     to: u32,
     name: u64,
@@ -237,7 +237,8 @@ fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
     weights
 }
 
-/// True if the language keeps the name private to the file: others that use it mean something else.
+/// True if the language keeps the name private to its file: other files that use it mean something
+/// else.
 fn is_private(defined: &Definition, language: &Language, traits: &BTreeSet<&str>) -> bool {
     let Definition { name, owner, signature, .. } = defined;
     (language.is_private)(name, owner, signature) && !traits.contains(owner.as_str())

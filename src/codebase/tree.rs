@@ -117,7 +117,7 @@ impl Tree {
     ///
     /// A repository that does not fit is shown as directories, from the top down, at each depth the
     /// ones with the most files first; then the names of the files directly in them, in the same
-    /// order. The last line says if something is missing.
+    /// order. If something is missing, the last line says what.
     pub fn text(mut self) -> String {
         if self.directories[ROOT].count == 0 {
             return "(none yet)".to_owned();

@@ -126,7 +126,8 @@ impl Config {
         match self.unusable.get(name) {
             Some(problem) => Err(Error::model(problem.clone())
                 .hint(
-                    "set the variable, or put the value into `git config` or a file only you read",
+                    "set the variable, or put the value into `git config` or a file that only you \
+                     can read",
                 )
                 .into()),
             None => Ok(found),

@@ -81,7 +81,7 @@ fn review(values: &Values<'_>) -> Result<Review> {
     let mut review: Review = values.section(&["review"]);
     let prefix = &review.comment_prefix;
     if prefix.trim().is_empty() || prefix.chars().any(char::is_control) {
-        let problem = "must be visible, or every line would be a comment";
+        let problem = "must be visible text; a blank prefix would make every line a comment";
         return Err(values.wrong(&["review", "comment_prefix"], problem));
     }
     review.gates = switches(|stage| values.read(&["stages", stage, "review"]));

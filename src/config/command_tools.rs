@@ -143,7 +143,7 @@ fn required_problem(
     }
 }
 
-/// Makes an error about a tool that names the place where the tool is configured.
+/// Makes an error about a tool; the message names the place where the tool is configured.
 fn wrong(values: &Values<'_>, name: &str, problem: &str) -> anyhow::Error {
     let path = ["tools".to_owned(), name.to_owned()];
     let settings = values.0.iter().find(|(key, _)| key.starts_with(&path));

@@ -182,7 +182,7 @@ keys! {
         actor: String = DEFAULT_MODEL.to_owned() => Free;
         /// The model that judges drafts.
         critic: String = DEFAULT_MODEL.to_owned() => Free;
-        /// A model for an optional second opinion, in the stages of challenge under [review].
+        /// A model for an optional second opinion; its stages: challenge under [review].
         challenger: Option<String> = None => Stricter;
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Setting {
     pub(super) preset: bool,
     /// The row of the key.
     pub(super) key: &'static Key,
-    /// The key as it was written, which can be an alias of this one.
+    /// The key as it was written: its name or an alias.
     pub(super) written: Path,
 }
 
@@ -182,9 +182,9 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
     Ok(Setting { value: Ok(value), origin, preset: false, key, written: path.clone() })
 }
 
-/// Removes from a project's file the settings that do not count, and returns them. `user` is the
-/// user's own settings; `held` is the configuration that follows from them, or `None` if the file
-/// was accepted.
+/// Removes those settings of a project's file that do not count, and returns them; the file itself
+/// is not changed. `user` is the user's own settings; `held` is the configuration that follows from
+/// them, or `None` if the file was accepted.
 pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {
     let counts = |path: &Path, setting: &Setting| match (&setting.value, held) {
         (Err(_), _) => true,

@@ -24,8 +24,8 @@ pub struct Sources {
     /// The project's file: its name for messages, and its text. The file is not read again, because
     /// trust is given to exactly this text, and the file may have changed.
     pub project: Option<(PathBuf, String)>,
-    /// Names and values from `git config --null --get-regexp '^cowork\.'`, in order. The value of
-    /// an entry without one must be `true`, as git reads it.
+    /// Names and values from `git config --null --get-regexp '^cowork\.'`, in order. An
+    /// entry without a value must have the value `true` here, as git reads it.
     pub git_values: Vec<(String, String)>,
     /// The environment variables that are valid Unicode.
     pub env: BTreeMap<String, String>,

@@ -70,7 +70,7 @@ impl<'a> Values<'a> {
         Ok(unusable)
     }
 
-    /// Makes an error about a value that names the place where the value was set.
+    /// Makes an error about a value; the message names the place where the value was set.
     pub(super) fn wrong(&self, path: &[&str], problem: &str) -> anyhow::Error {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         let origin = self.0.get(&path).map_or("the defaults", |setting| &setting.origin);

@@ -13,7 +13,7 @@ use crate::gate::{Actor, AfterEdit, Decision, Draft, Gate, comments, screen};
 /// The files' contents when the person was told that they differ from those shown.
 pub(super) type Announced = Option<Vec<Vec<u8>>>;
 
-/// Approves the draft as shown. If files on disk have changed after it was shown, names them first;
+/// Approves the draft as shown. If files on disk have changed since it was shown, names them first;
 /// a second `p` then approves them as the person's edit.
 pub(super) fn pass(
     gate: &Gate<'_>,
@@ -32,7 +32,7 @@ pub(super) fn pass(
     gate.terminal.discard_typed();
     let changed = format!("not passed yet: {differing} changed on disk after the draft was shown");
     say(gate.terminal, &changed)?;
-    say(gate.terminal, "press e to open it, or p again to pass it as it is")?;
+    say(gate.terminal, "press e to open the editor, or p again to pass the draft as it is now")?;
     Ok(None)
 }
 

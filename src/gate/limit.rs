@@ -213,7 +213,7 @@ mod tests {
         let decision = run(&terminal, &NobodyElse, &Typed, &what(&[], &[])).unwrap();
         assert_eq!(decision, LimitDecision::Guide("name the file, please".to_owned()));
         let said = terminal.output();
-        assert!(said.contains("Typed    \"name the file\"; 2 continues it"), "{said}");
+        assert!(said.contains("Typed    \"name the file\"; 2 continues the text"), "{said}");
     }
 
     fn decide(keys: &str) -> LimitDecision {

@@ -247,9 +247,9 @@ pub struct Draft<'a> {
     pub critic_next: bool,
     /// `git diff --stat`, in coding.
     pub diffstat: Option<String>,
-    /// Returns the whole diff; true requests git's colours.
+    /// Returns the whole diff, in git's colours if the argument is true.
     pub full_diff: &'a dyn Fn(bool) -> anyhow::Result<String>,
-    /// Returns the problems of the documents on disk; true includes failed checks.
+    /// Returns the problems of the documents on disk, with failed checks if the argument is true.
     pub broken: &'a dyn Fn(bool) -> anyhow::Result<Broken>,
     /// Names of the documents the person has edited, if known: `prd.md`.
     pub edited: Option<String>,

@@ -74,7 +74,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
 pub(super) fn typed(out: &mut String, width: usize, untold: &dyn Untold, key: char) {
     let text = clean_line(&untold.text());
     if !text.is_empty() {
-        labelled(out, width, "Typed", &format!("\"{text}\"; {key} continues it"));
+        labelled(out, width, "Typed", &format!("\"{text}\"; {key} continues the text"));
     }
 }
 
@@ -226,7 +226,7 @@ fn below(paint: Paint, width: usize, draft: &Draft<'_>, unsent: usize) -> String
     }
     if unsent > 0 {
         let comments = count(unsent, "comment");
-        labelled(&mut out, width, "", &format!("{comments} on hunks not sent; h continues"));
+        labelled(&mut out, width, "", &format!("{comments} on hunks, not sent yet; h continues"));
     }
     out
 }

@@ -195,8 +195,8 @@ fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
             first @ 0x80.. => character(raw, first),
             _ => Key::Other,
         },
-        // Only a signal whose handler does not restart reads interrupts a read: such a signal asks
-        // this process to stop.
+        // A read is interrupted only by a signal whose handler does not restart it: such a signal
+        // asks this process to stop.
         Err(Errno::INTR) => Key::Interrupt,
         Err(_) => closed(),
     };
@@ -252,7 +252,7 @@ fn character(raw: &Raw, first: u8) -> Key {
         .map_or(Key::Other, Key::Char)
 }
 
-/// True if the terminal is closed: its modes can then not be read. Tells a closed terminal from a
+/// True if the terminal is closed: its modes cannot be read then. Tells a closed terminal from a
 /// Ctrl-D, since both are an end of input.
 fn hung_up() -> bool {
     tcgetattr(stdin()).is_err()

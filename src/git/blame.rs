@@ -131,7 +131,7 @@ fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
     Ok(found)
 }
 
-/// `<id> SP <line there> SP <line here>`; the first of consecutive lines also has their number.
+/// `<id> SP <line there> SP <line here>`; the first of consecutive lines also has their count.
 fn header_of(line: &str) -> Result<(String, usize, usize)> {
     let mut fields = line.split(' ');
     let mut next =

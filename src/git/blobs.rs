@@ -18,8 +18,8 @@ use crate::git::{made, plain, state};
 /// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-/// Age at which an object that nothing points to is surely kept: `git gc` deletes such objects after
-/// two weeks, unless it is told another time.
+/// An object younger than this is surely kept, even if nothing points to it: `git gc` deletes such
+/// objects after two weeks, unless another time is configured.
 const FRESH: Duration = Duration::from_secs(60 * 60);
 
 /// Whether hashed content is stored.
@@ -104,9 +104,9 @@ impl<'a> PlainFiles<'a> {
         Self { git, sources: plain::plain_sources(git) }
     }
 
-    /// The blob id of a file, and its bytes. If its id is known from an earlier step and `has_seen`
-    /// that id, the file is not read again. `None` if there is no such file, or if only git can
-    /// compute the id.
+    /// The blob id of a file, and its bytes. If its id is known from an earlier step and
+    /// `has_seen` returns true for it, the file is not read again. `None` if there is no such file,
+    /// or if only git can compute the id.
     pub fn read_unless(
         &self,
         path: &str,
@@ -139,8 +139,8 @@ pub(super) fn blob_of(
     blob_with(git, path, meta, || file_in_process(git, path, meta, sources?, Store::No, None))
 }
 
-/// Like [`blob_of`], but reads the file unless a change since it was hashed would be seen in the
-/// metadata.
+/// Like [`blob_of`], but uses a known hash only if the metadata would show any change of the file
+/// since it was hashed.
 pub(super) fn blob_as_it_lies(
     git: &Git,
     sources: Option<&Sources<'_>>,
@@ -294,7 +294,7 @@ mod tests {
         let files = PlainFiles::of(&git);
         let (blob, _) = files.read_unless("a", |_| false).unwrap();
         assert_eq!(blob.as_str(), by_binary(&repo, "a"));
-        // Other tests of this process end moments too.
+        // Other tests of this process may end the `Moment` in between.
         let again = (0..1_000).any(|_| {
             files.read_unless("a", |_| false).unwrap();
             files.read_unless("a", |seen| *seen == blob) == Some((blob.clone(), None))

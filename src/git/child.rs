@@ -1,6 +1,7 @@
-//! The git children of a session that write. Each child inherits the lock on one file in the state
-//! directory, which records the running child and its start time. After a crash, the next run waits
-//! for a child that is still running and removes the locks of a child that died, and no other locks.
+//! The git child processes that write for a session. Each child inherits the lock on one file in
+//! the state directory, which records the running child and its start time. After a crash, the next
+//! run waits for a child that is still running and removes the locks of a child that died, and no
+//! other locks.
 //!
 //! The file is not the session lock: a process that a hook left running inherits the lock as well,
 //! and must not block the session for as long as it lives.
@@ -128,7 +129,9 @@ struct Orphan {
 impl Orphan {
     fn read(mut file: &File) -> Result<Option<Self>> {
         let mut text = String::new();
-        file.rewind().and_then(|()| file.read_to_string(&mut text)).context("reading J")?;
+        file.rewind()
+            .and_then(|()| file.read_to_string(&mut text))
+            .context("reading the record of a git process")?;
         let Some((pid, rest)) = text.split_once('\n') else { return Ok(None) };
         let pid = pid.trim().parse().ok();
         Ok(Some(match serde_json::from_str::<Note>(rest) {

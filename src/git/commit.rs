@@ -90,7 +90,7 @@ pub fn only<S: AsRef<str>>(
     }
     let tip = git.resolve("HEAD")?;
     let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
-    // No retry after a hook has run, even if it failed because of a lock or was killed.
+    // No retry after a hook has run, even if git failed because of a lock or was killed.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     let landed =
         |head: &Option<Oid>| -> Result<bool> { Ok(*head != tip && git.resolve("HEAD^1")? == tip) };
@@ -178,9 +178,9 @@ fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
     Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
 }
 
-/// Updates the index after a commit in which hooks changed content: `git commit --only` leaves the
-/// content from before the hooks in it, also for paths that only a hook added to the commit. Such a
-/// path is not updated if the user had staged it.
+/// Updates the index after a commit in which hooks changed content: `git commit --only` leaves in
+/// the index the content from before the hooks, also for paths that only a hook added to the
+/// commit. Such a path is not updated if the user had staged it.
 fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Result<()> {
     if let Some(before) = git.resolve(&format!("{head}^1"))? {
         let mut added = paths::changed(git, &before, head)?;

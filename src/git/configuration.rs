@@ -219,7 +219,7 @@ pub(super) fn as_bool(value: Option<&str>) -> Option<bool> {
     }
 }
 
-/// The files at which a user may keep a list for all repositories: the one that a setting names,
+/// The files in which a user may keep a list for all repositories: the one that a setting names,
 /// otherwise the default ones, whether they exist or not. `None` if only git can expand the setting.
 pub(super) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBuf>> {
     match git.configuration().ok()?.value(key) {

@@ -113,7 +113,7 @@ pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
 
 /// Calls `visit` with the bytes of each of these blobs, in their order, until it returns `Break`;
 /// `None` for an object that is missing, is not a blob or has more than `most` bytes. Nothing is
-/// fetched, and only few blobs are in memory at once.
+/// fetched, and only a few blobs are in memory at once.
 ///
 /// # Errors
 /// Git fails, or `visit` does.

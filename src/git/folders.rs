@@ -18,8 +18,8 @@ pub struct Folders {
     /// Those on disk.
     pub there: BTreeSet<String>,
     /// Those in HEAD that are not on disk; `None` if only `git status` can tell: a folder contains
-    /// something other than files, or marked files, some of which a sparse checkout may have
-    /// removed.
+    /// marked files, some of which a sparse checkout may have removed, or something other than
+    /// files.
     pub gone: Option<BTreeSet<String>>,
 }
 
@@ -71,8 +71,8 @@ fn list(git: &Git, folder: &str, nested: &str, files: &mut BTreeSet<String>) -> 
     Ok(is_plain)
 }
 
-/// The files in HEAD that are not among those on disk; `None` if there are marked files, or other
-/// things than files.
+/// The files in HEAD that are not among those on disk; `None` if there are marked files, or
+/// anything other than files.
 fn gone(
     git: &Git,
     folders: &[String],
@@ -89,7 +89,7 @@ fn gone(
         let paths = names.map(|name| format!("{folder}/{name}"));
         gone.extend(paths.filter(|path| !there.contains(path)));
     }
-    // A folder in the commit is not a file.
+    // A name in the commit may be that of a folder: then only `git status` can tell.
     let paths: Vec<&String> = gone.iter().collect();
     let blobs = snapshot::blob_ids(git, &head, &paths)?;
     Ok(blobs.iter().all(Option::is_some).then_some(gone))

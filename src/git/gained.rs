@@ -13,8 +13,8 @@ use super::object_text::CommitText;
 use super::output::lossy;
 use super::{Git, Oid};
 
-/// A path of the walk ends after more than this many too old commits in a row, not after the first,
-/// so that a single commit from a machine with a wrong clock hides nothing.
+/// A path of the walk ends after more than this many commits in a row that are too old, not after
+/// the first, so that a single commit from a machine with a wrong clock hides nothing.
 const OLD_IN_A_ROW: u8 = 16;
 
 /// The commits that a walk has visited, and the tips from which it reached them.
@@ -34,7 +34,7 @@ type Key = [u8; 32];
 #[derive(Clone, Copy, Debug)]
 struct Met {
     marks: u64,
-    /// The number of too old commits in a row on the way here, including this one.
+    /// The number of commits in a row on the way here that are too old, including this one.
     old: u8,
 }
 
@@ -59,7 +59,7 @@ pub struct Wanted<'a> {
     pub since: i64,
     /// A word that a message must contain, ignoring case.
     pub word: &'a str,
-    /// Unless empty, messages that contain none of these words may be left out.
+    /// If there are any words here, messages that contain none of them may be left out.
     pub besides: &'a [&'a str],
     /// For some commits, their known linear history, newest first and without the commit itself;
     /// all commits of this history but the last are marked without being read.

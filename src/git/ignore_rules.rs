@@ -1,6 +1,6 @@
 //! Tells for most new files that git does not ignore them. Rules are not evaluated exactly: a rule
-//! may match a path if it would match with each set (`[a-z]`) replaced by `?`, in any case, and
-//! wherever it stands. So "none matches" is certain, and git is asked about the rest.
+//! may match a path if it would match at any depth, ignoring case, with each set (`[a-z]`) replaced
+//! by `?`. So "none matches" is certain, and git is asked about the rest.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;

@@ -43,7 +43,7 @@ pub(super) struct Facts {
     pub(super) marked: Marked,
     /// Only if libgit2 could read the index.
     pub(super) more: Option<More>,
-    /// All paths, once they were asked for.
+    /// All paths, once they have been requested.
     paths: OnceLock<Vec<String>>,
 }
 
@@ -137,8 +137,9 @@ impl Entry {
 
 /// The index entries of these files, in their order; `None` if libgit2 cannot read the index.
 pub(super) fn files(git: &Git, paths: &[&str]) -> Option<Vec<IndexedFile>> {
-    // Read first: if the index is replaced now, its entries are compared with the older time, and
-    // fewer of them are trusted. It also tells that the index is gone, which libgit2 does not.
+    // Read the time first: if the index is replaced after that, its entries are compared with the
+    // older time, and fewer of them are trusted. This also fails if there is no index, which
+    // libgit2 does not report.
     let written = next_index::modified(&std::fs::metadata(file(git)).ok()?);
     in_index_file(git, |index| {
         let is_special = |path: &str| {

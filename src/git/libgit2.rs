@@ -82,7 +82,7 @@ impl Libgit2 {
         Ok(index)
     }
 
-    /// The paths that the index in this file contains, merged or not.
+    /// Those of `paths` that the index in the file `index` contains, merged or not.
     ///
     /// # Errors
     /// It is a sparse, split or broken index.

@@ -39,7 +39,8 @@ pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
     moved
 }
 
-/// Like [`step`], after the caller made its checks and recorded the work as that of a child.
+/// Like [`step`], for a caller that has already made the checks of `step` and called
+/// [`child::as_child`].
 pub(super) fn step_as(git: &Git, step: MoveRef<'_>, who: &Signature<'_>) -> bool {
     git.in_process(|fast| fast.move_ref(step, who)).is_some()
 }

@@ -76,8 +76,8 @@ pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<(
 fn note_blob(git: &Git, name: &str, blob: &str) -> Result<()> {
     let add = git.write(["notes", "--ref", name, "add", "-C", blob, blob]);
     let output = add.output()?;
-    // It also fails if the object already has its note; to check that only after a failure is
-    // cheaper than before each one.
+    // It also fails if the object already has its note. Checking that only after a failure is
+    // cheaper than checking before each note.
     let noted = || git.read(["notes", "--ref", name, "list", blob]).output();
     if output.success() || noted()?.success() { Ok(()) } else { Err(add.failure(&output).into()) }
 }
@@ -298,7 +298,7 @@ mod tests {
         let git = repo.git();
         let head = repo.head();
         repo.run(&["notes", "--ref", "logs", "add", "-m", "mine", head.as_str()]);
-        // A file that is not a note, and a folder that only looks like one.
+        // A file that is not a note, and a folder that only looks like a folder of notes.
         let tree = snapshot::tree_of(&git, "refs/notes/logs").unwrap().unwrap();
         let mine = made::store_blob(&git, "kept").unwrap();
         let tree = snapshot::tree_with(

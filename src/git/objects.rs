@@ -25,8 +25,8 @@ pub(super) enum Becomes {
     Gone,
 }
 
-/// The trees that were made since somebody else may last have acted, by the tree that was changed
-/// and the changes.
+/// The trees made since the last moment at which somebody else may have acted, by the tree that was
+/// changed and the changes.
 #[derive(Default)]
 pub(super) struct KeptTrees(RefCell<Option<(Moment, Made)>>);
 
@@ -87,7 +87,7 @@ impl Libgit2 {
         tree: Option<git2::Oid>,
         changes: &[(&str, &Becomes)],
     ) -> Result<Option<git2::Oid>> {
-        // The same folders are changed in the same way again, as long as only documents differ.
+        // While only documents change, the other folders get the same changes again and again.
         let (now, question) = (Moment::now(), KeptTrees::question(tree, changes));
         if let Some(known) = self.trees.get(&question) {
             return Ok(known);

@@ -51,7 +51,7 @@ pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
     let Some((name, to)) = found.into_iter().find(|(_, to)| !to.is_empty()) else { return Ok(()) };
     Err(Error::repository(format!("{name} must not be a symbolic reference, but points to {to}"))
         .hint(format!(
-            "look at what put it there, then remove it: git symbolic-ref --delete {}",
+            "find out what created it, then delete the reference: git symbolic-ref --delete {}",
             quoted(&name)
         ))
         .into())

@@ -413,7 +413,7 @@ pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
     command.args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"]);
     // Files in a working tree may look like a bare repository. Commands that run hooks do not get
-    // this setting, because a hook may use a mirror, which is one.
+    // this setting, because a hook may use a mirror, which is a bare repository.
     command.args(["-c", "safe.bareRepository=explicit"]);
     command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
     for variable in PATHSPEC_VARIABLES {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::git::{in_the_way, refs, take_back};
 use crate::shell_quote::quoted;
 
-/// Checks out a local branch, keeping uncommitted changes it does not touch.
+/// Checks out a local branch, keeping uncommitted changes that the checkout does not touch.
 ///
 /// # Errors
 /// It is checked out elsewhere (the path is named), changes or untracked files are in the way, HEAD
@@ -35,7 +35,8 @@ pub fn to(git: &Git, branch: &str) -> Result<()> {
     switched(git, Goal::Branch(branch.to_owned()), &info.oid, |_| Ok(to_branch(git, branch)))
 }
 
-/// Checks out a commit without a branch, keeping uncommitted changes it does not touch.
+/// Checks out a commit without a branch, keeping uncommitted changes that the checkout does not
+/// touch.
 ///
 /// # Errors
 /// Changes or untracked files are in the way: exit 5.

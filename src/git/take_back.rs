@@ -56,7 +56,7 @@ pub(super) struct Restore {
     paths: Vec<(String, Option<Oid>)>,
 }
 
-/// A move to `to` from HEAD, or from the tree that is in the index.
+/// A move to `to` from `from`, the commit or tree in the index; `None` means HEAD.
 pub(super) fn move_to(git: &Git, goal: Goal, from: Option<Oid>, to: &Oid) -> Result<Move> {
     let head = head_now(git)?;
     let from = match from.or_else(|| head.1.clone()) {
@@ -145,8 +145,8 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     }
 }
 
-/// Among the paths that git was about to change, gives those their content in `here` that now have
-/// their content in `there`, have only the beginning of either content, or do not exist as files.
+/// Restores the content in `here` of each path that git was about to change and that now has its
+/// content in `there`, has only the beginning of either content, or does not exist as a file.
 fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
     let hidden = hidden_paths(git)?;
     let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();

@@ -21,7 +21,7 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// Maximum number of cached differences, of changes in all of them, and in one of them.
+/// Maximum numbers: cached differences, changes in all of them, changes in one of them.
 const KEPT: usize = 32;
 const KEPT_CHANGES: usize = 8 * 1024;
 const LARGEST: usize = 1024;

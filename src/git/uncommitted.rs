@@ -119,7 +119,7 @@ impl<'p> Folders<'p> {
         let found = match self.above(git, folder) {
             Above::Folders => match at(git, folder) {
                 Ok(Some(meta)) if meta.is_dir() => {
-                    // In a nested repository, nothing is this repository's.
+                    // Nothing in a nested repository belongs to this repository.
                     match at(git, &format!("{folder}/.git")) {
                         Ok(None) => Above::Folders,
                         Ok(Some(_)) | Err(_) => Above::Unknown,
@@ -265,7 +265,7 @@ mod tests {
         let missing = ["README.md/x".to_owned(), "no/such".to_owned()];
         assert!(without_git(&git, &missing).unwrap().is_empty());
         repo.file("d/x", "x");
-        // Longer than a name can be: an error, but not that there is no such file.
+        // A name that is too long: the error does not mean that there is no such file.
         assert_eq!(without_git(&git, &[format!("d/{}", "x".repeat(300))]), None);
     }
 

@@ -41,8 +41,8 @@ struct Note {
     step: Step,
 }
 
-/// Calls `run` while a record of the operation exists, which is removed if `run` succeeds. If it
-/// fails, the next run cleans up.
+/// Calls `run` while a record of the operation exists, which is removed if `run` succeeds. If `run`
+/// fails, the next run of git-cowork cleans up.
 pub(super) fn noting<T>(
     git: &Git,
     step: impl FnOnce() -> Result<Step>,

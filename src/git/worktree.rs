@@ -83,7 +83,7 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
     )?;
     match git.at(&path) {
         Ok(linked) if output.success() => Ok(linked),
-        // Only the post-checkout hook failed, or git died after it was done.
+        // The working tree is complete: only the post-checkout hook failed, or git died.
         Ok(linked) if !step.had_path && linked.head()?.branch() == Some(&name) => Ok(linked),
         Err(error) if output.success() => Err(error),
         _ => Err(add.failure(&output).into()),

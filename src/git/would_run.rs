@@ -8,7 +8,8 @@ use super::Git;
 use super::configuration::as_bool;
 use super::output::nul_texts;
 
-/// In bytes. A configuration that `git init` or a clone made is much shorter.
+/// Maximum size of a configuration file that is checked, in bytes. One that `git init` or a clone
+/// made is much smaller.
 const CONFIG_MAX: u64 = 256 * 1024;
 
 /// Sections in which no setting names a program.

@@ -93,7 +93,7 @@ pub const PLAIN: Language = Language {
 };
 
 impl Language {
-    /// True if a word, in any case, is a name of this language.
+    /// True if a word, ignoring case, is a name of this language.
     pub fn is_called(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         self.name == word || self.also.contains(&word.as_str())
@@ -167,7 +167,7 @@ pub struct TestCode {
     pub decoration: &'static str,
     /// The start of a block that contains tests, with a group `name`.
     pub group: &'static str,
-    /// Disables a test: before its head, in it, or in its body.
+    /// Disables a test: before its head, in its head, or in its body.
     pub skip: &'static str,
     /// Disables all tests of the file, anywhere in it.
     pub skip_all: &'static str,

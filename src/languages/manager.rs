@@ -55,7 +55,7 @@ pub struct Manager {
     /// again.
     pub leaves: &'static str,
     /// True if the manager keeps the packages of all projects in one directory. Commands then get
-    /// either that directory in the home directory or the one with the fetched packages.
+    /// either the user's, which is in the home directory, or the one with the fetched packages.
     pub shared: bool,
     /// Returns the command for a person to run in a place, with their own logins.
     pub by_hand: fn(place: &Path, files: &Files) -> String,

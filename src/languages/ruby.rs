@@ -71,9 +71,9 @@ const MINITEST: &str = r"^(?<name>[A-Z][\w:]*(?:[ \w:]*)#test_.*?)(?: \[[^\]]*\]
 /// Guidance for new Ruby code.
 const GUIDANCE: &str = "\
     Ruby:\n\n\
-    - Layout: code in `lib/NAME.rb` and `lib/NAME/`; a command is `exe/NAME`, which only calls it. \
-      A `Gemfile`, with its lock file, only where a gem is needed. Each file begins with \
-      `# frozen_string_literal: true`.\n\
+    - Layout: code in `lib/NAME.rb` and `lib/NAME/`; a command is `exe/NAME`, which only calls \
+      that code. A `Gemfile`, with its lock file, only where a gem is needed. Each file begins \
+      with `# frozen_string_literal: true`.\n\
     - Tests, where they are asked for: with the framework the project has; a new project uses \
       minitest in `test/test_*.rb`, which needs no extra gem.\n\
     - Errors: raise specific subclasses of `StandardError`; no `rescue Exception`, no empty \

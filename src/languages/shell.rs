@@ -1,4 +1,4 @@
-//! Shell scripts. A script whose path is that of a test is one test as a whole.
+//! Shell scripts. If its path is that of a test, the whole script counts as one test.
 
 use super::language::{Language, PLAIN, Programs, TestCode};
 

@@ -23,7 +23,7 @@ pub fn take(
         return Err(failure::from_event(error, sent));
     }
     let Some(text) = assembly.push(reader.chunk(value)) else {
-        return Err(Failure::Refused { status: None, message: "its answer does not end".into() });
+        return Err(Failure::Refused { status: None, message: "its answer is too large".into() });
     };
     if !text.is_empty() {
         on_text(&text);

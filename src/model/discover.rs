@@ -33,8 +33,8 @@ pub struct Offered {
     pub price: Option<Price>,
 }
 
-/// Looks for model servers on this machine. Returns base URL and models for each port, in the given
-/// order, that lists chat models; other ports are skipped.
+/// Looks for model servers on this machine. Returns base URL and models of each port that
+/// lists chat models, in the given order; other ports are skipped.
 pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     let Ok(http) = transport::http_client("http://127.0.0.1", GLANCE) else { return Vec::new() };
     let look = |port: &u16| {
@@ -53,9 +53,9 @@ pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
 /// base URL.
 pub const RIGHT_URL: &str = "the base URL should be ";
 
-/// The models that a server lists; empty if it has no such list, like many gateways. Fails if it
-/// cannot be reached or refuses the key, or if the list is below `/v1` of a base URL without a
-/// version.
+/// The models that a server lists; empty if it has no such list, like many gateways. Fails if the
+/// server cannot be reached or refuses the key, or if the list is found only with `/v1` appended
+/// to the base URL.
 pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<Offered>, Failure> {
     let (status, told, body) = list(http, endpoint).await?;
     let is_list = || serde_json::from_str::<Value>(&body).is_ok();

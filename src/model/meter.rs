@@ -181,7 +181,7 @@ impl Meter {
         let place = Place::new(&state.on, at, attempt);
         state.ledger.sent(place, model, guess).map_err(|error| ModelError::Budget {
             message: format!("cannot record token usage: {error:#}"),
-            hint: "free up disk space, or check the owner of that folder".to_owned(),
+            hint: "free up disk space, or check the owner of the state directory".to_owned(),
         })
     }
 

@@ -66,8 +66,8 @@ pub struct BuildOptions {
     pub reach: Reach,
 }
 
-/// A model behind a server. It remembers what the server has refused, and has its own rate limit:
-/// roles that share a model share this value.
+/// A model behind a server; roles with the same model share one value of this type. It remembers
+/// what the server has refused, and has its own rate limit.
 pub struct OpenAi {
     pub(super) config: ModelConfig,
     http: reqwest::Client,

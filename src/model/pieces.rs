@@ -44,8 +44,8 @@ fn join_text(key: &str, old: &mut String, new: &str) {
     }
 }
 
-/// Adds an item to a list: it continues the item with the same type and index, or without an index
-/// the last item, if that has the same type and is not complete.
+/// Adds an item to a list. With an index, it continues the item with the same type and index;
+/// without one, it continues the last item if that has the same type and is not complete.
 pub fn join_item(list: &mut Vec<Value>, item: Value) {
     let open = match item.get("index").filter(|index| !index.is_null()) {
         Some(index) => list.iter_mut().rev().find(|old| {

@@ -1,5 +1,5 @@
 //! Replays a recording even if the user decides differently than in the recorded session: where the
-//! recording has no answer, the replay says so and repeats recorded answers of that stage.
+//! recording has no answer, the replay says so and repeats answers of the same stage.
 
 use super::replay::{Key, Replay, shown};
 use super::{BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn};
@@ -51,7 +51,7 @@ const fn word(role: Role, comes_again: bool) -> &'static str {
         (Role::Actor, true) => "(The recording has no answer to that: the same draft comes again.)",
         (Role::Actor, false) => "(The recording has no answer to that: the draft stays as it is.)",
         (_, true) => {
-            "(The recording has no review of this draft: the review of another one comes again.)"
+            "(The recording has no review of this draft: the review of another draft is repeated.)"
         }
         (_, false) => "(The recording has no more to say about this draft.)",
     }

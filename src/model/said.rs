@@ -1,5 +1,5 @@
-//! Reads the error body of a server in any of the usual shapes, and interprets its text. The
-//! phrases of servers are only here and in `dialect/learned.rs`.
+//! Reads the error body of a server in any of the usual shapes, and interprets its text. More
+//! phrases of servers are in `dialect/learned.rs`, `dialect/refusals.rs` and `failure.rs`.
 
 use std::time::{Duration, SystemTime};
 
@@ -229,11 +229,11 @@ impl Said {
 
     /// True if the conversation is too long.
     pub fn is_too_long(&self, status: u16) -> bool {
-        // The request is larger than the limit per minute: waiting does not help.
+        // A request that is larger than the limit per minute never fits: waiting does not help.
         if self.never_fits() {
             return true;
         }
-        // For a limit of tokens per minute, waiting helps.
+        // If the request is smaller than the limit of tokens per minute, waiting helps.
         let minute = self.says(&["rate limit", "tokens per min", "per minute"]);
         status != 429
             && (status == 413
@@ -325,9 +325,10 @@ impl Said {
         (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
     }
 
-    /// The refused parameter among those of requests without server state: encrypted thoughts from
-    /// a model that has none, or items of earlier answers that the server does not recognise,
-    /// because another account or another machine behind the same address may have created them.
+    /// The refused parameter among those of requests without server state: the one that asks for
+    /// encrypted thoughts, if the model has none; or items of earlier answers that the server does
+    /// not recognise, because another account or another machine behind the same address may have
+    /// created them.
     pub fn objects_to_items(
         &self,
         message: &str,

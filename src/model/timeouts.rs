@@ -23,9 +23,9 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The limits from the configuration: silence in seconds (0 = one day), and ten times that
-    /// before the first token, since a slow machine may read a long prompt for minutes; and the
-    /// seconds of a whole answer (0 = no limit).
+    /// The limits from the configuration: `timeout_s` of silence (0 = one day), and at most
+    /// `answer_s` for a whole answer (0 = no limit). Before the first token, the silence may be ten
+    /// times as long, since a slow machine may read a long prompt for minutes.
     pub fn from_seconds(timeout_s: u64, answer_s: u64) -> Self {
         let day = 86_400;
         let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };

@@ -111,7 +111,7 @@ impl Pulse {
     }
 }
 
-/// A result that is not passed to async-openai, because it would misread it.
+/// A result that is not passed to async-openai, which would misread it.
 #[derive(Debug, thiserror::Error)]
 pub enum Diverted {
     /// No answer: the network failed.

@@ -75,8 +75,8 @@ fn said(below: &Commit) -> Option<Around> {
 
 fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
     let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
-    // If both have the same time, the commit is before the session only if the session's base
-    // contains it.
+    // If the commit and the first session have the same time, the commit is before the session only
+    // if the session's base contains it.
     let is_before = match commit.committer_time.cmp(&first.began) {
         Ordering::Less => true,
         Ordering::Greater => false,

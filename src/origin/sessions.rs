@@ -172,7 +172,7 @@ impl<'a> Sessions<'a> {
             return Ok(cached);
         }
         let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
-        // If history was already walked for this session, its branch was gone: use that result.
+        // An earlier walk through history may have found a commit of this session: use that result.
         let walked = self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
         if let Some(known) = read(walked) {
             return Ok(Some(known));

@@ -138,7 +138,7 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Reads the newest commit, and with it the session of most lines.
+    /// Reads the newest commit, and so also the session that most lines are likely to come from.
     pub fn read_ahead(&self) {
         // An error is reported when a line needs the commit.
         let _ = self.said(&self.sessions.at);

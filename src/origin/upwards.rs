@@ -215,8 +215,8 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
         );
     }
     if standing.is_cut {
-        return "this shallow clone's history ends before its tasks' commits; fetch the rest: git fetch \
-                --unshallow"
+        return "this shallow clone's history does not reach the commits of the requirement's \
+                tasks; fetch the rest: git fetch --unshallow"
             .to_owned();
     }
     // A merged change request's commits are in its own history, which may be gone.

@@ -58,9 +58,9 @@ pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
     }
 }
 
-/// If tools were refused a person's files, asks the person whether they may write them. Returns
-/// true if they may: the actor should try again. `turned` is the result of the actor's run: an
-/// actor without progress may have been refused these files too often.
+/// If tools were refused a person's files, asks the person whether tools may write them. Returns
+/// true if they may: the actor should try again. `turned` is the result of the actor's run: if the
+/// actor made no progress, the cause may be that it was refused these files.
 pub(crate) fn offer_protected(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -108,9 +108,9 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
             let what = match &proposed.content {
                 Some(copy) => {
-                    format!("the model's version is {}; copy and commit it", copy.display())
+                    format!("to accept the model's version, copy and commit {}", copy.display())
                 }
-                None => "the model wants to delete it; delete it yourself".to_owned(),
+                None => "to accept the model's deletion, delete it yourself".to_owned(),
             };
             run.warn_once(format!(
                 "{path} was left as it is: {}, so you decide; {what}, \

@@ -100,8 +100,8 @@ pub(crate) struct CurrentDraft {
     pub(crate) iteration: u32,
     pub(crate) ending: DraftEnding,
     pub(crate) notes: DraftNotes,
-    /// The reason why it is blocked until a person decides. It must be known after a stop even if
-    /// no file was written.
+    /// The reason why the stage is blocked until a person decides. It must be known after a stop
+    /// even if no file was written.
     pub(crate) stuck: Option<String>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Run<'a> {
     pub(crate) kept: RefCell<Option<String>>,
     /// Whether this run has created a working tree for an agent program.
     pub(crate) has_agent_worktree: Cell<bool>,
-    /// The stage and model of a person's choice of another model for drafts.
+    /// The other model that a person chose for a stage's drafts, with that stage.
     pub(crate) taken: RefCell<Option<(Stage, Player)>>,
     /// Warnings of this run that are shown only once.
     warned: RefCell<BTreeSet<String>>,

@@ -146,7 +146,7 @@ async fn step(
     }
 }
 
-/// Asks the critic, and then the challenger about a draft the critic approved.
+/// Asks the critic about the draft, then the challenger if the critic approved it.
 async fn judge(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -1,5 +1,5 @@
 //! Named points at which a test can kill the process, to show that `resume` can continue from every
-//! state that this leaves. Does nothing unless armed.
+//! state that this leaves. A point does nothing unless it is armed.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn arm(spec: Option<&str>, panics: Option<&str>, log: Option<PathBuf>) {
     }
 }
 
-/// Passes a point; if it is armed, the process dies here, without unwinding unless it is to panic.
+/// Passes a point. If it is armed, the process aborts here, or panics if that was requested.
 pub fn point(name: &str) {
     let Ok(mut armed) = ARMED.lock() else { return };
     let Some(state) = armed.as_mut() else { return };

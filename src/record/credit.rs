@@ -60,7 +60,7 @@ impl Credit {
         trailers.push(key::MODEL, self.models.join(", "));
         // Content taken over from another session cost nothing here.
         if self.spent != Spent::default() {
-            // A recording may contain no count, and an unknown count is not zero.
+            // A recording does not always contain counts, and an unknown count is not zero.
             if self.spent.tokens() > 0 {
                 trailers.push(key::TOKENS, render_usage(self.spent.usage));
             }

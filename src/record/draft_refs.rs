@@ -47,7 +47,7 @@ pub struct DraftNotes {
     pub refusals: u32,
     /// The model that a person has chosen for the next drafts, in the pipeline's own form.
     pub taken: String,
-    /// Why it cannot continue without a person, in the pipeline's own form.
+    /// Why the run cannot continue without a person, in the pipeline's own form.
     pub stuck: Option<String>,
 }
 
@@ -230,7 +230,7 @@ pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let mut written = recorder.workspace.written().paths();
     // Feedback is also written between drafts.
     written.retain(|path| {
-        // In a stage that records documents only, code was left there by commands.
+        // In a stage that records only documents, code does not count: commands left it there.
         recorder.scope.reaches(path)
             && !path.ends_with(feedback)
             && recorder.workspace.written().is_as_written(path)

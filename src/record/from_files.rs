@@ -1,5 +1,5 @@
-//! The commit with which a person accepts as done the stages that the session's files show as done
-//! although no commit records them.
+//! The commit with which a person accepts stages as done: the session's files show that they are,
+//! but no commit records it.
 
 use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;

@@ -12,7 +12,7 @@ use crate::session::{Trailers, key};
 /// Name of the record, in the state directory, of what hooks have added to the newest commit.
 const ADDED: &str = "hook-added.json";
 
-/// Name of the same record in the state directory, for the next commit's trailers.
+/// Name of a copy of that record, from which the next commit's trailers are written.
 const TO_TELL: &str = "hook-to-tell.json";
 
 /// Number of paths that an error lists.

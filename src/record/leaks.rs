@@ -17,8 +17,8 @@ use crate::secret::Found;
 /// Maximum number of findings in one commit; nobody fixes more at once.
 const MOST: usize = 20;
 
-/// Number of bytes from which it is cheaper to ask git whether a file has changed, if only git can
-/// compare it.
+/// Size in bytes above which asking git whether a file has changed is cheaper than searching it;
+/// only for files that git-cowork cannot compare itself.
 const LARGE: u64 = 256 * 1024;
 
 /// A secret in the content to be committed.

@@ -297,8 +297,8 @@ fn code_on(
             &made(&code, std::slice::from_ref(&session.tip))?,
         );
     };
-    // History does not show that the branch contains the session up to `merged`, so use that as the
-    // merge base.
+    // History does not show that the branch contains the session up to `merged`, so use the
+    // state at `merged` as the merge base.
     let since = git::merge::tree_with_dir_of(git, merged, SESSIONS, onto)?;
     let since = made(&since, &[])?;
     let ours = git::snapshot::tree_of(git, onto.as_str())?.unwrap_or_else(|| onto.clone());

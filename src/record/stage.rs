@@ -32,7 +32,7 @@ pub struct StageRecord {
     pub self_review: &'static str,
     /// The models that generated it, and their usage.
     pub credit: Credit,
-    /// The checks that git-cowork ran on that tree.
+    /// The result of the checks that git-cowork ran on the stage's tree.
     pub checks: Option<String>,
     /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,

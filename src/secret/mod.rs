@@ -103,8 +103,8 @@ impl Secrets {
         Self { keys: keys.into(), clean: Rc::default() }
     }
 
-    /// Notes that [`Self::find`] found nothing in a content, which has this name wherever it occurs,
-    /// such as a hash of it.
+    /// Notes that [`Self::find`] found nothing in a content. `name` identifies the content wherever
+    /// it occurs: a hash of it, for example.
     pub fn note_clean(&self, name: &str) {
         self.clean.borrow_mut().insert(name.to_owned());
     }

@@ -8,7 +8,7 @@ use crate::artifact::Origin;
 use crate::git::{self, Git, Oid, RefInfo};
 use crate::stage::Stage;
 
-/// A return to an earlier stage that discarded a draft.
+/// A return to an earlier stage, or a person's abort of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Back {
     /// The stage to repeat.
@@ -61,7 +61,7 @@ pub struct Attempt {
     pub tip: Oid,
     /// Why it was abandoned.
     pub reason: String,
-    /// The return to an earlier stage, if it discarded a draft.
+    /// The return to an earlier stage, or the abort, for which the tip was abandoned.
     pub back: Option<Back>,
     /// [`Verdict::Passed`] for a copy made although nothing was abandoned, [`Verdict::Edited`] for
     /// a person's undone edit of a draft, [`Verdict::Auto`] if no person requested the attempt.
@@ -128,7 +128,8 @@ fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
         commit: info.oid,
         reason: info.subject.strip_prefix(&prefix).unwrap_or(&info.subject).to_owned(),
         back: Back::parse(&trailers).filter(|_| child),
-        // If the attempt is the abandoned tip itself, the trailer is the answer to its review.
+        // If the attempt is the abandoned tip itself, its trailer is not about the attempt: it
+        // answers a review.
         verdict: trailers.get(key::REVIEW).filter(|_| child).and_then(Verdict::parse),
         time: info.committer_time,
     }))

@@ -1,5 +1,5 @@
-//! The branch to merge a session into: the branch it was started from, or if that is another
-//! session's, the branch that session was started from, and so on.
+//! The branch to merge a session into: the branch it was started from; if that branch belongs to
+//! another session, the branch from which that session was started, and so on.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -149,8 +149,8 @@ pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>>
     Ok(tasks.collect())
 }
 
-/// The session's own top-level tasks in a plan: all of them, except in a change request, in which
-/// the tasks that existed at its start, or were merged into it later, belong to other sessions.
+/// The session's own top-level tasks in a plan. In a change request, these are the tasks that
+/// neither existed at its start nor were merged into it later; in any other session, all tasks.
 ///
 /// # Errors
 /// Git cannot be read, or the plan at the change request's start is broken.
@@ -210,7 +210,7 @@ pub(crate) fn related_commits(
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
     let hide: Vec<Oid> = base.into_iter().chain(but.iter().cloned()).collect();
-    // If the owner's base is missing (a shallow clone), its commits are missing as well.
+    // If the owner's base is missing (a shallow clone), the walk fails and finds no commits.
     let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let named = commits.into_iter().filter_map(|commit| {
         let name =

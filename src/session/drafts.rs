@@ -73,9 +73,9 @@ pub(crate) fn kept_draft(
     })
 }
 
-/// The stage commit with the same parent as this draft that a plain `git reset` abandoned, found by
-/// its tag. A tagged commit that is an ancestor of the draft does not count: an older draft builds
-/// on it, so it was abandoned before this draft began.
+/// The stage commit, found by its tag, that a plain `git reset` abandoned and that has the same
+/// parent as this draft. A tagged commit that is an ancestor of the draft does not count: an older
+/// draft builds on it, so it was abandoned before this draft began.
 fn left_behind(
     git: &Git,
     session: &Session,
@@ -96,8 +96,8 @@ fn left_behind(
     Ok(None)
 }
 
-/// The newest draft of each stage in which this draft, or an older one, has a person's edits that
-/// are in no commit of the session.
+/// The newest draft of each stage in which it, or an older draft, may contain a person's edits
+/// that no commit of the session contains.
 pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let mut found = Vec::new();
     for stage in session.order() {

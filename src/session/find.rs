@@ -142,7 +142,7 @@ impl NewestOpen {
                 Some(text) => text.tip,
                 None => git.reader().commit(&tip).ok()?,
             };
-            // Most sessions are completed; nothing else of a completed session needs to be read.
+            // Most sessions are completed, and of these only the tip needs to be read.
             let is_open = !completes(&commit, name);
             Some(is_open.then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip)))
         });
@@ -225,7 +225,7 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
 }
 
 /// Returns the session for a command without a session name: that of the current branch or, if
-/// there is none, the newest unfinished session. The flag is true if it was guessed this way.
+/// there is none, the newest unfinished session. The flag is true in the second case.
 ///
 /// # Errors
 /// Exit 5 if there is no such session.

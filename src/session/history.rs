@@ -182,9 +182,9 @@ pub fn render_usage(usage: Usage) -> String {
     format!("in={} out={} cached={}", usage.input, usage.output, usage.cached)
 }
 
-/// Returns `requests=12 ms=41235 usd=0.031200`, followed if not zero by `guessed=1` (requests with
-/// estimated tokens), `uncounted=1` (requests with unknown tokens) and `unpriced=2` (requests with
-/// unknown cost). Empty if there were no requests.
+/// Returns `requests=12 ms=41235 usd=0.031200`, and, unless they are zero, `guessed=1`
+/// (requests with estimated tokens), `uncounted=1` (requests with unknown tokens) and `unpriced=2`
+/// (requests with unknown cost). Empty if there were no requests.
 pub fn render_cost(spent: &Spent) -> String {
     if spent.requests == 0 {
         return String::new();

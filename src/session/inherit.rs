@@ -13,7 +13,7 @@ use crate::git::{Git, Oid};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 
-/// Trailers about the approval of the stage that the start commit copies.
+/// Trailers about a stage's approval, which the start commit copies.
 const TAKEN_OVER: [&str; 3] = [key::REVIEW, key::APPROVED, key::REVIEWED_BY];
 
 /// A completed stage of a session: `todo@prd`.
@@ -65,8 +65,8 @@ impl Inheritance {
     /// Reads what a session that starts from this stage inherits.
     ///
     /// # Errors
-    /// Exit 5: there is no such session, it is a change request, or it has no commit of the stage,
-    /// or the stage is not one before coding; the message lists the stages it has.
+    /// Exit 5: there is no such session, it is a change request, it has no commit of the stage, or
+    /// the stage does not come before coding; the message lists the stages the session has.
     pub fn of(git: &Git, refs: &RefNames, from: &StageOf) -> anyhow::Result<Self> {
         let StageOf { session: name, stage } = from;
         if let Some((parent, _)) = name.patch_parts() {

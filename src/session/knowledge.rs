@@ -1,5 +1,6 @@
-//! The recorded facts about the project at a commit, and the undecided proposals of sessions to
-//! change them. Read from history: the trailers of delivery commits and of decisions.
+//! The recorded facts about the project at a commit, and the undecided proposals, made by
+//! sessions, to change these facts. Read from history: the trailers of delivery commits and of
+//! decisions.
 
 use std::collections::BTreeSet;
 

@@ -184,8 +184,8 @@ impl KnownHeads {
         self.text.get(self.lines.get(&format!("{tip} {name}"))?.clone())
     }
 
-    /// Rewrites the cache with the heads of exactly these sessions, if enough of them had to be
-    /// read; each that was read comes with its line. If the file cannot be written, the
+    /// Rewrites the cache with the heads of exactly these sessions, if enough heads had to be read;
+    /// each head that was read comes with its line. If the file cannot be written, the
     /// command still succeeds.
     pub(super) fn keep(&self, git: &Git, heads: &[(SessionName, Oid, Option<String>)]) {
         let read = heads.iter().filter(|(_, _, line)| line.is_some()).count();

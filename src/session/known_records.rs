@@ -12,7 +12,8 @@ use crate::git::{self, Git, Oid, Reader};
 /// The ids of all versions of a session's records in its history, in that of its parent and of the
 /// change requests merged into it.
 pub struct KnownRecords {
-    /// The highest number of each kind, including drafts, so that no number is given twice.
+    /// The highest id number of each kind of record, also in drafts, so that no number is given
+    /// twice.
     pub floors: IdFloors,
     /// The title of each id in the newest commit that has it. Drafts waiting for review do not
     /// count, because they may be discarded.
@@ -156,8 +157,8 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
     if session.older.is_some()
         && let Some(first) = drafts(git, session)?.last().transpose()?
     {
-        // The format is updated before a stage begins, so the first draft is always an older
-        // release's.
+        // This release updates the format before it begins a stage. Here the format is still
+        // older, so an older release made the first draft.
         return Ok(CommittedFiles::new(git, &session.name, &first));
     }
     let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
@@ -166,9 +167,9 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
     Ok(CommittedFiles::new(git, &session.name, commit))
 }
 
-/// The artifacts of a session as last recorded with documents that had been parsed: in a draft of
-/// the stage in progress, else at the newest completed stage. Newer drafts and a person's own
-/// commits may contain later edits.
+/// The artifacts of a session as last recorded with documents that agree with their JSON: in a
+/// draft of the stage in progress, else at the newest completed stage. Newer drafts and a person's
+/// own commits may contain later edits.
 ///
 /// # Errors
 /// Git fails.

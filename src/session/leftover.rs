@@ -9,7 +9,8 @@ use super::{
 use crate::git::{self, Git, Oid, RefName};
 use crate::stage::Stage;
 
-/// Number of newest attempts, and of newest drafts, kept in each session unless named.
+/// Number of newest attempts, and of newest drafts, kept in each session unless the user names
+/// them.
 pub const NEWEST: usize = 5;
 
 /// An attempt or a draft.
@@ -121,8 +122,8 @@ pub fn retentions(all: &[Leftover], selection: &Selection) -> Vec<(Leftover, Ret
     retentions
 }
 
-/// True if an attempt contains more than the abandoned tip: uncommitted edits, or staged files or a
-/// draft as second parent. git-cowork cannot tell who made the edits.
+/// True if an attempt contains more than the abandoned tip: uncommitted edits in its tree, or a
+/// second parent with staged files or a draft. git-cowork cannot tell who made the edits.
 fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
     if attempt == tip {
         return Ok(false);

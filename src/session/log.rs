@@ -218,7 +218,8 @@ impl Teller<'_> {
         for said in self.feedback_at(commit) {
             let text = serde_json::to_string(&said)?;
             if left && self.on_branch.contains(&text) {
-                // The branch may have the same file: its row must read it again to report this.
+                // The branch may have the same file: its row must read the file again to report
+                // this feedback.
                 self.read.remove(&blob);
             } else if self.told.insert(text) {
                 new.push(said);

@@ -1,5 +1,5 @@
-//! Finds out if a session was merged: by a merge commit, by a squash on a forge or by hand, by a
-//! rebase, or without its artifacts. For many sessions, each base branch is walked once.
+//! Finds out whether a session was merged: by a merge commit, by a squash on a forge or by hand, by
+//! a rebase, or without its artifacts. For many sessions, each base branch is walked once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -101,7 +101,8 @@ pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<O
 /// A session, and the commits it may be merged into.
 struct Question<'a> {
     session: &'a Session,
-    /// The commits; true for the tip of another session's branch, the base of only a few sessions.
+    /// The commits; true for the tip of another session's branch, on which only a few sessions are
+    /// based.
     tips: Vec<(Oid, bool)>,
 }
 
@@ -133,7 +134,7 @@ struct Look {
     folders: HashMap<Oid, HashMap<String, Oid>>,
 }
 
-/// A commit that names a session and may not be in its history.
+/// A commit that names a session and may be outside that session's history.
 #[derive(Clone)]
 struct Copy {
     commit: Oid,
@@ -319,7 +320,7 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     Ok(tips)
 }
 
-/// True if a commit contains the delivery of no session except the one with this id.
+/// True if a commit contains no delivery except possibly that of the session with this id.
 pub(super) fn speaks_for_no_other(commit: &Commit, id: &str) -> bool {
     let spoken = speaks_for(&commit.id, commit.committer_time, &commit.message);
     spoken.iter().all(|(other, _)| other == id)

@@ -38,8 +38,8 @@ pub mod key {
     pub const REVIEW: &str = "Cowork-Review";
     /// The approved bytes.
     pub const APPROVED: &str = "Cowork-Approved";
-    /// With `Cowork-Approved` of code: digest of the files the session changed, to survive a
-    /// rebase.
+    /// With `Cowork-Approved` of code: digest of the files the session changed, so that the
+    /// approval survives a rebase.
     pub const CODE: &str = "Cowork-Code";
     /// The person who approved it.
     pub const REVIEWED_BY: &str = "Reviewed-by";
@@ -57,7 +57,7 @@ pub mod key {
     pub const TESTS: &str = "Cowork-Tests";
     /// With `Cowork-Review: auto`: the command that decided.
     pub const DECIDED_BY: &str = "Cowork-Decided-By";
-    /// A proposed fact, one each: `learned Commands: TEXT` or `outdated …`; on a decision:
+    /// One per proposed fact: `learned Commands: TEXT` or `outdated …`; on a decision:
     /// `taken Commands: TEXT` or `dropped …`.
     pub const KNOWLEDGE: &str = "Cowork-Knowledge";
     /// On a waiting draft: `approved` if the critic has approved these bytes (critic-first order),
@@ -66,7 +66,8 @@ pub mod key {
     pub const CRITIC: &str = "Cowork-Critic";
     /// On a saved draft: the critic's comment when it approved.
     pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
-    /// Like `Cowork-Critic`, for the challenger; approving what it rejected overrules it.
+    /// Like `Cowork-Critic`, for the challenger; `asks` if the challenger rejected the draft; a
+    /// person who approves the draft overrules the challenger.
     pub const CHALLENGER: &str = "Cowork-Challenger";
     /// On a saved draft: the challenger's comment when it approved.
     pub const CHALLENGER_SAID: &str = "Cowork-Challenger-Said";
@@ -87,8 +88,8 @@ pub mod key {
     pub const EDITED: &str = "Cowork-Edited";
     /// On a saved draft: the commit last viewed by a person.
     pub const SEEN: &str = "Cowork-Seen";
-    /// On the commit after one to which a hook added files, one trailer per file: the hook and the
-    /// path.
+    /// On the commit that follows a commit to which a hook added files: the hook and the path, one
+    /// trailer per file.
     pub const HOOK: &str = "Cowork-Hook";
     /// On a merge: the merged tip of the session.
     pub const TIP: &str = "Cowork-Tip";

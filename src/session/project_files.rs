@@ -18,14 +18,15 @@ pub struct ProjectFiles {
     git: Git,
     /// Paths that tasks name and that exist now.
     now: BTreeSet<String>,
-    /// Paths named by tasks that existed at the start; `None` if a squash removed that information.
+    /// Paths that tasks name and that existed at the start; `None` if a squash removed that
+    /// information.
     at_start: Option<BTreeSet<String>>,
     /// The changes made by the session.
     pub code: CodeChanges,
 }
 
 impl ProjectFiles {
-    /// Reads a commit or tree based on the session.
+    /// Reads the files in a commit or tree of the session.
     ///
     /// # Errors
     /// Git cannot be read.

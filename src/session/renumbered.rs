@@ -1,5 +1,5 @@
 //! Ids that got another number in a merge, rebase or cherry-pick, read from `Cowork-Renumbered`
-//! trailers. Commits that git itself finished have this trailer too, but no other trailer of a
+//! trailers. Merge commits that git itself made have this trailer too, but no other trailer of a
 //! session.
 
 use super::{Entry, Kind, SessionName, Trailers, artifact_path, key};

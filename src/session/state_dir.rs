@@ -85,7 +85,7 @@ impl StateDir {
         self.root.join(format!("spent-{id}.jsonl"))
     }
 
-    /// The file through which git children inherit the session's lock.
+    /// The lock file that the git processes of this session inherit if they write.
     pub fn git_children(&self) -> PathBuf {
         self.root.join("git-child")
     }

@@ -275,7 +275,7 @@ impl Status {
                 format!("git cowork resume {}", self.session.name)
             }
             State::Running => {
-                format!("git cowork resume {} when that run has ended", self.session.name)
+                format!("git cowork resume {} (when the current run has ended)", self.session.name)
             }
             State::Completed => {
                 format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
@@ -304,7 +304,7 @@ pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> anyh
         && git.resolve(refs.branch(&session.name).as_str())?.is_none())
 }
 
-/// The state of a session, from its commits, `archived`, and `merged` (it is in its base branch).
+/// The state of a session, from its commits and whether it is archived or merged.
 pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State {
     if archived {
         State::Archived

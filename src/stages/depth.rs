@@ -18,9 +18,9 @@ pub struct DepthSpec {
     /// Groups of stages that the actor works on in one conversation, with all their drafts and
     /// tasks. In other stages each draft and each task is a conversation.
     pub conversations: &'static [&'static [Stage]],
-    /// The tools that all roles declare in the requests of the stages of `conversations`, if these
-    /// tools are few: requests start with the tools, and a provider charges less for a prefix it
-    /// has seen. A role may still call only its own tools.
+    /// Groups of tools that all roles declare in the stages of `conversations`, so that their
+    /// requests begin alike: a provider charges less for a prefix it has seen. Empty if that would
+    /// be too many tools. A role may still call only its own tools.
     pub tools: &'static [&'static [&'static str]],
     /// Stages whose first draft git-cowork may write without a model.
     pub written_here: &'static [(Stage, WrittenHere)],
@@ -30,8 +30,8 @@ pub struct DepthSpec {
     pub critics: &'static [Stage],
     /// Stages whose first draft the actor reviews itself, unless the configuration says otherwise.
     pub self_review: &'static [Stage],
-    /// The minimum number of records of each kind; it replaces the configuration's minimum if that
-    /// is higher.
+    /// The minimum number of records of each kind; it replaces a higher minimum in the
+    /// configuration.
     pub fewest: Option<u32>,
 }
 
@@ -166,7 +166,7 @@ impl DepthSpec {
 
     /// True if the drafts of a stage are judged, that is, if `at` contains the stage. If the
     /// session lacks the last stage of this stage's conversation, `at` must contain that last stage
-    /// instead, since both would otherwise be judged together.
+    /// instead: in a session that has it, both are judged together there.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
         let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))

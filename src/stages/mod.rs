@@ -41,7 +41,7 @@ pub const TABLE: &[StageSpec] = &[
 ];
 
 /// The names of the stages a model may ask to go back to: the stages before the last stage whose
-/// actor judges.
+/// actor judges earlier stages.
 pub const REWIND_NAMES: [&str; rewindable()] = {
     let mut names = [""; rewindable()];
     let mut at = 0;
@@ -52,7 +52,7 @@ pub const REWIND_NAMES: [&str; rewindable()] = {
     names
 };
 
-/// The number of rows before the last row whose actor judges.
+/// The number of rows before the last row whose actor judges earlier stages.
 const fn rewindable() -> usize {
     let mut last = TABLE.len() - 1;
     while last > 0 && !TABLE[last].judges {

@@ -43,8 +43,8 @@ const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     ..plan(
         RoleSpec {
             prompt: ACTOR,
-            // Records are changed by editing their sections of the documents. Tools for single
-            // records as well would make requests too long.
+            // Records are changed by editing their sections of the documents. Additional
+            // tools for single records would make requests too long.
             tools: &[
                 &[
                     "save_plan_doc",

@@ -119,7 +119,7 @@ pub struct StageSpec {
     pub needs_code: bool,
     /// Whether the project's build, tests and lint run on this stage's tree.
     pub runs_checks: bool,
-    /// The checks that must pass before anybody judges.
+    /// The checks that must pass before anybody judges the draft.
     pub check: fn(&CheckInput<'_>) -> Report,
     /// Whether the checks must still pass when later stages are done.
     pub check_lasts: bool,
@@ -150,7 +150,8 @@ pub struct StageSpec {
     pub after_abort: &'static str,
 }
 
-/// The defaults of most rows: one conversation writes a document, which is checked alone.
+/// The defaults of most rows: one conversation writes a document, and only that document
+/// is checked.
 pub(super) const USUAL: StageSpec = StageSpec {
     stage: Stage::ALL[0],
     selected: Selected::Always,

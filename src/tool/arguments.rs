@@ -17,8 +17,8 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let value = first_value(text).or_else(|error| {
         first_value(&escape_controls(text)).map_err(|_| {
             if error.is_eof() {
-                return "the arguments end in the middle of the JSON; send all of it, or less at \
-                        once"
+                return "the arguments end in the middle of the JSON; send the whole JSON, or \
+                        make smaller calls"
                     .to_owned();
             }
             let place = text.lines().nth(error.line().saturating_sub(1)).unwrap_or(text);

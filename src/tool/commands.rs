@@ -72,7 +72,7 @@ async fn check(
     let limit = Some(context.limits.command_timeout_max_s);
     let other = some(args.command.as_ref()).filter(|command| *command != own);
     if own.is_empty() && other.is_none() {
-        anyhow::bail!("no {what} command is known for this project; give one in command");
+        anyhow::bail!("no {what} command is known for this project; give one in `command`");
     }
     let mut notes = Vec::new();
     let mut command = other.unwrap_or(own).to_owned();
@@ -81,7 +81,7 @@ async fn check(
         match narrowed(&command, &path) {
             Some(narrow) => command = narrow,
             None => notes.push(
-                "the whole command was run: git-cowork does not know how to limit it to a path",
+                "the path was ignored: git-cowork does not know how to limit this command to it",
             ),
         }
     }
@@ -195,8 +195,8 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
         let paths: Vec<&str> = paths.map(String::as_str).collect();
         let Some(first) = paths.first() else { continue };
         text.push_str(&format!(
-            "\n{} changed and was restored: {}, so a person decides about it; the command's version \
-             is kept for them",
+            "\n{} changed and was restored, because {}: a person gets the command's version \
+             and decides about it",
             paths.join(", "),
             why_protected(first)
         ));
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(narrowed("cargo test", "src"), None);
         assert_eq!(narrowed("ruff check && true", "src"), None);
         let (all, _) = commands("true", &[("check_tests", json!({"path": "."}))]);
-        assert!(all[0].text.contains("(the whole command was run: "), "{}", all[0].text);
+        assert!(all[0].text.contains("(the path was ignored: "), "{}", all[0].text);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tools for tasks: planned in plan, marked as done in coding.
+//! Tools for tasks: the plan stage plans them, the coding stage marks them as done.
 
 use serde_json::{Map, Value, json};
 

@@ -93,7 +93,7 @@ pub(super) fn tellable(
 struct Sides {
     /// The session or change request of each side.
     names: Vec<SessionName>,
-    /// Its files at the commit with its records.
+    /// The files of each side, at the commit with its records.
     files: Vec<CommittedFiles>,
     /// The duplicate ids whose records belong to different sides.
     tellable: BTreeSet<String>,

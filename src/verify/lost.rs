@@ -44,7 +44,8 @@ pub(super) fn problems(
             let path = artifact_path(&session.name, record.artifact);
             let details = format!("{} of {} is missing: {}", record.id, change.name, record.name);
             problems.push(Problem::new(session, "lost-record", &record.id, details).fix(format!(
-                "it was lost in a merge; restore it in {path} from: git show {}:{path}; if it is not needed, restore it first, then remove it in a separate commit",
+                "it was lost in a merge; even if it is not needed, restore it, and only then \
+                 remove it in a separate commit; restore it in {path} from: git show {}:{path}",
                 short(&change.tip)
             )));
         }

@@ -149,7 +149,7 @@ fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow:
     Ok(there.iter().zip(&at_tip).any(|(there, at_tip)| there.is_some() && there != at_tip))
 }
 
-/// Moves a folder in the place of a file to the session's state directory.
+/// Moves a folder that is found in place of a file to the session's state directory.
 fn move_folder(git: &Git, recorder: &Recorder<'_>, one: &Unreadable) -> anyhow::Result<PathBuf> {
     let aside = recorder.state.path().join("set-aside");
     std::fs::create_dir_all(&aside).with_context(|| format!("creating {}", aside.display()))?;

@@ -49,7 +49,7 @@ fn made_here(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<BT
 }
 
 /// Tags of the session that do not point to a commit of their stage. Tags of stages abandoned by a
-/// revert are correct.
+/// revert count as correct.
 pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     let mut wrong = Vec::new();
     for tag in tags_of(git, session)? {

@@ -110,7 +110,7 @@ impl Beside {
     }
 }
 
-/// The refs of a session that git-cowork moves.
+/// The refs that git-cowork moves for a session.
 pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
     let folder = |root: String| root.trim_end_matches('/').to_owned();
     vec![
@@ -180,8 +180,8 @@ fn unfinished_draft(
     }))
 }
 
-/// Files written by tools that differ from the tip. The feedback file is ignored: it also changes
-/// between drafts.
+/// Files that tools wrote and that differ from the tip. The feedback file is ignored: it also
+/// changes between drafts.
 fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> {
     let mut files = lying_as_written(git.top(), state.path())?;
     files.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));

@@ -4,7 +4,7 @@
 use super::html::Html;
 use crate::clean::one_line;
 
-/// Width of the whole, of a box, and of the gap between columns.
+/// Width of the whole drawing, of a box, and of the gap between columns.
 const WIDTH: u32 = 960;
 const BOX: u32 = 250;
 const GAP: u32 = (WIDTH - 3 * BOX - 2 * EDGE) / 2;
@@ -111,7 +111,7 @@ impl Node {
         html.close("g");
     }
 
-    /// Its id with the title below, or the id alone in the middle.
+    /// Writes the id with the title below it, or the id alone in the middle.
     fn words(&self, html: &mut Html<'_>, x: u32, y: u32) {
         let x = (x + 10).to_string();
         let sign = if self.done { "✓ " } else { "" };

@@ -65,8 +65,8 @@ impl Place {
         Self { label, commit: entry.commit.clone(), draft: None, time: entry.time }
     }
 
-    /// Adds its content as a new version or, if the last version is equal, as another place of that
-    /// version.
+    /// Adds `blob` as a new version or, if the last version has the same content, adds this place
+    /// to that version.
     fn join(self, found: &mut Vec<Version>, blob: Oid) {
         let Self { label, draft, time: since, .. } = self;
         match found.last_mut() {

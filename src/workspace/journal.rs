@@ -128,7 +128,7 @@ impl Stored {
         }
         let mut stored = Self { has_lines: text.ends_with('\n'), ..Self::default() };
         for line in text.lines() {
-            // If git-cowork was killed in the middle of a line, it had not written the file yet.
+            // Leave out a line that is incomplete because git-cowork was killed while it wrote it.
             match serde_json::from_str::<Written>(line) {
                 Ok(written) => {
                     stored.last = Some(written.path.clone());

@@ -144,8 +144,8 @@ impl ReadTracker {
     }
 }
 
-/// True if a tool replaced `seen` by `now`: a call of this conversation whose result was lost
-/// because git-cowork was killed.
+/// True if a tool replaced `seen` by `now`. The tool was called in this conversation, but its
+/// result was lost because git-cowork was killed.
 fn wrote_over(journal: &Journal, seen: &Seen, now: &Fingerprint) -> bool {
     journal.get(&seen.path).is_some_and(|written| {
         written.now.as_ref() == Some(now) && written.before.as_ref() == Some(&seen.content)

@@ -42,9 +42,9 @@ pub(crate) struct WorkingTree {
     pub(crate) private: PrivateFiles,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
-    /// The same in lower case, for comparison.
+    /// `acted_on` in lower case, for comparison.
     pub(crate) acted_on_lowercase: OnceCell<GitControlFiles>,
-    /// Whether they contain a path, for each path that was asked about.
+    /// Whether git or an agent acts on a path, for each path that was asked about.
     pub(crate) acted_on_paths: RefCell<HashMap<String, bool>>,
     /// Set while commands run as a group; true once the first has started.
     pub(crate) together: Cell<Option<bool>>,

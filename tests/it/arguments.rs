@@ -49,7 +49,7 @@ fn optional_arguments_have_an_effect() {
     // The other one is a level further down.
     assert_eq!(results[1], "README.md");
     assert!(results[2].starts_with("passed: `echo all is well`, exit 0"), "{}", results[2]);
-    assert!(results[3].contains("(the whole command was run: "), "{}", results[3]);
+    assert!(results[3].contains("(the path was ignored: "), "{}", results[3]);
     assert!(results[3].contains("(nothing was fixed: "), "{}", results[3]);
     assert!(
         results[3].contains("(the project's own lint command is `eslint .`)"),

@@ -118,7 +118,7 @@ fn models_do_not_go_back_more_often_than_they_may() {
     uncover(&sandbox);
     let refs = sandbox.all_refs();
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(1).stderr;
-    assert!(told.contains("may go back only 0 times") && told.contains(UNCOVERED), "{told}");
+    assert!(told.contains("max_replans = 0 does not allow") && told.contains(UNCOVERED), "{told}");
     assert_eq!(sandbox.all_refs(), refs);
     assert!(sandbox.server.requests().is_empty());
 }

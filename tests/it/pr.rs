@@ -165,12 +165,12 @@ fn a_draft_is_opened_plain_where_there_are_none() {
     far.gh(&format!(
         "[ -n \"$draft\" ] && {{ echo 'GraphQL: Draft pull requests are not supported in this repository. (createPullRequest)' >&2; exit 1; }}\n{OPENED}"
     ));
-    far.cowork(&["pr", "--draft"]).exits(0).says("accepts no drafts");
+    far.cowork(&["pr", "--draft"]).exits(0).says("accepts no draft pull requests");
     let asked = far.asked();
     assert!(asked[1].ends_with("--draft") && !asked[2].contains("--draft"), "{asked:?}");
     far.gh(OPENED);
     let plain = far.cowork(&["pr", "--draft"]).exits(0);
-    assert!(!plain.stderr.contains("accepts no drafts"), "{}", plain.stderr);
+    assert!(!plain.stderr.contains("accepts no draft pull requests"), "{}", plain.stderr);
     far.gh("echo 'HTTP 403: Resource not accessible' >&2; exit 1");
     let refused = far.cowork(&["pr"]).exits(5).says("HTTP 403").says("cowork/todo is pushed");
     refused.says("https://github.com/ana/todo/compare/main...cowork/todo");

@@ -88,7 +88,7 @@ fn the_report_on_a_large_change_says_where_the_rest_is() {
         " more\n- TASK-002 Add a todo: `lib/add.sh`",
         "- **REQ-003 Tick a todo off**: FEAT-002",
         "more: `git cowork show todo prd`",
-        "more lines: the transcript that `git cowork log -v` names",
+        "more lines: see the transcript that `git cowork log -v` names",
         "\n## Checks\n\nNo test command is known, so nothing was run.",
     ] {
         assert!(whole.contains(part), "{part} in\n{whole}");

@@ -110,7 +110,7 @@ fn a_failure_that_no_draft_tells_of_is_told_until_something_happens() {
     let test = "test ! -e .git/refs/tags/cowork/todo/coding || test -f fixed.txt";
     sandbox.user_config(&format!("[project]\ntest = \"{test}\"\n[limits]\nmax_replans = 0\n"));
     sandbox.auto(&[]).exits(1);
-    is_stopped(&sandbox, "checks still fail after 0 corrections of the code");
+    is_stopped(&sandbox, "checks still fail, and max_replans = 0 allows no further correction");
     // A person's commit is what it waits for.
     sandbox.commit_file("fixed.txt", "fixed\n", "fix it myself");
     is(&sandbox, "in_progress");

@@ -101,7 +101,7 @@ fn with_our_hooks_the_push_explains_itself_also_when_it_is_forced() {
     let sandbox = both_went_on(true);
     for args in [&PUSH[..], &["push", "--force", "origin", "cowork/todo"]] {
         let told = refused(&sandbox, args);
-        let told = told.says("origin has").says("somebody continued it elsewhere");
+        let told = told.says("origin has").says("somebody continued the branch elsewhere");
         told.says("git fetch origin").says("git cowork resume todo").says("--no-verify");
     }
     // Seen, but not taken: still theirs.

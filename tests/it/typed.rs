@@ -209,7 +209,7 @@ fn a_line_that_is_not_finished_when_the_gate_opens_is_the_first_text_of_f() {
     go.send(()).unwrap();
     drop(go);
     let seen = screen.shows(|text| text.contains(ASKED));
-    assert!(seen.contains("Typed    \"please name\"; f continues it"), "{seen}");
+    assert!(seen.contains("Typed    \"please name\"; f continues the text"), "{seen}");
     assert_eq!(told(&sandbox, "idea", "please name"), [0]);
     screen.types("f");
     screen.shows(|text| last(text) == "▸ f  please name");

@@ -42,8 +42,8 @@ impl Talk {
         Ok(is_new)
     }
 
-    /// Saves the model's words beside its closing tool call, so that the answer to a later note
-    /// does not replace them.
+    /// Saves the words that the model wrote together with its closing tool call, so that the answer
+    /// to a later note does not replace them.
     pub(super) fn keep_closing_words(&mut self) {
         if self.acted && self.closing_words.is_none() {
             self.closing_words = Some(self.newest_words());

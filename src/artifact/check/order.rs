@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::artifact::Plan;
 
 /// Returns the top-level tasks in an order in which each task comes after its dependencies; apart
-/// from that, they keep the order of the file. A dependency of or on a sub-task counts as one of
-/// its top-level task; unknown ids are ignored.
+/// from that, they keep the order of the file. A dependency of or on a sub-task counts as a
+/// dependency of or on its top-level task; unknown ids are ignored.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ pub fn planned_files(
     let mut report = Report::default();
     let plan = report.load(store.plan());
     report.rule("every task names a file", |report| named(report, &plan, added));
-    report.rule("files to change exist or are created before", |report| {
+    report.rule("files to change exist or are created earlier", |report| {
         to_change_exist(report, &plan, known, added);
     });
     report.rule("files to create are not ignored by git", |report| {

@@ -45,8 +45,8 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
     report.count(IdKind::Component, &component_ids, sizes.components, added);
     report.merge(components_of(&design, &features));
     report.rule("every feature covered", |report| {
-        // In a change request, a feature is also covered if a task of it names an existing
-        // component.
+        // In a change request, a feature is also covered if a task that works on it names
+        // an existing component.
         let tasks = added.map(|_| report.load(store.plan()).tasks).unwrap_or_default();
         let carried = |id: &str| {
             tasks.iter().any(|task| {

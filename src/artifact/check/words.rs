@@ -1,6 +1,7 @@
 //! Things that models often build although nobody asked for them. Prompts use this table to say
-//! what to leave out, and checks to find words that hint at such things. A word is evidence for the
-//! critic and never rejects a draft, because "performance" may be exactly what the idea is about.
+//! what to leave out; checks use it to find words that hint at such things. A word is evidence for
+//! the critic and never rejects a draft, because "performance" may be exactly what the idea is
+//! about.
 
 use serde::Serialize;
 

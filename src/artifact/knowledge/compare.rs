@@ -19,8 +19,8 @@ const VERBS: [&str; 12] = [
 ];
 /// Pairs of opposite verbs.
 const OPPOSITES: [(&str, &str); 2] = [(" must ", " must not "), (" always ", " never ")];
-/// Maximum number of words of a statement that counts as contradicting a different one about its
-/// subject: longer statements can both be true.
+/// Two different statements about one subject contradict each other only if neither has more words
+/// than this: longer statements can both be true.
 const SHORT: usize = 4;
 
 /// Returns the facts that occur more than once, under any heading; each once.

@@ -82,7 +82,7 @@ impl KnowledgeFile {
         self.facts().any(|fact| fact.says(text))
     }
 
-    /// Returns the fact that matches `HEADING: TEXT`, or a text without its heading.
+    /// Returns the fact given as `HEADING: TEXT`, or by its text alone.
     pub fn find(&self, words: &str) -> Option<&Fact> {
         let named = words.split_once(':').map(|(heading, text)| Fact {
             heading: heading.trim().to_owned(),

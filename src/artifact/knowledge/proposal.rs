@@ -39,7 +39,7 @@ impl ProposalKind {
     }
 }
 
-/// A proposed change of the facts that a person decides on.
+/// A proposed change of the facts; a person accepts or drops it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// What to do with the fact.

@@ -131,7 +131,7 @@ pub(super) fn record_heading(content: &str) -> Option<RecordHeading> {
     let written = at..at + length;
     at += length;
     let mut end = content.len();
-    // Emphasis or brackets that open before the id close directly after it or at the end of the
+    // If emphasis or brackets open before the id, they end directly after it or at the end of the
     // heading.
     let mut left = String::new();
     for opener in openers.iter().rev() {

@@ -170,7 +170,7 @@ pub(super) fn fields(record: &Record) -> Map<String, Value> {
     fields
 }
 
-/// Makes a record from its fields; takes the fields that are not in Markdown from `like`.
+/// Makes a record from its fields; fields that Markdown does not have come from `like`.
 pub(super) fn record_of(fields: Map<String, Value>, like: &Record) -> Option<Record> {
     let value = Value::Object(fields);
     let mut record = match like {

@@ -21,9 +21,9 @@ pub fn references(
                     continue;
                 }
                 let said = match kind {
-                    IdKind::Component if !documents.design => {
-                        format!("{id} names {named}, but there is no design.md; remove it here")
-                    }
+                    IdKind::Component if !documents.design => format!(
+                        "{id} names {named}, but there is no design.md; remove {named} here"
+                    ),
                     _ => format!(
                         "{id} refers to {named}, which has no section; remove it here or restore \
                          the section"

@@ -86,8 +86,8 @@ impl Parts {
     }
 }
 
-/// A comment that separates a description from blocks that would otherwise be read as part of it or
-/// as another part.
+/// A comment between two parts of a section, where a block would otherwise be read as belonging to
+/// the wrong part.
 pub(super) const DIVIDER: &str = "<!-- -->";
 
 /// True for a block of a description that would be read as another part without a divider.

@@ -17,7 +17,7 @@ pub struct Saved {
     pub reading: Reading,
     /// The records that the model deleted.
     pub deleted: Vec<String>,
-    /// The lines that got a number, and the new ids.
+    /// The numbers of the lines in which a record got an id, each with the new id.
     pub numbered: Vec<(usize, String)>,
 }
 
@@ -173,7 +173,8 @@ fn missing(
     }
     let (ids, were) = (made.join(", "), if made.len() == 1 { "was" } else { "were" });
     let text = format!(
-        "{ids} {were} made in this draft and has no section here; send all sections, or only those that change"
+        "{ids} {were} made in this draft and has no section here; \
+         send the whole document with all its sections, or only the sections that change"
     );
     let text = if made.len() == 1 { text } else { text.replace(" has no ", " have no ") };
     Err(vec![Remark { line: 1, text }])

@@ -124,7 +124,7 @@ impl Features {
 }
 
 impl Serving {
-    /// Returns the story that a task, or all tasks of a group, are for.
+    /// Returns the story that a task or a whole group is for.
     fn story(&self, group: &Group, line: Option<&Line>) -> Option<&(u32, String, String)> {
         let of_lines = || group.open.iter().find_map(|line| line.story);
         let number = match line {

@@ -45,8 +45,8 @@ pub(super) fn tasks_of(
     let names: Vec<&str> =
         group.open.iter().map(|line| line.id.as_str()).filter(|id| !id.is_empty()).collect();
     let done = match (names.first(), names.last()) {
-        (Some(first), Some(last)) => format!("{first} to {last} are done as tasks.md says"),
-        _ => "its parts are done as tasks.md says".to_owned(),
+        (Some(first), Some(last)) => format!("{first} to {last} are done as tasks.md describes"),
+        _ => "its parts are done as tasks.md describes".to_owned(),
     };
     let whole = Task {
         id: id.clone(),

@@ -41,7 +41,7 @@ fn is_path(word: &str) -> bool {
         && !word.starts_with(".cowork/")
 }
 
-/// True for a folder and a file name with an extension.
+/// True for a path that has a folder and ends with a file extension, such as `src/main.rs`.
 fn named_as_path(word: &str) -> bool {
     let Some((_, file)) = word.rsplit_once('/') else { return false };
     let Some((_, extension)) = file.rsplit_once('.') else { return false };

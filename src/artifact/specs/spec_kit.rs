@@ -123,8 +123,8 @@ fn story(part: &Part) -> Option<Story> {
     })
 }
 
-/// Returns the scenarios of a part: the items below a label for scenarios in a story, or all items
-/// if the part's heading is that label.
+/// Returns the scenarios of a part: in a story, the items below the label for scenarios; if the
+/// part's own heading is that label, all items.
 fn scenarios(part: &Part) -> Vec<String> {
     let is_start = |text: &str| plain(text).to_ascii_lowercase().starts_with("acceptance scenario");
     let lines =

@@ -51,7 +51,7 @@ fn stories_and_phases_become_records() {
         "### REQ-002 FR-001 System MUST keep todos\n\n`high` `functional`\n",
         "### FEAT-002 Todo: what the stories share\n\n`REQ-002`\n",
         "### TASK-001 T001 Create README.md\n\n`FEAT-002` `README.md`\n",
-        "### TASK-002 Phase 3: User Story 1 - Add\n\n`FEAT-001` `REQ-001` `REQ-002`\n\nadd\n\n- T002 to T003 are done as tasks.md says\n",
+        "### TASK-002 Phase 3: User Story 1 - Add\n\n`FEAT-001` `REQ-001` `REQ-002`\n\nadd\n\n- T002 to T003 are done as tasks.md describes\n",
         "TASK-002.2 T003 Write lib/add.sh (FR-001)\n\n`FEAT-001` `lib/add.sh`\n",
     ] {
         assert!(plan.text.contains(wanted), "{wanted}\n---\n{}", plan.text);

@@ -133,7 +133,7 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
     Ok(code)
 }
 
-/// Adds a hint to change to the demo's folder before the other hints.
+/// Puts a `cd` to the demo's folder in front of the error's other hints.
 fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
     let first = format!("cd {}", quoted(&top.to_string_lossy()));
     match error.downcast::<Error>() {

@@ -134,7 +134,7 @@ impl<'a> Lines<'a> {
             steps: told.iter().map(|(step, _)| Some(*step)).collect(),
             drawn: if is_graph { graph(git, told) } else { margins(told) },
         };
-        // An older attempt may have no commit that records why it was abandoned.
+        // Add a row for each attempt that has no step which says why it was abandoned.
         let is_told = |number: u32| {
             told.iter().any(|(step, _)| {
                 step.attempt == Some(number) && matches!(step.event, "went_back" | "copy_kept")
@@ -215,8 +215,8 @@ fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
     let mut marks: Vec<Mark> = Vec::new();
     for (step, _) in steps {
         let lane = step.lane();
-        // Some steps about a draft have no commit. Their lane forks where the lane's first commit
-        // does.
+        // The first step of a lane may be about a draft and have no commit: the lane then forks
+        // where its first commit forks.
         let is_first = lane.is_some() && !marks.iter().any(|mark| mark.lane == lane);
         let first = || {
             let mut of_lane = steps.iter().filter(|(step, _)| step.lane() == lane);
@@ -274,7 +274,7 @@ fn that_count(steps: Vec<(&Step, usize)>) -> Vec<(&Step, usize)> {
     kept
 }
 
-/// Commands that compare each attempt with the current tip: its commits and its documents.
+/// Commands that compare the commits and documents of each attempt with those of the current tip.
 fn comparisons(left: &[Attempt], present: &Oid, branch: &str, dir: &str) -> String {
     let mut out = String::new();
     for attempt in left.iter().filter(|attempt| attempt.tip != *present) {

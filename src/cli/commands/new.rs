@@ -41,8 +41,8 @@ pub(crate) struct NewArgs {
     /// Start from this revision instead of HEAD
     #[arg(short, long, value_name = "REV")]
     base: Option<String>,
-    /// Start from a completed stage of another session, the plan at the latest: copy the session's
-    /// artifacts and continue with the next stage
+    /// Start from a completed stage of another session (idea to plan): copy the session's artifacts
+    /// and continue with the next stage
     #[arg(long, value_name = "S@STAGE")]
     from: Option<StageOf>,
     /// Work in a linked worktree

@@ -195,7 +195,10 @@ fn require_base(git: &Git, proposal: &Proposal) -> anyhow::Result<()> {
     }
     Err(Error::repository(format!("this session is based on {base}, which is not on {remote}"))
         .hint(format!("push it first: git push {remote} {base}"))
-        .hint("or merge it first; the pull request then goes to the branch it was merged into")
+        .hint(format!(
+            "or merge {base} first; the pull request then goes to the branch into which {base} was \
+             merged"
+        ))
         .into())
 }
 
@@ -286,7 +289,7 @@ fn open(
     if opened.existed {
         note("the branch already has a pull request, which now shows the pushed commits");
     } else if opened.plain {
-        note("the forge accepts no drafts here: the pull request is opened as ready for review");
+        note("the forge accepts no draft pull requests here: this one is ready for review");
     }
     if context.global.json {
         return answer(context, proposal, Some(&opened.url), Some(opened.existed));
@@ -295,8 +298,8 @@ fn open(
     Ok(0)
 }
 
-/// If no program can open the pull request: prints the web page on which to open it by hand, and
-/// its text.
+/// If no program can open the pull request: prints the URL of the page on which to open it by hand,
+/// and the text of the pull request.
 fn by_hand(
     context: &Context,
     args: &PrArgs,

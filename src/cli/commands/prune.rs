@@ -22,7 +22,7 @@ use crate::ui::one_line;
 
 /// Maximum length of an attempt's reason.
 const ABOUT: usize = 80;
-/// Seconds of a day.
+/// Seconds in a day.
 const DAY: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Args)]

@@ -186,9 +186,9 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The sessions that are checked in HEAD's tree. Without names, these are all delivered sessions
-/// there, if HEAD is not on a session's branch. With names, these are the named sessions, if none
-/// of them has a branch any more.
+/// The sessions that are checked in HEAD's tree. Without names: all delivered sessions there,
+/// unless HEAD is on a session's branch. With names: the named sessions, unless one of them still
+/// has a branch.
 fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {

@@ -34,7 +34,8 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
 }
 
 fn finding(host: &str, ready: &[(&str, Ready)]) -> Option<Finding> {
-    const BY_HAND: &str = "git cowork pr pushes, and prints the URL to open the pull request";
+    const BY_HAND: &str =
+        "git cowork pr pushes the branch, and prints the URL to open the pull request";
     if let Some((name, _)) = ready.iter().find(|(_, ready)| *ready == Ready::Yes) {
         return Some(Finding::ok("forge", format!("{name} is signed in to {host}")));
     }

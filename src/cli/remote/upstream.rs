@@ -69,7 +69,8 @@ pub(crate) fn require_not_over(
     let short = refs.short_branch(name);
     let (remote, theirs) = (remote.trim(), theirs.short());
     Err(Error::repository(format!(
-        "{short} on {remote} has {theirs}, which was never here: somebody continued it elsewhere"
+        "{short} on {remote} has commit {theirs}, which was never here: somebody continued the \
+         branch elsewhere"
     ))
     .hint(format!("look at it: git fetch {remote} && git log --oneline --graph {short} {theirs}"))
     .hint(format!("then see how to combine both: git cowork resume {name}"))

@@ -48,7 +48,8 @@ pub(crate) fn session_in(commits: &[Commit]) -> Option<String> {
 }
 
 impl Adopted {
-    /// Groups the commits of a branch, newest first as git walks them; `tip` is its newest one.
+    /// Groups the commits of a branch into tasks. Git lists `commits` with the newest first; `tip`
+    /// is the newest commit of the branch.
     ///
     /// # Errors
     /// Git cannot be read.
@@ -275,8 +276,8 @@ fn renamed<'a>(path: &'a str, renames: &'a [(String, String)]) -> &'a str {
     renames.iter().fold(path, |path, (old, new)| if path == old { new } else { path })
 }
 
-/// Joins a commit whose files are all gone with the task before it, or with the first task that has
-/// files if there is none before it.
+/// Joins each task that has no files (they are all gone) to the task before it, or, if there is
+/// none before it, to the first task that has files.
 fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for work in tasks {
@@ -290,7 +291,7 @@ fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
     out
 }
 
-/// Joins each run of `each` neighbouring tasks into one task.
+/// Joins neighbouring tasks, `each` at a time, into one task.
 fn join(tasks: Vec<Work>, each: usize) -> Vec<Work> {
     let mut out: Vec<Work> = Vec::new();
     for (at, work) in tasks.into_iter().enumerate() {

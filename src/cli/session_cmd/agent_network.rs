@@ -1,5 +1,5 @@
-//! Decides which servers the agent programs of a run may reach, and asks the user if the sandbox
-//! cannot limit them to some servers.
+//! Decides which servers the agent programs of a run may reach. If the sandbox cannot limit them to
+//! some servers, asks the user.
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::confinement;

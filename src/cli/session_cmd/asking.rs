@@ -96,6 +96,6 @@ pub(crate) fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow:
             Some(401 | 403) => error.hint("set the key: COWORK_LLM_API_KEY or [llm] api_key"),
             _ => error.hint(format!("check that {} is right and the server runs", model.base_url)),
         };
-        error.hint("or see it work without a model: git cowork demo").into()
+        error.hint("or try git-cowork without a model: git cowork demo").into()
     }
 }

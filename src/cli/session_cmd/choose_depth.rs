@@ -26,7 +26,7 @@ pub(crate) struct ChosenBy<'a> {
     pub idea: &'a str,
     /// What the session starts from; `None` in a repository without a commit.
     pub start: Option<&'a Oid>,
-    /// The stage of another session that the session starts from.
+    /// The stage of another session from which the new session starts.
     pub from: Option<&'a Inheritance>,
     /// True if a specification folder contains the requirements and the tasks.
     pub planned: bool,
@@ -84,13 +84,13 @@ fn unchecked(
     }
     let lacks = |stage: &Stage| !stages::depth(Depth::Quick).has(*stage);
     if let Some(stage) = work.stop_after.filter(lacks) {
-        return because(Depth::Standard, format!("it stops after {stage}"));
+        return because(Depth::Standard, format!("the run stops after {stage}"));
     }
     if let Some(stage) = config.review.gates.on().into_iter().find(lacks) {
         return because(Depth::Standard, format!("{stage} is among your gates"));
     }
     if work.planned {
-        return because(Depth::Quick, "its requirements and tasks already exist".to_owned());
+        return because(Depth::Quick, "the requirements and tasks already exist".to_owned());
     }
     if let Some((Depth::Standard | Depth::Thorough, why)) = &work.suggested {
         let why = if why.is_empty() { "suggested by the model" } else { why.as_str() };
@@ -107,8 +107,8 @@ pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
     let name = &session.name;
     let more = match depth {
         Depth::Thorough => String::new(),
-        Depth::Standard => format!("; more: git cowork resume {name} --depth thorough"),
-        Depth::Quick => format!("; more: git cowork resume {name} --depth standard"),
+        Depth::Standard => format!("; raise it: git cowork resume {name} --depth thorough"),
+        Depth::Quick => format!("; raise it: git cowork resume {name} --depth standard"),
     };
     context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){more}") });
 }

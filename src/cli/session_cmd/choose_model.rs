@@ -99,7 +99,7 @@ pub(crate) fn no_server() -> Error {
         .hint(format!("start a local server ({}) and try again", servers.join(", ")))
         .hint("or set a key: export OPENAI_API_KEY=KEY")
         .hint("or name another server: export COWORK_LLM_BASE_URL=URL")
-        .hint("or see it work without any: git cowork demo")
+        .hint("or try git-cowork without a model: git cowork demo")
 }
 
 /// The chat models that a server lists.

@@ -1,4 +1,5 @@
-//! How the sandbox confines commands, and how the user is asked if the system cannot confine them.
+//! How the sandbox confines commands, and how the user is asked about commands that the system
+//! cannot confine.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -146,8 +147,9 @@ fn by_landlock(weaker: &Weaker) -> String {
     let Weaker { cause, remedy, unix_sockets, .. } = weaker;
     let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
     format!(
-        "by Landlock only: {cause}. They cannot use local servers, {unix}shared memory or terminals \
-         of their own, nor make new files at the top of the working tree, and they can send UDP{}",
+        "by Landlock only: {cause}. Commands cannot use local servers, {unix}shared memory or \
+         terminals of their own, nor make new files at the top of the working tree, and they can \
+         send UDP{}",
         after(remedy)
     )
 }
@@ -190,8 +192,8 @@ impl Consent for Asking {
             Level::Namespaces | Level::Bubblewrap | Level::Seatbelt => return,
             Level::Landlock => format!("commands are confined {}", by_landlock(weaker)),
             Level::None if self.unconfined => format!(
-                "commands run unconfined (sandbox.unconfined): {cause}. They can read, change and \
-                 send whatever you can{remedy}"
+                "commands run unconfined (sandbox.unconfined): {cause}. Commands can read, change \
+                 and send whatever you can{remedy}"
             ),
             Level::None if self.terminal.is_some() => format!(
                 "commands cannot be confined here: {cause}. You are asked about each; a program \

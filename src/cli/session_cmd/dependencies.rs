@@ -68,7 +68,7 @@ pub(crate) fn resume_in(
 pub(crate) const AGAIN: &str = "then run the same command again; nothing was changed";
 
 /// True if the working tree has the same manifests as `start`, where the session starts. If not,
-/// its dependencies can be checked only once the session's tree is checked out.
+/// the session's dependencies can be checked only once its tree is checked out.
 pub(crate) fn begins_here(git: &Git, start: &Oid) -> anyhow::Result<bool> {
     let Some(head) = git.resolve("HEAD")? else { return Ok(true) };
     Ok(!git::paths::changed(git, &head, start)?.iter().any(|path| is_manifest(path)))

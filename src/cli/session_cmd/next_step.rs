@@ -102,7 +102,7 @@ fn stand(
     Ok(())
 }
 
-/// The lines for people. `there` is put before each command, such as `cd PATH && `.
+/// The lines for people. `there`, such as `cd PATH && `, is put before each command.
 pub(crate) fn lines(status: &Status, there: &str) -> String {
     let Some(stop) = &status.stop else {
         return format!("Next     {there}{}\n", status.next_command());

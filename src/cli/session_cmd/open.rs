@@ -13,8 +13,8 @@ use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
 use crate::verify::{follow_documents, rewrite_json};
 
-/// Prints what the session abandons when it moves to `target`. On a terminal, asks the user first
-/// if the loss may come as a surprise.
+/// Prints what the session abandons when it moves to `target`. On a terminal, if the loss may come
+/// as a surprise, asks the user first.
 ///
 /// # Errors
 /// Interrupted: the user cancelled.
@@ -37,8 +37,8 @@ pub(crate) fn may_leave(
     Err(Error::new(Kind::Interrupted, "cancelled; nothing has moved").into())
 }
 
-/// Opens the session for a command: locks it, switches to its branch, reads its history. Completes
-/// its start first if that was killed.
+/// Opens the session for a command: locks it, switches to its branch, reads its history. If its
+/// start was killed, completes the start first.
 pub(crate) fn take(
     context: &Context,
     name: Option<&SessionName>,

@@ -102,7 +102,8 @@ pub(crate) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Resul
     Ok(())
 }
 
-/// Chooses where to work: by the option, or by asking if the working tree has uncommitted changes.
+/// Chooses where to work: by the option, or, if the working tree has uncommitted changes, by
+/// asking.
 #[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
 pub(crate) fn worktree(
     context: &Context,

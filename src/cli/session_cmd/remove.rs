@@ -35,7 +35,7 @@ pub(crate) enum Consent {
     Given,
     /// By a question.
     Asked,
-    /// The user does not agree: only print what would be deleted.
+    /// Not needed (`--dry-run`): only print what would be deleted.
     Never,
 }
 

@@ -252,8 +252,8 @@ pub(crate) fn run_session(
     }
 }
 
-/// Converts any error that occurs after a request to stop into an interruption, with a message that
-/// says what was saved.
+/// If a stop was requested, converts any error into an interruption, with a message that says what
+/// was saved.
 fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -> anyhow::Error {
     let asked = interrupt::is_requested();
     if !asked && kind_of(&error) != Kind::Interrupted {

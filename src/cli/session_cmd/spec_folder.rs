@@ -89,7 +89,8 @@ impl SpecFolder {
         if !files.iter().any(|file| file.path == main) {
             let why = unread.iter().find(|one| one.starts_with(main)).cloned().unwrap_or_default();
             let message = format!("there is no idea in {}: {why}", path.display());
-            return Err(Error::usage(message).hint("write it, or give the idea in quotes").into());
+            let hint = format!("fix {main}, or give the idea in quotes");
+            return Err(Error::usage(message).hint(hint).into());
         }
         files.sort_by_key(|file| order(&file.path));
         let own_name =

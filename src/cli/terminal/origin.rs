@@ -68,7 +68,7 @@ fn commit(answer: &Answer, rows: &mut Rows<'_>) {
     let _ = writeln!(rows.out, "Commit       {id} {}", one_line(&commit.subject, usize::MAX));
     let moved = match commit.path == answer.file {
         true => String::new(),
-        false => format!(" · it was {}:{} there", commit.path, commit.line),
+        false => format!(" · at {}:{} in that commit", commit.path, commit.line),
     };
     let day = commit.at.get(..10).unwrap_or_default();
     rows.add("", &format!("{} · {day}{moved}", person(&commit.author)));

@@ -34,7 +34,7 @@ impl Drop for Guard {
     }
 }
 
-/// True if a session is locked, which `resume` can continue.
+/// True if a session is locked: `resume` can continue it.
 pub(crate) fn is_session_held() -> bool {
     HELD.load(Ordering::SeqCst) && !REMOVES.load(Ordering::SeqCst)
 }

@@ -43,7 +43,8 @@ const DRAFTS: usize = 3;
 struct Line {
     sign: String,
     cells: [String; COLUMNS],
-    /// Shown in place of the commit and of who passed it: the progress, or where the stage is from.
+    /// Shown instead of two columns (commit, who passed it): the progress, or where the stage is
+    /// from.
     lead: String,
     /// The outcome, shortened to the room that is left.
     outcome: String,

@@ -15,8 +15,8 @@ const SHOWN: usize = 300;
 const BY_HAND: &str = "check that it works on its own: ";
 
 /// Hint for a refused connection: there is no network, or a server on this machine is blocked.
-const LIST_IT: &str = "check that this machine is online; if its server is on this machine, list it with its port: git config \
-                       cowork.sandbox.hosts localhost:PORT";
+const LIST_IT: &str = "check that this machine is online; if the program's server runs on it, list \
+                       the server with its port: git config cowork.sandbox.hosts localhost:PORT";
 /// Messages that programs print if nothing listens on the port, in lower case.
 const REFUSED: [&str; 4] =
     ["connection refused", "connectionrefused", "econnrefused", "connection failed"];
@@ -42,7 +42,7 @@ pub(super) fn line(text: &str, secrets: &Secrets) -> String {
 pub(super) fn missing(agent: &AgentProgram) -> ModelError {
     let (title, program, row) = (agent.title(), agent.program(), agent.row);
     let hint = match row.install {
-        "" => "set its path: command = [\"/path/to/it\", …] under its [models.NAME]".to_owned(),
+        "" => "set its path: command = [\"/path/to/it\", …] in section [models.NAME]".to_owned(),
         install => format!("install it: {install}; then sign in: {}", row.sign_in),
     };
     ModelError::Agent {
@@ -96,7 +96,7 @@ pub(super) fn of(
             return failed(
                 message,
                 format!(
-                    "{by_hand}{signed_in}; or give it more time: answer_s under its [models.NAME]"
+                    "{by_hand}{signed_in}; or give it more time: answer_s in section [models.NAME]"
                 ),
             );
         }

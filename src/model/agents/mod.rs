@@ -2,9 +2,9 @@
 //! command.
 //!
 //! A turn is one run of the program: the prompt goes to its standard input, and the last text that
-//! it prints is the answer. It gets none of git-cowork's tools. As critic and challenger it runs in
-//! an empty folder (`room`), with as few of its own tools as possible. As actor it works on files
-//! in the folder that the request names ([`Workplace`]). In both cases it is confined like
+//! it prints is the answer. The program gets none of git-cowork's tools. As critic and challenger
+//! it runs in an empty folder (`room`), with as few of its own tools as possible. As actor it works
+//! on files in the folder that the request names ([`Workplace`]). In both cases it is confined like
 //! commands, if they are confined.
 
 mod conversation;

@@ -71,13 +71,13 @@ pub(super) struct Store {
     /// The rest of the path, appended to the path from `variable` or `in_home`; empty for
     /// that path itself.
     pub then: &'static str,
-    /// Which of its changes are kept.
+    /// Which changes to it are kept.
     pub keeps: Keeps,
 }
 
-/// Which changes of a confined program to such a file or folder are kept. Everything else stays as
-/// the user left it: settings, hooks, commands, plugins and other things that are later run as the
-/// user.
+/// Which of a confined program's changes to such a file or folder are kept. Everything else stays
+/// as the user left it: settings, hooks, commands, plugins and other things that are later run as
+/// the user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keeps {
     /// True for a file, false for a folder.
@@ -87,7 +87,7 @@ pub struct Keeps {
     pub lasting: &'static [&'static str],
     /// Names of folders without valuable content: they start empty and are discarded.
     pub fresh: &'static [&'static str],
-    /// Folders with programs inside those whose changes are kept; changes to these are not kept.
+    /// Folders of programs in the `lasting` folders: no changes to them are kept.
     pub sealed: &'static [&'static str],
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Room {
     folder: TempDir,
     confines: Option<Rc<dyn Confines>>,
     place: OnceCell<Workplace>,
-    /// Whether the user was told how the program runs: once for when it only answers, once for when
-    /// it works on files.
+    /// Whether the user was told how the program runs when it only answers, and when it works on
+    /// files.
     told: [Cell<bool>; 2],
     /// Refused servers that were reported.
     refused: Rc<RefCell<BTreeSet<String>>>,

@@ -95,7 +95,7 @@ pub struct AgentNeeds {
 pub struct OwnStore {
     /// Path of the file or folder.
     pub at: PathBuf,
-    /// Which of its changes are kept.
+    /// Which changes to it are kept.
     pub keeps: &'static Keeps,
 }
 
@@ -120,7 +120,7 @@ impl Reach {
     }
 }
 
-/// The program's file, or the `node_modules` folder that its path shows it to be in.
+/// The program's file, or the first `node_modules` folder in its path if there is one.
 pub(super) fn installed(program: &Path) -> PathBuf {
     const PACKAGES: &str = "node_modules";
     let names: Vec<_> = program.components().collect();

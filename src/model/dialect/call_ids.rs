@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 const LENGTH: usize = 9;
 
-/// Fields with the id of a call in a result: chat, Messages, and Responses, whose calls have the
-/// same field.
+/// Fields of a result that contain the id of its call: in chat completions, Messages and Responses
+/// (where the call has the same field).
 const NAMED: [&str; 3] = ["tool_call_id", "tool_use_id", "call_id"];
 
 /// Gives every call in `messages` and its result an id of that form, in any dialect: calls are

@@ -15,7 +15,7 @@ use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
 
 /// The request body. The system prompt is the first item, not `instructions`: not every server
-/// supports those, and the cache works on the beginning of the input.
+/// supports that field, and the cache works on the beginning of the input.
 pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
@@ -122,7 +122,7 @@ fn plain(content: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
     said.then_some(text).into_iter().chain(calls).collect()
 }
 
-/// A call's id in an accepted form: at most 64 characters; some gateways put a signature in theirs.
+/// A call's id, cut to 64 characters, which servers accept: some gateways add a signature to ids.
 fn call_id(id: &str) -> &str {
     id.char_indices().nth(64).map_or(id, |(end, _)| &id[..end])
 }

@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// The assistant messages that a model receives for three answers: one with a call, one
-    /// without, and after a user message one with two calls.
+    /// without, and, after a user message, one with two calls.
     fn sent(said_by: &Origin, to: &Origin, learned: Learned) -> Vec<Map<String, Value>> {
         let mut request: Request = request();
         request.messages.extend(turn(said_by, &["a"]));

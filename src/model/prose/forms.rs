@@ -33,7 +33,7 @@ const FORMS: [Form; 14] = [
     form("<function_call>", "</function_call>", framed),
     form("<TOOLCALL>", "</TOOLCALL>", framed),
     form("<|tool_call|>", "<|/tool_call|>", framed),
-    // Qwen-Coder without the frame.
+    // Qwen-Coder without `<tool_call>` around it.
     form("<function=", "", qwen),
     // Mistral.
     form("[TOOL_CALLS]", "", mistral),
@@ -130,7 +130,8 @@ fn unwrapped(mut text: &str) -> &str {
     text
 }
 
-/// Length including the closer, which may be missing at the end of the text.
+/// Length of the white space and the closer at the beginning of `after`. At the end of the text,
+/// the closer may be missing.
 fn closed(after: &str, closer: &str) -> Option<usize> {
     let rest = after.trim_start();
     let end = rest.strip_prefix(closer).or(rest.is_empty().then_some(rest))?;
@@ -206,7 +207,8 @@ fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     Some((vec![call], inside.len() - rest.len()))
 }
 
-/// The name and arguments; before V3.1 the word "function", the name on its own line and a fence.
+/// The name and arguments. Before V3.1: the word "function", the name on its own line, and the
+/// arguments in a fence.
 fn deepseek(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     let (body, rest) = inside.split_once(closer)?;
     let (name, arguments) = body.split_once("<｜tool▁sep｜>")?;

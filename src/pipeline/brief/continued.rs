@@ -1,7 +1,7 @@
 //! Continued conversations. At a depth where stages, drafts or tasks share a conversation, the next
-//! part is appended to the transcript and only changed documents are sent again. Nothing depends on
-//! it: if the transcript is missing (a clone), the window is nearly full, or the feedback asks for
-//! another approach, a new conversation gets the documents.
+//! part is appended to the transcript and only changed documents are sent again. Continuing is
+//! optional: if the transcript is missing (a clone), the window is nearly full, or the feedback
+//! asks for another approach, a new conversation gets the documents.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(crate) struct GoesOn {
     pub documents: Documents,
 }
 
-/// Returns the conversation that a part continues, if there is one. If an
-/// earlier run of this part was interrupted, `cut` is the run that the interrupted one continued.
+/// Returns the conversation that a part continues, if there is one. If an earlier run of this part
+/// was interrupted, `cut` names the run that it continued, if any.
 pub(crate) fn find(
     run: &Run<'_>,
     part: &Part<'_>,
@@ -162,7 +162,10 @@ pub(crate) fn note(
         documents: known,
     };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&newest)) {
-        run.warn(format!("the next request sends the documents again: {error:#}"));
+        run.warn(format!(
+            "cannot save which documents the model has seen, so the next request sends them again: \
+             {error:#}"
+        ));
     }
     Ok(())
 }

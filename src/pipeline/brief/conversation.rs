@@ -81,7 +81,8 @@ pub(crate) async fn converse_with(
         }
         run.env.sink.emit(Event::Note {
             text: format!(
-                "{stage}: the {role}'s context window is full; it restarts from the files it has written"
+                "{stage}: the {role}'s context window is full; its conversation restarts from the \
+                 files written so far"
             ),
         });
         let refused = whole.outcome.guard_refusals;
@@ -340,7 +341,7 @@ fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcrip
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
     let question = part.question.map(|n| format!(".question-{n}")).unwrap_or_default();
     let name = format!("{}.{}.{}{task}{question}", part.spec.stage, part.iteration, part.role);
-    // Only the first conversations of a run can continue one that the previous run cut off.
+    // Only a run's first conversations can continue one that was cut off in the previous run.
     let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
     let goes_on = may_go_on && drafts && part.question.is_none() && run.continues_transcript.get();
     let dir = run.env.state.transcripts();

@@ -14,9 +14,9 @@ use crate::stages::StageSpec;
 const SHOWN: usize = 20;
 
 /// Returns the open feedback of the stage's current run. Left out as answered: entries that the
-/// stage's own commit contains, entries whose judge has seen a later draft, and mechanical findings
-/// that kept a task from its commit once the task is committed. A person's feedback, and the reason
-/// an earlier draft was dropped, stay open until the stage is completed.
+/// stage's own commit contains, entries whose judge has seen a later draft, and, once a
+/// task is committed, the mechanical findings that had prevented its commit. A person's feedback,
+/// and the reason an earlier draft was dropped, stay open until the stage is completed.
 pub(crate) fn open_items(
     run: &Run<'_>,
     spec: &StageSpec,

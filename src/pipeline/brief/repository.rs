@@ -12,8 +12,9 @@
 //!
 //! Then come the conventions as they are now: a line added to AGENTS.md counts at once.
 //!
-//! Then come the project's commands, which may appear with the code. *What the session has written
-//! so far*, read from the tip, comes after the documents, because it grows with each task.
+//! Then come the project's commands, which may be known only once there is code. *What the session
+//! has written so far*, read from the tip, comes after the documents, because it grows with each
+//! task.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -88,8 +88,8 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     run.env.state.set_note::<String>(REOPENING, None)
 }
 
-/// Adds the task that answers the comments to the plan. Returns the plan's new content, which
-/// counts as approved by the person who commented, or `None` if the session has no tasks.
+/// Adds to the plan a task that answers the comments. Returns the plan's new content, which counts
+/// as approved by the person who commented, or `None` if the session has no tasks.
 fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
     let files = run.files();
     let store = Store::new(&files);

@@ -92,7 +92,8 @@ pub(crate) fn findings_of_earlier(
     }
     let words = match auto {
         true => format!(
-            "the check found a problem in {}, and the session may go back only {limit} times",
+            "the check found a problem in {}, and max_replans = {limit} does not \
+             allow going back any more",
             stages.join(" and ")
         ),
         false => format!("the check found a problem in {}", stages.join(" and ")),

@@ -79,7 +79,8 @@ fn corrections_are_stuck(
 ) -> anyhow::Result<Option<StageEnd>> {
     let times = run.env.config.limits.max_replans;
     let title = "going back again and again";
-    let words = format!("checks still fail after {times} corrections of the code");
+    let words =
+        format!("checks still fail, and max_replans = {times} allows no further correction");
     limits::alert(run, spec.stage, title, &words);
     let words = match limits::ask_what_now(run, spec, title, &details, false)? {
         None => {

@@ -142,7 +142,7 @@ fn take_verdict(
 ) -> anyhow::Result<StepOutcome> {
     let outcome = conversation.outcome;
     if let Some(wish) = outcome.go_back {
-        // Its feedback on the draft counts in addition to its request.
+        // The critic's feedback on the draft counts in addition to its request to go back.
         run.give_feedback(outcome.feedback)?;
         progress.gate.critic_asks = true;
         let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);

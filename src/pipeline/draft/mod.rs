@@ -122,8 +122,8 @@ fn again(spec: &StageSpec, progress: &Progress, prompt: Prompt) -> Prompt {
     if corrects { DRAFT_AGAIN } else { prompt }
 }
 
-/// The documents the actor gets: from the second draft on, those of the previous draft, even one
-/// from an earlier run of the stage. In a change request, or if a commit (such as the parent
+/// The stage's documents as they are now, for the actor: from the second draft on, including
+/// drafts of earlier runs of the stage. In a change request, or if a commit (such as the parent
 /// session's) already contains the stage's document, the actor gets them from the first draft on.
 fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
     let files = run.files();

@@ -59,7 +59,7 @@ fn is_for_self_review(
     Ok(open && !run.feedback_so_far()?.iter().any(has_spoken))
 }
 
-/// Lets the actor read a draft that passed the checks, once. After its edits the checks run again.
+/// Lets the actor read, once, a draft that passed the checks. After its edits the checks run again.
 pub(crate) async fn self_review(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -240,7 +240,7 @@ struct Law {
 /// An added line.
 struct Came {
     line: String,
-    /// If the same line occurred elsewhere before, it was moved: it must stay between these lines.
+    /// For a line that was moved (it was elsewhere before): the lines it must stay between.
     between: Option<(Option<String>, Option<String>)>,
 }
 

@@ -32,8 +32,8 @@ fn with_ledger<T: Default>(
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     protected_files::tell_of_set_aside(run);
     let settled = with_ledger(run, &run.files(), |ledger| ledger.settle(Writer::Person))?;
-    // Edits of the JSON are in the document now, or were refused, so the copies are not
-    // reported.
+    // The copies of JSON with a person's edits need no report: the edits are in the document now,
+    // or were refused.
     run.env.workspace.take_set_aside();
     if settled.refusals.is_empty() {
         settled.notes.iter().for_each(|note| run.note(note.clone()));

@@ -10,8 +10,9 @@ use crate::record;
 use crate::session::Verdict;
 use crate::stages::{Approves, StageSpec};
 
-/// Added to the command at a gate, where the run still holds the session's lock.
-pub(crate) const AT_GATE: &str = "; after q";
+/// Tells when the command of the message can be run, if the message is shown at a gate: there the
+/// run still holds the session's lock.
+pub(crate) const AT_GATE: &str = "; after you quit (q)";
 
 /// Reverts a person's edits of the draft they were `shown`, including unrecorded ones. Returns the
 /// message for the person.

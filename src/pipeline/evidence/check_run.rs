@@ -304,7 +304,7 @@ pub(crate) mod tests {
         let more = format!("{refused}\n{}", cargo(&["a", "b"]));
         let Outcome::Failed(new) = run(&more).outcome(Some(&run(&printed))) else { panic!() };
         assert!(new.contains(&"b".to_owned()));
-        // Without names, only identical output is the same refusal.
+        // Without names of tests, only identical output counts as the same refusal.
         let without = |more: &str| run(&format!("{refused}{more}"));
         assert!(matches!(without("").outcome(Some(&without(""))), Outcome::NotRun(_)));
         let more = without("\nassertion failed").outcome(Some(&without("")));

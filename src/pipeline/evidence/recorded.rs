@@ -149,7 +149,7 @@ fn became_at(entry: &Entry, test: &str) -> Option<String> {
     all.find_map(|found| found.strip_prefix(&named)).map(str::to_owned)
 }
 
-/// True if this test failed on the base when a commit with the code of this tree was made.
+/// True if a commit with the same code as this tree records that this test failed on the base.
 pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
     let told =
         |entry: &&Entry| became_at(entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE));
@@ -160,8 +160,8 @@ pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::R
 }
 
 /// Failures that earlier tasks of the session caused and that no later run fixed, for the actor of
-/// the next task: the command, the commit that it has failed since, the tests, the end of the
-/// output.
+/// the next task: the command, the task or stage since which it fails, the tests, the end of
+/// the output.
 pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
     let before = base_note::before_note(run).map(|before| before.runs).unwrap_or_default();

@@ -76,7 +76,7 @@ impl Evidence {
         self.runs.iter().filter_map(|run| Some((run.command.as_str(), why(run)?))).collect()
     }
 
-    /// True if a command could not be run, or failed, and dependencies were missing.
+    /// True if a command failed, or could not be run, while dependencies were missing.
     pub fn lacks_dependencies(&self) -> bool {
         self.runs.iter().any(|run| !run.passed() && run.lacked_dependencies())
     }

@@ -77,8 +77,8 @@ pub(crate) fn document_paths(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
 }
 
 /// Adds a person's edits of the session's own code to the draft, because a person is reviewing it
-/// now; their other changes in the working tree stay out. Files that only the draft has belong to
-/// the session as well. Returns the paths.
+/// now; their other changes in the working tree stay out. Files that exist only in the draft are
+/// the session's as well. Returns the paths.
 pub(crate) fn take_persons_code(
     run: &Run<'_>,
     spec: &StageSpec,

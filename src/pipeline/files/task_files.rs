@@ -13,8 +13,8 @@ use crate::session::code;
 /// file.
 pub(crate) type Left = BTreeMap<String, String>;
 
-/// The uncommitted paths that only other tasks without a commit (`open`) name, each with the first
-/// such task.
+/// The uncommitted paths that other tasks without a commit (`open`) name and this task does not,
+/// each with the first such task.
 fn left_to(plan: &Plan, task: &str, open: &[String], uncommitted: &[String]) -> Left {
     let own: BTreeSet<&str> = plan.files_of(task).collect();
     let mut left = Left::new();

@@ -170,8 +170,8 @@ pub(crate) fn give_documents(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.advance(&commit)
 }
 
-/// The requirements and features of the newest plan, as documents on top of `target`; empty if
-/// `target` has them already, or there is no plan.
+/// The requirements and features of the newest plan, as documents for a commit on top of
+/// `target`; empty if `target` has them already, or there is no plan.
 fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)>> {
     let (git, name) = (run.env.git, &run.session.name);
     let newest = CommittedFiles::new(git, name, &run.session.newest_records(git)?);

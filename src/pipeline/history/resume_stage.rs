@@ -118,7 +118,7 @@ fn last_reading(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     Ok(None)
 }
 
-/// True if the critic has rejected this draft with a verdict, not by giving none.
+/// True if the critic has rejected this draft with a verdict; giving no verdict does not count.
 fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     Ok(said.iter().any(|entry| {
@@ -219,8 +219,8 @@ fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
     is_there(run, &edit.since).then_some(edit)
 }
 
-/// Makes a person's edits of a rejected or stuck draft the next draft: it is reviewed before
-/// another one is requested.
+/// Turns a person's edits of a rejected or stuck draft into the next draft, which is reviewed
+/// before another one is requested.
 fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
     progress.next = Next::Review;
     progress.refusals = 0;
@@ -286,7 +286,7 @@ fn task_awaits_commit(
     Ok(true)
 }
 
-/// The draft that a person passed, if `draft` is that draft with a hook's changes.
+/// If `draft` contains a hook's changes to a draft that a person passed, that passed draft.
 fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);

@@ -61,9 +61,9 @@ fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
     newest.next().is_some_and(Feedback::is_rejection)
 }
 
-/// Handles a role's question or its request to go back: on a terminal a person decides, `wait`
-/// leaves it to them, `auto` goes back by itself. The person decides at the gate, because the
-/// present draft may be the answer.
+/// Handles a role's question or its request to go back. On a terminal a person decides, at the gate
+/// because the present draft may be the answer. With `wait` the draft waits for a person; with
+/// `auto` it waits if the role has a question, and the session goes back if the role requests it.
 pub(crate) async fn request(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -82,7 +82,7 @@ pub(crate) async fn request(
     }
 }
 
-/// Asks a person a model's question, or to look at the draft for the given reason.
+/// Asks a person to answer a model's question, or to look at the draft for the given reason.
 async fn ask_about(
     run: &mut Run<'_>,
     spec: &StageSpec,

@@ -59,7 +59,7 @@ impl Section {
         self
     }
 
-    /// Sets the number of items that the list omits from the start.
+    /// Sets the number of items that the caller has already left out of the list.
     pub(crate) const fn without(mut self, items: usize) -> Self {
         self.left_out = items;
         self
@@ -105,7 +105,7 @@ impl Own {
             out.push("```".to_owned());
         }
         if self.left_out > 0 {
-            let words = "the transcript that `git cowork log -v` names";
+            let words = "see the transcript that `git cowork log -v` names";
             out.extend([String::new(), format!("… and {} more lines: {words}", self.left_out)]);
         }
         out

@@ -139,7 +139,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     let tests = test_changes::changes_of_tests(run, &run.session.tip)?;
     story.weakened = tests.weakened.iter().map(ToString::to_string).collect();
     story.refused = store.feedback()?.into_iter().filter(changed_the_outcome).collect();
-    // A person's feedback comes first, then the more severe one.
+    // A person's feedback comes first; more severe feedback comes before less severe.
     story
         .refused
         .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));

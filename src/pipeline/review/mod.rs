@@ -250,7 +250,7 @@ pub(crate) async fn refused_edit(
         None => refused.to_owned(),
     };
     if run.env.mode == Mode::Ask {
-        progress.gate.note = Some(format!("{why}; if you pass it, the actor gets it as it is"));
+        progress.gate.note = Some(format!("{why}; if you pass it anyway, the actor must fix it"));
         return Ok(match open_gate(run, spec, progress).await? {
             StepOutcome::Next => StepOutcome::Again,
             other => other,

@@ -79,7 +79,8 @@ pub(crate) async fn take_up(
             let (why, what) = (refused(&error)?, taken.render());
             let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
             run.warn(format!(
-                "{what} was chosen for the next draft but cannot be asked, so {usual} makes it: {why}"
+                "{what} was chosen for the next draft but cannot be asked, \
+                 so {usual} makes the draft: {why}"
             ));
             progress.taken = None;
         }

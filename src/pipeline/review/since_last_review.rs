@@ -108,8 +108,8 @@ fn said_since(
     Ok(theirs.map(|entry| entry.details).collect())
 }
 
-/// The notes the person typed while the drafts after `from`, the one they last saw, were made.
-/// Their outcome is unknown: the draft at the time of the note was not saved.
+/// The notes the person typed while the drafts after `from` were made (`from` is the draft they
+/// last saw). Their outcome is unknown: the draft at the time of the note was not saved.
 fn notes_since(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -24,8 +24,9 @@ impl Teller<'_> {
         Ok(commits.iter().rev().filter_map(|commit| Entry::of(commit, id)).collect())
     }
 
-    /// The commits from a tip down to one already seen: the commits below that were seen as well,
-    /// or belong to no row. `None` if there is a merge among them, or more than [`LINE`] commits.
+    /// The commits from a tip down to one already seen: all commits below that one were seen as
+    /// well, or belong to no row. `None` if there is a merge among those returned, or more than
+    /// [`LINE`] commits.
     fn line_to_seen(&self, reader: &dyn Reader, tip: &Oid) -> Option<Vec<Commit>> {
         let (mut line, mut next) = (Vec::new(), tip.clone());
         while !self.seen.contains_key(&next) {

@@ -3,7 +3,8 @@
 use super::Step;
 
 impl Step {
-    /// The attempt a step was abandoned with; `None` if it is on the branch or beside its tip.
+    /// The attempt a step was abandoned with; `None` if the step is on the branch, or is a saved
+    /// draft beside the branch's tip.
     pub fn lane(&self) -> Option<u32> {
         self.attempt.or(self.left)
     }

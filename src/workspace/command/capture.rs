@@ -11,7 +11,7 @@ use crate::workspace::command::watched::Lines;
 /// Maximum size of a stream's text shown to a model, in bytes.
 pub(crate) const SHOWN: usize = 10_000;
 /// Maximum size of a stream's text kept for finding failures and test names, in bytes: of a longer
-/// stream, half is kept from each end.
+/// stream, half of this size is kept from each end.
 pub(crate) const KEPT: usize = 256 * 1024;
 
 /// The kept text of one stream.
@@ -19,7 +19,7 @@ pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    /// Maximum number of bytes kept; of a longer stream, half from each end.
+    /// Maximum number of bytes kept; of a longer stream, half of these from each end.
     keep: usize,
     /// Bytes kept in addition, so that a secret is never cut in two before it is redacted.
     margin: usize,

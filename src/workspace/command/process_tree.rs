@@ -103,7 +103,8 @@ mod linux {
             }
         }
 
-        /// Returns the living and unreaped processes, except a dead leader.
+        /// Returns the processes that still run, and the dead children of this process that are not
+        /// reaped yet, except the leader if it is dead.
         fn members(&self) -> Vec<i32> {
             let me = getpid().as_raw_pid();
             let all = processes();

@@ -23,7 +23,7 @@ use crate::workspace::working_tree::WorkingTree;
 pub(crate) struct Known {
     seen: RefCell<Vec<Seen>>,
     needs: RefCell<Vec<(String, Need)>>,
-    /// By hash: `None` if fetched or nothing to fetch, otherwise the missing dependencies.
+    /// By hash: `None` if no dependencies are missing, otherwise the missing ones.
     settled: RefCell<BTreeMap<String, Option<Missing>>>,
 }
 

@@ -8,7 +8,8 @@ use super::need::Need;
 use crate::workspace::atomic_file;
 use crate::workspace::working_tree::WorkingTree;
 
-/// Record of the files in the state directory, for the next process if this one is killed.
+/// File in the state directory that records the project's files: the next process reads it if this
+/// one is killed.
 const FILE: &str = "lock-files.json";
 /// Folder in the state directory for copies of changed files that the next process replaced when it
 /// restored the recorded ones.

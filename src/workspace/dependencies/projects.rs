@@ -80,9 +80,9 @@ pub(super) fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
     languages::managers().flat_map(of_manager).collect()
 }
 
-/// Returns the folders in which the manager runs: those with lock files, and those with a manifest
-/// but no lock file that are not members of a project above. Sorted, so that inner folders follow
-/// outer ones.
+/// Returns the folders in which the manager runs: those with lock files, and those that have a
+/// manifest but no lock file and are not members of a project above. Sorted, so that inner folders
+/// follow outer ones.
 fn places(manager: &Manager, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> {
     let has = |folder: &Path, names: &[&str]| {
         names.iter().any(|name| files.contains_key(&folder.join(name)))

@@ -162,7 +162,8 @@ fn by_lines(text: &str, old: &str, new: &str, level: MatchLevel) -> Vec<Match> {
     matches
 }
 
-/// Returns for every line of `new` the unchanged line of `old`, if any, in ascending order.
+/// Returns for every line of `new` the index of the line of `old` that it keeps unchanged, if any;
+/// the indices ascend.
 fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     /// Maximum table size; for longer passages only the common first and last lines are kept.
     const MOST: usize = 1_000_000;
@@ -204,7 +205,7 @@ fn kept(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     kept
 }
 
-/// Returns how the indentation differs if the lines match on this level.
+/// Returns how the indentation differs; `None` if the lines do not match on this level.
 fn fits(found: &[&str], wanted: &[&str], level: MatchLevel) -> Option<Shift> {
     if level == MatchLevel::LineEnds {
         let same = found.iter().zip(wanted).all(|(a, b)| a.trim_end() == b.trim_end());

@@ -1,5 +1,5 @@
 //! Normalizes punctuation: typographic quotes, dashes, dots and blanks match their plain spelling
-//! when a passage is searched.
+//! when a passage is searched for.
 
 /// Returns the plain spelling of a character, or the character itself.
 fn plain(c: char, buffer: &mut [u8; 4]) -> &str {

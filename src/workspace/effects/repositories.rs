@@ -134,8 +134,8 @@ pub(super) fn take_all(tree: &WorkingTree) -> anyhow::Result<()> {
     take(tree, new).map(|_| ())
 }
 
-/// Checks the repository, if any, that contains a file a tool has just written at this resolved
-/// path.
+/// Checks the repository, if any, that contains the file at this resolved path, which a tool has
+/// just written.
 pub(crate) fn look_after_writing(tree: &WorkingTree, path: &str) {
     if let Err(error) = take_written(tree, path) {
         tracing::warn!("could not check a repository that a tool may have created: {error:#}");

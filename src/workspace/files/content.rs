@@ -137,8 +137,8 @@ fn put_in(
     dir.rename(temporary, dir, name)
 }
 
-/// Returns a name that is hidden, in the same directory (renames do not cross file systems), and
-/// fixed, so that a leftover of a crash is found again.
+/// Returns a hidden name in the same directory (renames do not cross file systems). The name never
+/// changes, so that a leftover of a crash is found again.
 pub(super) fn temporary_name(name: &str) -> String {
     // Most file systems limit names to 255 bytes.
     const MOST: usize = 200;

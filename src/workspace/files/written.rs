@@ -26,8 +26,8 @@ impl WrittenFiles<'_> {
         self.0.journal.borrow().entries().map(|w| w.path.clone()).collect()
     }
 
-    /// True if a file has the content that a tool last wrote, or, in case that write was
-    /// interrupted, the content before it. False for a path no tool wrote.
+    /// True if a file has the content that a tool last wrote, or the content before that write,
+    /// which may have been interrupted. False for a path no tool wrote.
     pub fn is_as_written(&self, path: &str) -> bool {
         let journal = self.0.journal.borrow();
         let Some(written) = journal.get(path) else {

@@ -92,7 +92,7 @@ fn clear_folder(tree: &WorkingTree, path: &str) {
     for entry in entries.into_iter().flatten().flatten() {
         clear_folder(tree, &format!("{path}/{}", entry.file_name().to_string_lossy()));
     }
-    // Fails if something else is in the folder, which then stays.
+    // If anything else is in the folder, the removal fails and the folder stays.
     let _ = dir.remove_dir(name);
 }
 

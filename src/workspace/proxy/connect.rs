@@ -45,7 +45,7 @@ pub(super) async fn connect<'a>(
         let (stream, early) = (direct(host).await?, Vec::new());
         return Ok(Connected { stream, early, through });
     };
-    // The user configured the proxy: it may be on this machine.
+    // The user configured the proxy, so it is allowed to be on this machine.
     let addresses = addresses(&server.host).await.map_err(|why| unreachable(why.to_string()))?;
     let stream = first(addresses).await.map_err(|why| unreachable(why.to_string()));
     let mut stream = stream?;

@@ -1,4 +1,4 @@
-//! Detects if a program listens on a loopback port of this machine.
+//! Detects whether a program listens on a loopback port of this machine.
 
 /// The kernel's tables of TCP sockets.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];

@@ -39,7 +39,7 @@ use upstream::Upstream;
 const CONNECTIONS_MAX: usize = 128;
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(30);
-/// Time without data in either direction after which a connection is closed. A model may think that
+/// A connection is closed after this time without data in either direction. A model may think that
 /// long before it responds.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// Size of the read buffer in bytes.

@@ -77,7 +77,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Request>, Failure> {
 
 impl Forward {
     /// Returns the head for the server, or for an upstream proxy with that proxy's login header.
-    /// Closes the connection after this request: another one may be for another server.
+    /// The head asks the server to close the connection after this request: the next one may be for
+    /// another server.
     pub(super) fn head(&self, to_proxy: Option<&str>) -> Vec<u8> {
         let Self { method, authority, path, headers } = self;
         let target = match to_proxy {

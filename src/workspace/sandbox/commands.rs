@@ -422,8 +422,8 @@ fn users(_place: &Place, _level: Level) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Returns the existing paths with links resolved. A symbolic link stays in the list too: it cannot
-/// be sealed, and the helper reports that.
+/// Returns the existing paths with links resolved. A symbolic link itself stays in the list too,
+/// so that the helper reports that it cannot be sealed.
 pub(super) fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in paths {

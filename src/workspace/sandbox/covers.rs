@@ -1,5 +1,5 @@
 //! Directories with programs' sockets and temporary files: each command sees its own private
-//! version. Some paths below them are mounted back (see `installed`).
+//! version. Some paths below them are mounted back (see `toolchains`).
 
 use std::path::{Path, PathBuf};
 

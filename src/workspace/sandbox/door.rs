@@ -69,7 +69,7 @@ impl Door {
         Ok(Self { listening, refused: RefusedPorts::watch(), out })
     }
 
-    /// Starts the process that serves the connections. This process cannot be traced, so that the
+    /// Starts the process that serves the connections. That process cannot be traced, so the
     /// program cannot use it to escape. Call from a process with one thread. Set `apart` if the
     /// calling process itself becomes the program: the server must not be the program's child.
     pub(super) fn serve_apart(self, apart: bool) -> anyhow::Result<()> {

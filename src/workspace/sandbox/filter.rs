@@ -86,7 +86,7 @@ fn rows(close: Close) -> Vec<Row> {
         row(libc::SYS_keyctl, Vec::new(), ENOSYS),
         row(libc::SYS_add_key, Vec::new(), ENOSYS),
         row(libc::SYS_request_key, Vec::new(), ENOSYS),
-        // io_uring creates and connects sockets without these calls.
+        // io_uring creates and connects sockets without the socket calls that the rows below check.
         row(libc::SYS_io_uring_setup, Vec::new(), ENOSYS),
         row(libc::SYS_io_uring_enter, Vec::new(), ENOSYS),
         row(libc::SYS_io_uring_register, Vec::new(), ENOSYS),

@@ -157,7 +157,7 @@ fn as_init(spec: &Spec, out: Option<OwnedFd>, command: &mut Command) -> anyhow::
     limit()?;
     namespaces::furnish()?;
     let door = out.map(|out| Door::open(&spec.doors, out)).transpose()?;
-    // If memory runs out, kill the command first.
+    // If memory runs out, the kernel kills the command first.
     let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     namespaces::drop_capabilities_but(CapabilitySet::empty())?;
     landlock::restrict(spec)?;

@@ -1,5 +1,5 @@
-//! Home directories: commands see only the allowed paths in them (`installed`, and the user's own
-//! setting), whichever files programs use for credentials.
+//! Home directories: commands see only the allowed paths in them (`toolchains`, and the user's
+//! own setting), whichever files programs use for credentials.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

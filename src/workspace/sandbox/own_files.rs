@@ -157,7 +157,7 @@ impl OwnFiles {
         Ok(seen)
     }
 
-    /// Copies the files directly in the folder; other folders are shown read-only.
+    /// Copies the files at the top level of the folder; other folders are shown read-only.
     fn copy(&self, real: &Path, own: &Path, seen: &mut Vec<Seen>) -> io::Result<()> {
         let is_of = |names: &[String], name: &str| {
             names.iter().any(|other| other.trim_end_matches('/') == name)

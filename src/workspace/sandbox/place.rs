@@ -352,7 +352,7 @@ impl Place {
         }
     }
 
-    /// Returns the environment of the fetch step: with its own home, without anything other
+    /// Returns the environment of the fetch step: with its own home, without anything that other
     /// commands may have left in their home or in the tree.
     pub(super) fn environment_to_fetch(
         &self,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::mounts::USERS;
 
 /// Writes a user list with the current user into `dir`, if the user is known only to a directory
-/// service, whose socket commands cannot reach.
+/// service: commands cannot reach its socket.
 pub(super) fn list_with_own(dir: &Path) -> std::io::Result<Option<PathBuf>> {
     let Ok(mut list) = std::fs::read_to_string(USERS) else { return Ok(None) };
     let user = rustix::process::geteuid().as_raw().to_string();

@@ -69,11 +69,11 @@ impl Why {
         Self { cause, remedy }
     }
 
-    /// The kernel creates user namespaces without privileges.
+    /// The kernel gives user namespaces no privileges.
     pub(super) fn powerless(what: &str, error: io::Error) -> Self {
         Self {
             cause: format!(
-                "this {} creates user namespaces without privileges (writing {what}: {error})",
+                "this {} gives user namespaces no privileges (writing {what}: {error})",
                 surroundings()
             ),
             remedy: allow().unwrap_or_default(),

@@ -162,15 +162,15 @@ fn a_server_of_this_machine_that_is_not_listed_is_named() {
             .says("Claude Code is not allowed to connect to the server in ANTHROPIC_BASE_URL")
             .says("git config cowork.sandbox.hosts 127.0.0.1:9")
             .says("Claude Code failed (exit 1): API Error")
-            .says("if its server is on this machine, list it with its port");
+            .says("if the program's server runs on it, list the server with its port");
         // Codex waits for it without an end.
         settle(&sandbox, "agent = \"codex\"\nanswer_s = 1", "");
         let waits = r#"say '{"type":"error","message":"waiting for network (Connection failed)"}'; sleep 300.5"#;
         program(&sandbox, "codex", waits);
         let outcome = sandbox.cowork(&RESUME).exits(4);
         outcome.says("Codex did not end within 1 s and was stopped: waiting for network").says(
-            "hint: check that this machine is online; if its server is on this machine, list it with its \
-             port: git config cowork.sandbox.hosts localhost:PORT\n",
+            "hint: check that this machine is online; if the program's server runs on it, list the server \
+             with its port: git config cowork.sandbox.hosts localhost:PORT\n",
         );
     });
 }

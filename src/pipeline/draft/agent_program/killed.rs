@@ -71,7 +71,7 @@ pub(super) fn take_over(
 ) -> anyhow::Result<Brought> {
     let path = path(run.env.state);
     let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-    // The run was killed while it wrote the note, before it started the program.
+    // An incomplete note: the run was killed while writing it, before the program started.
     let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { return Ok(Brought::default()) };
     let changes = workspace::linked(left).changes(&note.shown);
     if changes.is_empty() {

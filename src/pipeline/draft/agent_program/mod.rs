@@ -86,8 +86,8 @@ impl TellsRefused<'_> {
         let refused = std::mem::take(&mut *self.refused.borrow_mut());
         (!refused.is_empty()).then(|| {
             format!(
-                "The following changes were not copied:\n\n- {}\n\nDo without them: change \
-                 something else if your work needs that, or say in a sentence what is missing now.",
+                "The following changes were not copied:\n\n- {}\n\nWork without them: if \
+                 necessary, change something else, or say in a sentence what is missing now.",
                 refused.join("\n- ")
             )
         })

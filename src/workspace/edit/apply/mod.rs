@@ -112,7 +112,7 @@ fn one(path: &str, text: &str, edit: &Edit) -> Result<One, String> {
     }
     let (edited, lines) = replace(text, &found.matches);
     if edited == text {
-        return Err(format!("{path} already reads like this at line {}", join(&lines)));
+        return Err(format!("{path} already has this text at line {}", join(&lines)));
     }
     Ok(One { text: edited, lines, level: found.level })
 }
