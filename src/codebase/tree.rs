@@ -180,7 +180,8 @@ impl Tree {
         let mut out: String = shown.lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
         let mut missing = Vec::new();
         if closed > 0 {
-            missing.push(format!("{closed} more directories"));
+            let directories = if closed == 1 { "directory" } else { "directories" };
+            missing.push(format!("{closed} more {directories}"));
         }
         if shown.unnamed > 0 {
             missing.push("some file names".to_owned());

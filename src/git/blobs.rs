@@ -5,7 +5,6 @@
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
@@ -13,14 +12,10 @@ use git2::ObjectType;
 use super::hashed_files::Reading;
 use super::plain::Sources;
 use super::{Git, Oid};
-use crate::git::{made, plain, state};
+use crate::git::{loose, made, plain, state};
 
 /// Larger files go through the binary, which does not load them into memory.
 const LARGE: u64 = 8 * 1024 * 1024;
-
-/// An object younger than this is surely kept, even if nothing points to it: `git gc` deletes such
-/// objects after two weeks, unless another time is configured.
-const FRESH: Duration = Duration::from_secs(60 * 60);
 
 /// Whether hashed content is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +99,7 @@ impl<'a> PlainFiles<'a> {
         Self { git, sources: plain::plain_sources(git) }
     }
 
-    /// The blob id of a file, and its bytes. If its id is known from an earlier step and
+    /// The blob id of a file, and its bytes. If its id is surely known from an earlier step and
     /// `has_seen` returns true for it, the file is not read again. `None` if there is no such file,
     /// or if only git can compute the id.
     pub fn read_unless(
@@ -117,6 +112,7 @@ impl<'a> PlainFiles<'a> {
         let meta = meta.filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
         let reading = Reading::of(&meta)?;
         if let Some(known) = git.hashed.get(path, &reading)
+            && known.was_settled
             && has_seen(&known.blob)
         {
             return Some((known.blob, None));
@@ -185,8 +181,8 @@ fn file_in_process(
         if store == Store::No || known.exists || base == Some(&known.blob) {
             return Some(known.blob);
         }
-        if is_fresh(git, &known.blob) {
-            git.hashed.note_exists(path);
+        if made::write_objects(git, |fast| loose::freshen(fast, &known.blob)).is_some() {
+            git.hashed.note_exists(path, &known.blob);
             return Some(known.blob);
         }
     }
@@ -203,16 +199,10 @@ fn file_in_process(
 fn plain_bytes(git: &Git, path: &str, meta: &Metadata, sources: &Sources<'_>) -> Option<Vec<u8>> {
     // One byte more, so that one call reads the content and a second one finds the end.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).ok()? + 1);
-    // Not `fs::read`, which asks for the size once more.
     let file = File::open(git.top.join(path)).ok()?;
+    // With `take`, the size is not asked for once more.
     file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     sources.is_plain(path, &bytes).then_some(bytes)
-}
-
-/// True if the blob was written a short time ago, so that git does not delete it soon.
-fn is_fresh(git: &Git, blob: &Oid) -> bool {
-    let written = git.in_process(|fast| fast.written_at(blob));
-    written.is_some_and(|at| at.elapsed().is_ok_and(|age| age < FRESH))
 }
 
 fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {

@@ -61,8 +61,8 @@ pub struct Wanted<'a> {
     pub word: &'a str,
     /// If there are any words here, messages that contain none of them may be left out.
     pub besides: &'a [&'a str],
-    /// For some commits, their known linear history, newest first and without the commit itself;
-    /// all commits of this history but the last are marked without being read.
+    /// The known linear history of some commits: newest first, without the commit itself. All
+    /// commits of a history but its last are marked without being read.
     pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
 }
 

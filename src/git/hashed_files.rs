@@ -9,9 +9,10 @@ use super::Oid;
 use super::index::{Stamp, stamp_of};
 use crate::moment::Moment;
 
-/// The longest time between two ticks of a file system's clock that has fractions of seconds.
+/// The time within which two changes of a file may get the same time: ten milliseconds between two
+/// ticks of Linux at worst, and as much by which a file system may round (exFAT).
 #[cfg(unix)]
-const TICK: std::time::Duration = std::time::Duration::from_millis(10);
+const TICK: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// The cached blobs, by path.
 #[derive(Default)]
@@ -59,13 +60,16 @@ impl HashedFiles {
             Some(found) if found.0 == moment => kept.insert(found),
             _ => kept.insert((moment, HashMap::new())),
         };
+        let had = files.1.get(path);
+        let exists = exists || had.is_some_and(|had| had.exists && had.blob == blob);
         files.1.insert(path.to_owned(), Hashed { stamp, blob, exists, was_settled });
     }
 
-    /// Notes that the blob of a file is in the object database.
-    pub(super) fn note_exists(&self, path: &str) {
+    /// Notes that this blob of a file is in the object database.
+    pub(super) fn note_exists(&self, path: &str, blob: &Oid) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hashed) = kept.as_mut().and_then(|(_, files)| files.get_mut(path)) {
+        let hashed = kept.as_mut().and_then(|(_, files)| files.get_mut(path));
+        if let Some(hashed) = hashed.filter(|hashed| hashed.blob == *blob) {
             hashed.exists = true;
         }
     }
@@ -80,9 +84,8 @@ impl HashedFiles {
     }
 }
 
-/// True if a file was last changed so long ago that a change from now on has a later time. The clock
-/// of a file system may be coarse: Linux sets it every 10 milliseconds at worst, and some file
-/// systems have no fractions of seconds.
+/// True if a file was last changed so long ago that a change from now on has a later time, by the
+/// clock of this machine. Some file systems have no fractions of seconds.
 fn is_settled(meta: &Metadata) -> bool {
     #[cfg(unix)]
     {

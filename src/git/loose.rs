@@ -2,6 +2,7 @@
 //! sets up a compressor of 256 KiB: most of the time that a commit of many small files takes.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
@@ -28,44 +29,41 @@ impl Compressor {
         let compress = compress.get_or_insert_with(|| Compress::new(Compression::fast(), true));
         compress.reset();
         let object = [format!("{} {}\0", kind.str(), bytes.len()).as_bytes(), bytes].concat();
-        // Room for bytes that cannot be compressed (`deflateBound` in zlib).
-        let mut file = Vec::with_capacity(object.len() + object.len() / 1000 + 64);
+        // Room for bytes that cannot be compressed: an eighth more, at worst, with zlib-ng.
+        let mut file = Vec::with_capacity(object.len() + object.len() / 8 + 64);
         let status = compress.compress_vec(&object, &mut file, FlushCompress::Finish)?;
         ensure!(status == Status::StreamEnd, "an object does not fit");
         Ok(file)
     }
 }
 
-impl Libgit2 {
-    /// Writes an object that may already exist.
-    ///
-    /// # Errors
-    /// The object database cannot be written.
-    pub(super) fn write_object(&self, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-        let odb = self.repository.odb()?;
-        let id = Oid::hash_object(kind, bytes)?;
-        if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
-            // The time of its file tells git that it is in use.
-            return Ok(odb.write(kind, bytes)?);
-        }
-        let file = self.compressor.file_of(kind, bytes)?;
-        put(&self.repository.path().join("objects"), id, &file)?;
-        // The next steps read it: the lines of a task's files are counted, its trees are compared.
-        self.kept.keep(id, kind, bytes);
-        Ok(id)
+/// Writes an object that may already exist.
+///
+/// # Errors
+/// The object database cannot be written.
+pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
+    let odb = fast.repository.odb()?;
+    let id = Oid::hash_object(kind, bytes)?;
+    if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
+        // The time of its file tells git that it is in use.
+        return Ok(odb.write(kind, bytes)?);
     }
+    let file = fast.compressor.file_of(kind, bytes)?;
+    put(&fast.repository.path().join("objects"), id, &file)?;
+    // The next steps read it: the lines of a task's files are counted, its trees are compared.
+    fast.kept.keep(id, kind, bytes);
+    Ok(id)
 }
 
-impl Libgit2 {
-    /// When a loose object was written.
-    ///
-    /// # Errors
-    /// There is no such loose object.
-    pub(super) fn written_at(&self, id: &super::Oid) -> Result<SystemTime> {
-        let (folder, name) = id.as_str().split_at(2);
-        let path = self.repository.path().join("objects").join(folder).join(name);
-        Ok(path.symlink_metadata()?.modified()?)
-    }
+/// Sets the time of a loose object to now, as git does with an object that it would write again:
+/// `git gc` deletes old objects that nothing points to.
+///
+/// # Errors
+/// There is no such loose object, or it is another user's.
+pub(super) fn freshen(fast: &Libgit2, id: &super::Oid) -> Result<()> {
+    let (folder, name) = id.as_str().split_at(2);
+    let path = fast.repository.path().join("objects").join(folder).join(name);
+    Ok(File::open(path)?.set_modified(SystemTime::now())?)
 }
 
 /// Adds the file of a loose object, at once: a reader sees all of it, or none.
@@ -83,14 +81,18 @@ fn put(objects: &Path, id: Oid, content: &[u8]) -> Result<()> {
     .with_context(|| format!("writing {}", path.display()))?;
     file.write_all(content)?;
     match file.persist_noclobber(&path) {
+        Ok(_) => Ok(()),
         // Another process wrote the same object.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error.error).with_context(|| format!("writing {}", path.display())),
-        Ok(_) => Ok(()),
+        // Some file systems can rename a file only over another one.
+        Err(error) => {
+            error.file.persist(&path).with_context(|| format!("writing {}", path.display()))?;
+            Ok(())
+        }
     }
 }
 
-/// A read-only file, to which only the returned handle can write.
+/// A file to which only the returned handle can write, if the system has such permissions.
 fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
@@ -123,13 +125,15 @@ mod tests {
         let repo = Repo::with_commit();
         let fast = Libgit2::open(&repo.git()).unwrap();
         for bytes in contents() {
-            let id = fast.write_object(ObjectType::Blob, &bytes).unwrap();
-            assert_eq!(fast.write_object(ObjectType::Blob, &bytes).unwrap(), id, "once more");
+            let id = write(&fast, ObjectType::Blob, &bytes).unwrap();
+            assert_eq!(write(&fast, ObjectType::Blob, &bytes).unwrap(), id, "once more");
             let id = id.to_string();
             std::fs::write(repo.path("content"), &bytes).unwrap();
             assert_eq!(repo.run(&["hash-object", "content"]), id);
             let file = repo.path(".git/objects").join(&id[..2]).join(&id[2..]);
-            assert!(file.is_file() && file.metadata().unwrap().permissions().readonly(), "{id}");
+            assert!(file.is_file(), "{id}");
+            #[cfg(unix)]
+            assert!(file.metadata().unwrap().permissions().readonly(), "{id}");
             let mut beside = file.parent().unwrap().read_dir().unwrap().flatten();
             let is_left = |name: std::ffi::OsString| name.to_string_lossy().starts_with(TEMPORARY);
             assert!(!beside.any(|entry| is_left(entry.file_name())), "{id}");
@@ -138,12 +142,30 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_is_needed_again_is_not_old() {
+        let repo = Repo::with_commit();
+        let fast = Libgit2::open(&repo.git()).unwrap();
+        let id = write(&fast, ObjectType::Blob, b"old").unwrap().to_string();
+        let path = repo.path(".git/objects").join(&id[..2]).join(&id[2..]);
+        let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let age = || File::open(&path).unwrap().set_modified(long_ago).unwrap();
+        let is_old = || path.metadata().unwrap().modified().unwrap() == long_ago;
+        age();
+        freshen(&fast, &id.parse().unwrap()).unwrap();
+        assert!(!is_old());
+        age();
+        write(&fast, ObjectType::Blob, b"old").unwrap();
+        assert!(!is_old());
+        assert!(freshen(&fast, &format!("{:040x}", 7).parse().unwrap()).is_err());
+    }
+
+    #[test]
     fn an_object_in_a_pack_is_not_written_again() {
         let repo = Repo::with_commit();
         repo.run(&["gc", "-q"]);
         let fast = Libgit2::open(&repo.git()).unwrap();
         let readme = std::fs::read(repo.path("README.md")).unwrap();
-        let id = fast.write_object(ObjectType::Blob, &readme).unwrap().to_string();
+        let id = write(&fast, ObjectType::Blob, &readme).unwrap().to_string();
         assert_eq!(repo.run(&["rev-parse", "HEAD:README.md"]), id);
         assert!(!repo.path(".git/objects").join(&id[..2]).exists());
     }
@@ -156,6 +178,6 @@ mod tests {
         let bytes = b"new";
         let id = Oid::hash_object(ObjectType::Blob, bytes).unwrap().to_string();
         repo.file(&format!(".git/objects/{}", &id[..2]), "a file");
-        assert!(fast.write_object(ObjectType::Blob, bytes).is_err());
+        assert!(write(&fast, ObjectType::Blob, bytes).is_err());
     }
 }

@@ -12,11 +12,11 @@ use super::configuration::Configuration;
 use super::libgit2::{Libgit2, oid, raw};
 use super::variables::Who;
 use super::{Git, Oid};
-use crate::git::variables;
+use crate::git::{loose, variables};
 
-/// True for settings that change how git writes an object and that libgit2 ignores: permissions of
-/// a shared repository, flushing to disk, the encoding of messages.
-fn is_unknown_to_libgit2(key: &str) -> bool {
+/// True for settings that change how git writes an object and that this process does not know:
+/// permissions of a shared repository, flushing to disk, the encoding of messages.
+fn is_unknown_here(key: &str) -> bool {
     matches!(key, "core.sharedrepository" | "i18n.commitencoding") || key.starts_with("core.fsync")
 }
 
@@ -79,7 +79,7 @@ pub(super) fn write_objects<T>(git: &Git, write: impl FnOnce(&Libgit2) -> Result
 }
 
 pub(super) fn writes_in_process(git: &Git) -> bool {
-    let is_plain = |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_to_libgit2(key));
+    let is_plain = |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_here(key));
     git.in_process(|_| Ok(())).is_some() && git.configuration().is_ok_and(is_plain)
 }
 
@@ -107,7 +107,7 @@ impl Libgit2 {
     /// # Errors
     /// The object database cannot be written.
     pub(super) fn put(&self, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-        oid(self.write_object(kind, bytes)?)
+        oid(loose::write(self, kind, bytes)?)
     }
 
     /// Writes a commit in the same way as `git commit-tree`.

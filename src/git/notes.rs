@@ -7,7 +7,7 @@ use git2::{FileMode, ObjectType, Tree, build::TreeUpdateBuilder};
 
 use super::libgit2::{Libgit2, oid};
 use super::{Git, Oid, RefName, RefTransaction};
-use crate::git::made;
+use crate::git::{loose, made};
 
 /// Once a tree contains this many notes, new ones go into folders named by their first two digits:
 /// every new note rewrites the tree that contains it. Git itself makes folders at some point.
@@ -157,7 +157,7 @@ impl Libgit2 {
         let odb = self.repository.odb()?;
         let before = match tip {
             Some(tip) => self.tree(tip)?,
-            None => self.repository.find_tree(self.write_object(ObjectType::Tree, b"")?)?,
+            None => self.repository.find_tree(loose::write(self, ObjectType::Tree, b"")?)?,
         };
         let mut update = TreeUpdateBuilder::new();
         let mut new = Vec::new();

@@ -8,7 +8,7 @@ const PER_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritt
 /// Returns the pattern if [`matches`] can match it.
 ///
 /// # Errors
-/// Only git can.
+/// Only git can match it, or it may match per-worktree references.
 pub(super) fn check(pattern: &str) -> Result<String> {
     ensure!(!pattern.contains(['?', '[', '\\']), "only git can match {pattern}");
     let fixed = pattern.split('*').next().unwrap_or_default();

@@ -57,7 +57,7 @@ impl Opaque {
         self.message.is_empty() && self.calls.is_empty() && self.items.is_empty()
     }
 
-    /// Size of the data in a request in bytes, without the text and the calls of its message.
+    /// Bytes that this data takes up in a request, besides the text and the calls of the answer.
     pub fn size(&self) -> usize {
         let said = |item: &&Value| {
             let kind = item.get("type").and_then(Value::as_str);

@@ -340,7 +340,7 @@ fn passed(known: &Known, sessions: &Sessions<'_>, entry: Option<&Entry>) -> Vec<
     passed.collect()
 }
 
-/// Rejected drafts, feedback on the code first; and the number of those left out.
+/// The rejections of drafts, those of code first, and the number of those left out.
 fn rejected(
     git: &Git,
     known: &Known,

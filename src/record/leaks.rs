@@ -1,8 +1,8 @@
 //! Secrets in the content to be committed: the user's own keys, and anything that looks like a key.
 //! Only new ones count: what a file contained before is a person's, and already in history.
 //!
-//! The cost depends on what would be committed: only changed files are searched, and what they
-//! contained before is read only if something was found.
+//! The cost depends on what would be committed: only changed files are searched, each content
+//! once in a run, and what they contained before is read only if something was found.
 
 use std::fmt;
 use std::fs;
@@ -59,10 +59,11 @@ pub(super) fn find_in(
     let mut before: Option<Vec<Vec<u8>>> = None;
     let (secrets, files) = (recorder.workspace.secrets(), PlainFiles::of(recorder.git));
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
-        let has_seen = |id: &Oid| Some(id) == blob.as_ref() || secrets.is_clean(id.as_str());
+        let is_unchanged = |id: &Oid| Some(id) == blob.as_ref();
+        let has_seen = |id: &Oid| is_unchanged(id) || secrets.is_clean(id.as_str());
         let here = files.read_unless(path, has_seen);
         // All files of a session are listed, even unchanged ones.
-        if here.as_ref().is_some_and(|(id, _)| Some(id) == blob.as_ref()) {
+        if here.as_ref().is_some_and(|(id, _)| is_unchanged(id)) {
             continue;
         }
         leaks.extend(in_name(recorder, tip, path)?);

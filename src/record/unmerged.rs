@@ -33,7 +33,8 @@ struct Versions {
     base: Option<Oid>,
     ours: Oid,
     theirs: Oid,
-    /// Where a rebase or a series of picks began: its later commits still have the old ids.
+    /// The commit on which a rebase or a series of cherry-picks began. The commits that are still
+    /// to be applied have the old ids.
     began: Option<Oid>,
     /// Commits that are still to be applied.
     to_come: Vec<Oid>,

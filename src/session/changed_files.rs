@@ -27,23 +27,31 @@ pub fn changed_files(git: &Git, from: &Oid, to: &Oid) -> anyhow::Result<Vec<Chan
     let reader = git.reader();
     let mut changes = reader.diff(Some(from), to)?;
     changes.retain(|change| is_code(&change.path));
-    Ok(count_changes(reader.as_ref(), &changes))
+    Ok(count_changes(reader.as_ref(), &changes).0)
 }
 
-/// The files of these changes, with their line counts.
-pub(super) fn count_changes(reader: &dyn Reader, changes: &[TreeChange]) -> Vec<ChangedFile> {
-    changes.iter().map(|change| counted(reader, change)).collect()
+/// The files of these changes, with their line counts; false if a file could not be read, so that
+/// its lines are not counted.
+pub(super) fn count_changes(
+    reader: &dyn Reader,
+    changes: &[TreeChange],
+) -> (Vec<ChangedFile>, bool) {
+    let mut all_read = true;
+    let files = changes.iter().map(|change| counted(reader, change, &mut all_read)).collect();
+    (files, all_read)
 }
 
 fn is_counted(bytes: &[u8]) -> bool {
     bytes.len() <= LARGEST && !bytes.contains(&0)
 }
 
-fn counted(reader: &dyn Reader, change: &TreeChange) -> ChangedFile {
-    let text = |id: &Option<Oid>| {
-        // A submodule's commit is not a blob.
-        let bytes = id.as_ref().and_then(|id| reader.blob(Object::Id(id)).ok().flatten());
-        bytes.or_else(|| id.is_none().then(Vec::new)).filter(|bytes| is_counted(bytes))
+fn counted(reader: &dyn Reader, change: &TreeChange, all_read: &mut bool) -> ChangedFile {
+    let mut text = |id: &Option<Oid>| {
+        let Some(id) = id else { return Some(Vec::new()) };
+        // In a partial clone, the blob may be elsewhere. A submodule's commit is not a blob.
+        let bytes = reader.blob(Object::Id(id)).ok().flatten();
+        *all_read &= bytes.is_some();
+        bytes.filter(|bytes| is_counted(bytes))
     };
     let (added, removed) = match (text(&change.old), text(&change.new)) {
         (Some(before), Some(after)) => changed_lines(&before, &after),

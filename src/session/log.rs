@@ -1,5 +1,5 @@
 //! What happened in a session, step by step, from its history, attempts, saved drafts and feedback.
-//! Nothing is stored for it; a clone shows what its refs contain.
+//! A clone shows what its refs contain.
 
 mod cost;
 mod entries;
@@ -14,6 +14,7 @@ mod way_back;
 mod words;
 
 pub use cost::Cost;
+pub use files::LineCounts;
 pub use kept_changes::wrong_changes;
 pub use once::once;
 pub use step::Step;
@@ -38,10 +39,11 @@ use crate::stages;
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
+pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
+        lines,
         kept: KeptChanges::of(git, &session.name),
         transcripts: transcripts::transcripts(git, session),
         told: HashSet::new(),
@@ -66,6 +68,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
 struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
+    lines: LineCounts,
     kept: KeptChanges,
     transcripts: Vec<transcripts::Transcript>,
     /// Feedback already reported, as JSON text.
@@ -172,7 +175,8 @@ impl Teller<'_> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         let feedback = artifact_path(&self.session.name, Artifact::Feedback);
-        let changes = files::changes(self.git, entries, &feedback, &mut self.kept)?;
+        let how = (&mut self.kept, self.lines);
+        let changes = files::changes(self.git, entries, &feedback, how)?;
         for (entry, changes) in entries.iter().zip(changes) {
             if changes.watched {
                 for said in self.new_feedback(&entry.commit, &feedback, attempt.is_some())? {
@@ -184,6 +188,7 @@ impl Teller<'_> {
             }
             let Some(mut step) = self.step(entry) else { continue };
             step.files = changes.files;
+            step.has_counts = self.lines == LineCounts::Wanted && step.event == "task_completed";
             if let Kind::Stage(stage) = entry.kind
                 && !entry.is_start()
             {

@@ -67,7 +67,7 @@ pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
-pub use log::{Step, log, once, wrong_changes};
+pub use log::{LineCounts, Step, log, once, wrong_changes};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};

@@ -60,7 +60,7 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// True if the message names a record: in a change request only changed records.
+    /// True if the message names this record; in a change request it names only changed records.
     pub fn names(&self, id: &str) -> bool {
         self.changes.as_ref().is_none_or(|changes| changes.ids.iter().any(|known| known == id))
     }

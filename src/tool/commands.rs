@@ -2,7 +2,7 @@
 
 use super::plain::{Number, Waiting, arguments, some};
 use super::{Answer, Checked, Context, ProjectCommands, Tool};
-use crate::instructions::{instructs_agents, why_protected};
+use crate::instructions::why_protected;
 use crate::languages;
 use crate::workspace::{CommandResult, Dependencies};
 
@@ -190,15 +190,11 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
             file.escape_default()
         ));
     }
-    for for_agents in [false, true] {
-        let paths = result.put_back.iter().filter(|path| instructs_agents(path) == for_agents);
-        let paths: Vec<&str> = paths.map(String::as_str).collect();
-        let Some(first) = paths.first() else { continue };
+    for path in &result.put_back {
         text.push_str(&format!(
-            "\n{} changed and was restored, because {}: a person gets the command's version \
+            "\n{path} changed and was restored, because {}: a person gets the command's version \
              and decides about it",
-            paths.join(", "),
-            why_protected(first)
+            why_protected(path)
         ));
     }
     for made in &result.repositories {

@@ -100,7 +100,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "edit_file",
-        description: "Replace one passage of a file, or several with edits (all or none). \
+        description: "Replace one passage of a file, or several with `edits` (all or none). \
                       Copy old_text exactly, with enough lines that it occurs once.",
         effect: Effect::Acts,
         run: |context, args: EditFile| {

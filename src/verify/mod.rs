@@ -94,8 +94,9 @@ impl Verify<'_> {
         Ok(problems)
     }
 
-    /// Finds problems in the documents of a merged session. Its commits and tags are on its own
-    /// branch, and its files may change as the project continues.
+    /// Finds problems in the documents of a merged session. Its commits and tags are not checked,
+    /// because they are on its own branch. A missing file is not a problem, because files may
+    /// change as the project continues.
     ///
     /// # Errors
     /// Git cannot be read.

@@ -5,7 +5,7 @@ use crate::artifact::{Plan, Store, Task};
 use crate::git::{Commit, Git, Oid};
 use crate::secret::Secrets;
 use crate::session::{
-    CommittedFiles, Entry, Session, Status, Step, code, log, own_tasks, start_of_code,
+    CommittedFiles, Entry, LineCounts, Session, Status, Step, code, log, own_tasks, start_of_code,
 };
 use crate::stage::Stage;
 
@@ -39,7 +39,7 @@ impl Source<'_> {
 
     /// Every step that is known in this repository, in order.
     pub(super) fn steps(&self) -> anyhow::Result<Vec<Step>> {
-        log(self.git, self.session())
+        log(self.git, self.session(), LineCounts::Unwanted)
     }
 
     /// The newest records.

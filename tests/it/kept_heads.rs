@@ -107,8 +107,38 @@ fn files_that_the_commits_of_a_long_session_changed_are_kept() {
     let told = sandbox.cowork(&["verify", "todo"]).exits(1).stdout;
     assert!(told.contains("kept-changes-differ") && told.contains("rm "), "{told}");
     let commit = sandbox.git(&["rev-parse", "cowork/todo~1"]);
-    sandbox.git(&["replace", "--graft", &commit, "cowork/todo~2"]);
+    sandbox.git(&["replace", "--graft", &commit, "cowork/todo~3"]);
     assert!(!log()[0].contains(" +7"), "it is used with replaced commits");
+}
+
+#[test]
+fn what_could_not_be_read_is_not_kept() {
+    let sandbox = delivered(100);
+    sandbox.git(&["repack", "-adq"]);
+    let packs = sandbox.path(".git/objects/pack");
+    for pack in packs.read_dir().unwrap().flatten().map(|entry| entry.path()) {
+        if pack.extension().is_some_and(|kind| kind == "pack") {
+            let aside = sandbox.path("../aside.pack");
+            std::fs::rename(&pack, &aside).unwrap();
+            std::fs::remove_file(pack.with_extension("idx")).unwrap();
+            let mut unpack = sandbox.command("git");
+            unpack.args(["unpack-objects", "-q"]).stdin(std::fs::File::open(aside).unwrap());
+            assert!(unpack.status().unwrap().success());
+        }
+    }
+    let first = sandbox.cowork(&["log", "todo"]).exits(0).stdout;
+    std::fs::remove_file(sandbox.path(CHANGES)).unwrap();
+
+    // As in a partial clone, whose server cannot be reached.
+    let blob = sandbox.git(&["rev-parse", "cowork/todo:parts/00/020-1.sh"]);
+    let object = sandbox.path(&format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+    let aside = sandbox.path("../aside");
+    std::fs::rename(&object, &aside).unwrap();
+    let without = sandbox.cowork(&["log", "todo"]).exits(0).stdout;
+    assert_ne!(without, first);
+    assert!(sandbox.read(CHANGES).lines().count() > 100, "the others are kept");
+    std::fs::rename(&aside, &object).unwrap();
+    assert_eq!(sandbox.cowork(&["log", "todo"]).exits(0).stdout, first);
 }
 
 #[test]

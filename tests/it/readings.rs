@@ -64,6 +64,7 @@ fn read(sandbox: &Sandbox, sessions: &[&str]) -> Vec<(String, i32, String)> {
     let mut all = vec![read(&["list", "--json"])];
     for session in sessions {
         all.extend(["status", "log", "verify"].map(|command| read(&[command, session, "--json"])));
+        all.push(read(&["log", session]));
     }
     all
 }
@@ -182,6 +183,7 @@ fn what_is_read_fast_is_what_a_slow_reading_finds() {
     for session in SESSIONS {
         let listed = base.cowork(&["list", "--json"]).exits(0).json_lines();
         compare(&base, session, &listed, "at the beginning");
+        base.cowork(&["log", session]).exits(0);
     }
     assert_eq!(base.read(KEPT_HEADS).lines().count(), 1 + SESSIONS.len(), "heads are kept");
     let changes = base.read(&kept_changes("delivered"));

@@ -59,6 +59,35 @@ fn a_task_that_holds_a_token_is_refused_and_its_actor_told() {
 }
 
 #[test]
+fn a_token_in_a_file_that_was_clean_a_moment_ago_is_found() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let file = file_of("TASK-001");
+    let clean = code_of("TASK-001");
+    let leaking = format!("{clean}# TOKEN={}\n", token());
+    let done = json!({"task_id": "TASK-001", "new_status": "completed"});
+    let drafts = [(clean.to_owned(), leaking.clone()), (leaking, clean.to_owned())];
+    for (number, (first, second)) in (1..).zip(drafts) {
+        sandbox.server.times(
+            1,
+            at("coding", "actor").task("TASK-001").iteration(number).turn(1),
+            Reply::call("write_file", json!({"path": file, "content": first}))
+                .and("write_file", json!({"path": "notes.txt", "content": second}))
+                .and("update_task_status", done.clone()),
+        );
+    }
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    let told = told_in_coding(&sandbox);
+    for path in [file, "notes.txt"] {
+        assert!(
+            told.contains(&format!("{path}:")) && told.contains("holds a GitHub token"),
+            "{told}"
+        );
+    }
+    assert!(!sandbox.git(&["log", "-p", "cowork/todo"]).contains(&token()));
+    sandbox.assert_sound();
+}
+
+#[test]
 fn what_a_file_held_before_is_a_persons_and_examples_are_none() {
     let sandbox = Sandbox::new();
     let file = file_of("TASK-001");

@@ -19,7 +19,9 @@ use crate::config::Budget;
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::model::budget;
-use crate::session::{Attempt, Session, StateDir, Status, Step, Used, attempts, log, once};
+use crate::session::{
+    Attempt, LineCounts, Session, StateDir, Status, Step, Used, attempts, log, once,
+};
 use crate::spent::tokens;
 use crate::ui::one_line;
 
@@ -40,7 +42,8 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     let git = context.git()?;
     let session = find::readable(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
-    let steps = log(git, &session)?;
+    let lines = if context.global.json { LineCounts::Unwanted } else { LineCounts::Wanted };
+    let steps = log(git, &session, lines)?;
     match context.global.json {
         true => context.print(&json(&steps)?)?,
         false => context.page(&text(context, git, session, steps, args.graph)?)?,

@@ -16,7 +16,8 @@ use crate::cli::terminal::log_details::as_it_happens;
 use crate::cli::terminal::paint::Paint;
 use crate::git::{Git, Oid, Ref};
 use crate::session::{
-    LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, gates, live_run, log, once,
+    LineCounts, LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, gates, live_run,
+    log, once,
 };
 use crate::stage::Stage;
 use crate::ui::one_line;
@@ -105,7 +106,7 @@ impl<'a> Screen<'a> {
         if !first {
             self.session = Session::find(git, &refs, &self.session.name)?;
         }
-        let steps = log(git, &self.session)?;
+        let steps = log(git, &self.session, LineCounts::Unwanted)?;
         let told = once(&steps);
         let skipped = if first { told.len().saturating_sub(BEFORE) } else { 0 };
         for (at, (step, more)) in told.into_iter().enumerate() {

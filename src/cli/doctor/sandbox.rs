@@ -1,4 +1,4 @@
-//! Checks how commands are confined here, and reports the limits of that level.
+//! Checks at which level commands are confined here, and reports the limits of that level.
 
 use super::finding::Finding;
 use crate::cli::context::Context;

@@ -91,7 +91,7 @@ pub(super) fn of(
             }
             let signed_in = match row.sign_in {
                 "" => String::new(),
-                how => format!(", and that you are signed in ({how})"),
+                how => format!("; if you are not signed in: {how}"),
             };
             return failed(
                 message,

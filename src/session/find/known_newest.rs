@@ -103,7 +103,8 @@ impl Kept {
         let text = std::fs::read(path(git)).ok().filter(|text| text.len() <= MAX_FILE)?;
         let text = String::from_utf8(text).ok()?;
         let line = text.strip_prefix(HEADER)?;
-        // A file with only the header asks for a cache even with few sessions.
+        // Tests write a file with only the header: then the cache is used even with few
+        // sessions.
         if line.is_empty() {
             return Some(Self { refs: String::new(), sessions: 0, open: None, noted: Vec::new() });
         }

@@ -4,6 +4,15 @@ use super::kept_changes::KeptChanges;
 use crate::git::{self, Git, Oid, TreeChange};
 use crate::session::{ChangedFile, Entry, Kind, count_changes, is_code};
 
+/// Whether the changed lines of tasks are counted, which requires reading their files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineCounts {
+    /// Yes: [`Step::counted`](super::Step::counted) has them.
+    Wanted,
+    /// No.
+    Unwanted,
+}
+
 /// What a commit changed since its only parent; nothing for a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Changes {
@@ -18,37 +27,31 @@ pub(super) fn changes(
     git: &Git,
     entries: &[Entry],
     watched: &str,
-    kept: &mut KeptChanges,
+    (kept, lines): (&mut KeptChanges, LineCounts),
 ) -> anyhow::Result<Vec<Changes>> {
     let pairs = with_parents(entries);
-    let unknown: Vec<_> =
-        pairs.iter().filter(|(_, entry)| kept.get(&entry.commit).is_none()).collect();
-    let read = git::many::ask_each(git, &unknown, |git, (previous, entry)| {
-        read(git, *previous, entry, watched)
-    });
-    let mut read = read.into_iter();
-    let mut all = Vec::with_capacity(pairs.len());
-    for (previous, entry) in &pairs {
-        let known = kept.get(&entry.commit).cloned();
-        let changes = match known {
-            Some(known) => known,
-            None => {
-                let Some(changes) = read.next().transpose()? else { break };
-                // The changes of a pair of commits never change.
-                if previous.is_some() {
-                    kept.add(&entry.commit, &changes);
-                }
-                changes
-            }
-        };
-        all.push(changes);
+    let known = |(previous, entry): &Pair<'_>| previous.and_then(|_| kept.get(&entry.commit));
+    let mut all: Vec<Option<Changes>> = pairs.iter().map(|pair| known(pair).cloned()).collect();
+    let unknown = pairs.iter().zip(&all).filter(|(_, known)| known.is_none());
+    let unknown: Vec<&Pair<'_>> = unknown.map(|(pair, _)| pair).collect();
+    let read = git::many::ask_each(git, &unknown, |git, pair| read(git, pair, watched, lines));
+    let places = all.iter_mut().filter(|known| known.is_none());
+    for ((place, (previous, entry)), read) in places.zip(unknown).zip(read) {
+        let (changes, is_whole) = read?;
+        if is_whole && previous.is_some() && lines == LineCounts::Wanted {
+            kept.add(&entry.commit, &changes);
+        }
+        *place = Some(changes);
     }
-    Ok(all)
+    Ok(all.into_iter().flatten().collect())
 }
 
-/// Each entry with its parent, if that is the entry before it: then both trees are known.
-pub(super) fn with_parents(entries: &[Entry]) -> Vec<(Option<&Entry>, &Entry)> {
-    let mut pairs: Vec<(Option<&Entry>, &Entry)> = Vec::with_capacity(entries.len());
+/// A commit, and its parent if that is the entry before it: then both trees are known.
+pub(super) type Pair<'a> = (Option<&'a Entry>, &'a Entry);
+
+/// Each entry with its parent.
+pub(super) fn with_parents(entries: &[Entry]) -> Vec<Pair<'_>> {
+    let mut pairs: Vec<Pair<'_>> = Vec::with_capacity(entries.len());
     for entry in entries {
         let previous = pairs.last().map(|(_, entry)| *entry);
         pairs.push((previous.filter(|one| entry.parents == [one.commit.clone()]), entry));
@@ -56,24 +59,24 @@ pub(super) fn with_parents(entries: &[Entry]) -> Vec<(Option<&Entry>, &Entry)> {
     pairs
 }
 
-/// Reads the changes of a commit.
+/// Reads the changes of a commit; false if a file whose lines are wanted could not be read.
 pub(super) fn read(
     git: &Git,
-    previous: Option<&Entry>,
-    entry: &Entry,
+    (previous, entry): &Pair<'_>,
     watched: &str,
-) -> anyhow::Result<Changes> {
+    lines: LineCounts,
+) -> anyhow::Result<(Changes, bool)> {
     let all = match previous {
         Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree)?,
         None => since_parent(git, &entry.commit, &entry.parents)?,
     };
     let watched = previous.is_none() || all.iter().any(|change| change.path == watched);
     let code = only_code(all);
-    let files = match entry.kind {
-        Kind::Task(_) => count_changes(git.reader().as_ref(), &code),
-        _ => uncounted(code),
+    let (files, is_whole) = match (&entry.kind, lines) {
+        (Kind::Task(_), LineCounts::Wanted) => count_changes(git.reader().as_ref(), &code),
+        _ => (uncounted(code), true),
     };
-    Ok(Changes { files, watched })
+    Ok((Changes { files, watched }, is_whole))
 }
 
 /// The code that a commit changed since its only parent, without line counts; none for a merge.

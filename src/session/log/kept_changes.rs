@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::files::{Changes, read, with_parents};
+use super::files::{Changes, LineCounts, read, with_parents};
 use crate::git::{self, Git, Oid};
 use crate::replace_file::replace_file;
 use crate::session::{Artifact, ChangedFile, Session, SessionName, StateDir, artifact_path};
@@ -92,10 +92,10 @@ impl KeptChanges {
 fn part(commit: &Oid, Changes { files, watched }: &Changes) -> Option<String> {
     let mut part = format!("{commit} {} {}\n", u8::from(*watched), files.len());
     for ChangedFile { path, added, removed } in files {
+        let _ = writeln!(part, "{added} {removed} {path}");
         if path.contains('\n') || part.len() > MAX_PART {
             return None;
         }
-        let _ = writeln!(part, "{added} {removed} {path}");
     }
     Some(part)
 }
@@ -106,7 +106,12 @@ fn parse(text: &str) -> Option<HashMap<Oid, Changes>> {
     let mut known = HashMap::new();
     while let Some(line) = lines.next() {
         let mut fields = line.split(' ');
-        let (commit, watched) = (fields.next()?.parse().ok()?, fields.next()? == "1");
+        let commit = fields.next()?.parse().ok()?;
+        let watched = match fields.next()? {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
         let count: usize = fields.next()?.parse().ok()?;
         let files = (0..count).map(|_| {
             let mut fields = lines.next()?.splitn(3, ' ');
@@ -128,11 +133,11 @@ pub fn wrong_changes(git: &Git, session: &Session) -> anyhow::Result<Option<Path
     let watched = artifact_path(&session.name, Artifact::Feedback);
     let mut pairs = with_parents(&session.history);
     pairs.retain(|(previous, entry)| previous.is_some() && kept.get(&entry.commit).is_some());
-    let read = git::many::ask_each(git, &pairs, |git, (previous, entry)| {
-        read(git, *previous, entry, &watched)
-    });
+    let read =
+        git::many::ask_each(git, &pairs, |git, pair| read(git, pair, &watched, LineCounts::Wanted));
     for ((_, entry), read) in pairs.iter().zip(read) {
-        if kept.get(&entry.commit) != Some(&read?) {
+        let (changes, is_whole) = read?;
+        if is_whole && kept.get(&entry.commit) != Some(&changes) {
             return Ok(kept.path);
         }
     }

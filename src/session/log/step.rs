@@ -17,7 +17,7 @@ pub struct Step {
     pub timestamp: String,
     /// The event; named like the event of `--json` runs if there is one.
     pub event: &'static str,
-    /// The stage before, `waiting` for a draft waiting for review; none at the start.
+    /// The stage before, `waiting` if a draft waited for review, or `completed`; none at the start.
     pub from: Option<String>,
     /// The stage after, `waiting` or `completed`.
     pub to: Option<String>,
@@ -57,8 +57,7 @@ pub struct Step {
     /// Features that the task works on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Files that the commit changed outside `.cowork` since its only parent; those of a task have
-    /// line counts.
+    /// Files that the commit changed outside `.cowork` since its only parent.
     #[serde(serialize_with = "paths", skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ChangedFile>,
     /// Models that worked on it.
@@ -73,6 +72,9 @@ pub struct Step {
     /// Transcripts of its conversations on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transcripts: Vec<PathBuf>,
+    /// The lines of `files` are counted.
+    #[serde(skip)]
+    pub(super) has_counts: bool,
     /// Severity of feedback: `critical`, `major` or `minor`.
     #[serde(skip)]
     pub severity: &'static str,
@@ -90,9 +92,9 @@ pub struct Step {
 }
 
 impl Step {
-    /// The files of a task, which have line counts; none for another step.
+    /// The files of a task with their line counts, if these are wanted; none for another step.
     pub fn counted(&self) -> &[ChangedFile] {
-        if self.event == "task_completed" { &self.files } else { &[] }
+        if self.has_counts { &self.files } else { &[] }
     }
 }
 

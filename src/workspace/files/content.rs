@@ -37,7 +37,8 @@ impl WorkingTree {
         let mut written = put();
         if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
             // A crash left the temporary file.
-            written = dir.remove_file(&temporary).and_then(|()| put());
+            let _ = dir.remove_file(&temporary);
+            written = put();
         }
         if written.is_err() {
             let _ = dir.remove_file(&temporary);
@@ -144,4 +145,23 @@ pub(super) fn temporary_name(name: &str) -> String {
     const MOST: usize = 200;
     let end = (0..=name.len().min(MOST)).rev().find(|end| name.is_char_boundary(*end));
     format!(".{}.cowork-new", &name[..end.unwrap_or(0)])
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use crate::workspace::testing::Tree;
+
+    #[test]
+    fn what_a_crash_left_beside_a_file_is_replaced() {
+        let tree = Tree::new();
+        let (file, left) = (tree.root().join("a"), tree.root().join(".a.cowork-new"));
+        std::fs::write(&left, "half of").unwrap();
+        tree.workspace.write("a", "1\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "1\n");
+        std::os::unix::fs::symlink("../outside", &left).unwrap();
+        tree.workspace.write("a", "2\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "2\n");
+        assert!(left.symlink_metadata().is_err());
+        assert_eq!(std::fs::read_to_string(tree.root().join("../outside")).unwrap(), "secret");
+    }
 }

@@ -73,8 +73,7 @@ fn named_in(root: &Path, manifest: &Path) -> Vec<Beside> {
     told.collect()
 }
 
-/// The workspace above the tree that the tree is a member of, unless the tree is a workspace
-/// itself.
+/// The workspace in a folder above the tree, if the tree is a member and not itself a workspace.
 fn around(root: &Path) -> Option<Beside> {
     WORKSPACES.iter().find_map(|(file, words, member)| {
         let is_one =
