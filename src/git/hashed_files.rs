@@ -4,15 +4,21 @@
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::sync::{Mutex, PoisonError};
+#[cfg(unix)]
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Oid;
 use super::index::{Stamp, stamp_of};
 use crate::moment::Moment;
 
-/// The time within which two changes of a file may get the same time: ten milliseconds between two
-/// ticks of Linux at worst, and as much by which a file system may round (exFAT).
+/// The longest time between two ticks of the clock from which Linux takes the times of files.
 #[cfg(unix)]
-const TICK: std::time::Duration = std::time::Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(10);
+
+/// The unit in nanoseconds to which a file system may round times that have fractions of seconds
+/// (exFAT).
+#[cfg(unix)]
+const ROUNDED: i64 = 10_000_000;
 
 /// The cached blobs, by path.
 #[derive(Default)]
@@ -85,20 +91,17 @@ impl HashedFiles {
 }
 
 /// True if a file was last changed so long ago that a change from now on has a later time, by the
-/// clock of this machine. Some file systems have no fractions of seconds.
+/// clock of this machine, and its file system does not round times.
+#[cfg(unix)]
 fn is_settled(meta: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        use std::time::{Duration, SystemTime, UNIX_EPOCH};
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let part = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
-        let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
-        part != 0 && changed.saturating_add(TICK) < now
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = meta;
-        false
-    }
+    use std::os::unix::fs::MetadataExt as _;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let part = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
+    let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
+    meta.ctime_nsec() % ROUNDED != 0 && changed.saturating_add(TICK) < now
+}
+
+#[cfg(not(unix))]
+fn is_settled(_meta: &Metadata) -> bool {
+    false
 }

@@ -2,10 +2,8 @@
 //! sets up a compressor of 256 KiB: most of the time that a commit of many small files takes.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -42,14 +40,17 @@ impl Compressor {
 /// # Errors
 /// The object database cannot be written.
 pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-    let odb = fast.repository.odb()?;
     let id = Oid::hash_object(kind, bytes)?;
-    if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
-        // The time of its file tells git that it is in use.
-        return Ok(odb.write(kind, bytes)?);
+    let path = path_of(fast, &id.to_string());
+    if freshened(&path).is_err() {
+        let odb = fast.repository.odb()?;
+        if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
+            // It is in a pack, or another user's.
+            odb.write(kind, bytes)?;
+        } else {
+            put(&path, &fast.compressor.file_of(kind, bytes)?)?;
+        }
     }
-    let file = fast.compressor.file_of(kind, bytes)?;
-    put(&fast.repository.path().join("objects"), id, &file)?;
     // The next steps read it: the lines of a task's files are counted, its trees are compared.
     fast.kept.keep(id, kind, bytes);
     Ok(id)
@@ -61,32 +62,47 @@ pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oi
 /// # Errors
 /// There is no such loose object, or it is another user's.
 pub(super) fn freshen(fast: &Libgit2, id: &super::Oid) -> Result<()> {
-    let (folder, name) = id.as_str().split_at(2);
-    let path = fast.repository.path().join("objects").join(folder).join(name);
-    Ok(File::open(path)?.set_modified(SystemTime::now())?)
+    Ok(freshened(&path_of(fast, id.as_str()))?)
+}
+
+#[cfg(unix)]
+fn freshened(path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let both = Timestamps { last_access: now, last_modification: now };
+    Ok(utimensat(CWD, path, &both, AtFlags::empty())?)
+}
+
+#[cfg(not(unix))]
+fn freshened(path: &Path) -> std::io::Result<()> {
+    std::fs::File::open(path)?.set_modified(std::time::SystemTime::now())
+}
+
+/// The file of a loose object.
+fn path_of(fast: &Libgit2, id: &str) -> PathBuf {
+    let (folder, name) = id.split_at(2);
+    fast.repository.path().join("objects").join(folder).join(name)
 }
 
 /// Adds the file of a loose object, at once: a reader sees all of it, or none.
-fn put(objects: &Path, id: Oid, content: &[u8]) -> Result<()> {
-    let name = id.to_string();
-    let (folder, name) = name.split_at(2);
-    let folder = objects.join(folder);
-    let path = folder.join(name);
-    let mut file = match temporary(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound && objects.is_dir() => {
-            std::fs::create_dir_all(&folder).and_then(|()| temporary(&folder))
-        }
+fn put(path: &Path, content: &[u8]) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let mut file = match temporary(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match std::fs::create_dir(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            _ => temporary(folder),
+        },
         made => made,
     }
     .with_context(|| format!("writing {}", path.display()))?;
     file.write_all(content)?;
-    match file.persist_noclobber(&path) {
+    match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
         // Another process wrote the same object.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
         // Some file systems can rename a file only over another one.
         Err(error) => {
-            error.file.persist(&path).with_context(|| format!("writing {}", path.display()))?;
+            error.file.persist(path).with_context(|| format!("writing {}", path.display()))?;
             Ok(())
         }
     }
@@ -106,6 +122,9 @@ fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
     use super::super::test_repo::Repo;
     use super::*;
 
