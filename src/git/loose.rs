@@ -1,5 +1,5 @@
-//! Writes new objects. libgit2 writes them as well, but lists the folder of packs for each, and
-//! sets up a compressor of 256 KiB: most of the time that a commit of many small files takes.
+//! Writes objects. libgit2 can write them as well, but lists the folder of packs for each new one,
+//! and sets up a compressor of 256 KiB. For a small object, this takes most of the time.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Write as _};

@@ -72,7 +72,7 @@ pub(super) fn commit_in_process(
     git.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
 }
 
-/// The result of `write` with libgit2; `None` if libgit2 cannot do it, or would not write what git
+/// The result of `write` in process; `None` if it cannot be done here, or would not write what git
 /// writes.
 pub(super) fn write_objects<T>(git: &Git, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
     if writes_in_process(git) { git.in_process(write) } else { None }

@@ -147,9 +147,8 @@ fn by_landlock(weaker: &Weaker) -> String {
     let Weaker { cause, remedy, unix_sockets, .. } = weaker;
     let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
     format!(
-        "by Landlock only: {cause}. Commands cannot use local servers, {unix}shared memory or \
-         terminals of their own, nor make new files at the top of the working tree, and they can \
-         send UDP{}",
+        "by Landlock only: {cause}. They cannot use local servers, {unix}shared memory or terminals \
+         of their own, nor make new files at the top of the working tree, and they can send UDP{}",
         after(remedy)
     )
 }

@@ -21,8 +21,8 @@ fn is_elsewhere_v4(address: Ipv4Addr) -> bool {
     !own && !near
 }
 
-/// Returns the IPv4 address inside an IPv6 address that is meant for a gateway (NAT64, 6to4) or is
-/// IPv4-compatible.
+/// Returns the IPv4 address that an IPv6 address contains. Such addresses are those of gateways
+/// (NAT64, 6to4) and the IPv4-compatible ones.
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));

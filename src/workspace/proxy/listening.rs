@@ -54,10 +54,14 @@ mod tests {
 
     #[test]
     fn a_listening_server_is_detected() {
-        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = server.local_addr().unwrap().port();
-        assert!(is_listening(port));
-        drop(server);
-        assert!(!is_listening(port));
+        let ends = || {
+            let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = server.local_addr().unwrap().port();
+            assert!(is_listening(port));
+            drop(server);
+            !is_listening(port)
+        };
+        // Another test may be given the same port at once.
+        assert!((0..10).any(|_| ends()));
     }
 }
