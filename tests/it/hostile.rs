@@ -28,17 +28,17 @@ use serde_json::json;
 use crate::support::confinement::{Level, offers};
 use crate::support::skip::skipped;
 use crate::support::todo::task_work;
-use crate::support::{Reply, Sandbox, at};
+use crate::support::{Reply, Sandbox, at, at_once};
 
 /// Runs a check for every level that this kernel offers.
-fn at_every_level(check: impl Fn(Level)) {
-    for level in [Level::Namespaces, Level::Bubblewrap, Level::Landlock] {
+fn at_every_level(check: impl Fn(Level) + Sync) {
+    at_once([Level::Namespaces, Level::Bubblewrap, Level::Landlock], |level| {
         if offers(level) {
             check(level);
         } else {
             skipped(&format!("confinement by {}, which is not to be had here", level.word()));
         }
-    }
+    });
 }
 
 fn sandbox(level: Level) -> Sandbox {

@@ -1,7 +1,7 @@
 //! With many sessions, the newest session is cached, and users see no difference: whatever git and
 //! git-cowork did to the branches before, `git cowork` prints what git reads from the branches.
 //!
-//! `COWORK_NEWEST_TRIALS` is the number of random histories (default 4), `COWORK_NEWEST_SEED` the
+//! `COWORK_NEWEST_TRIALS` is the number of random histories (default 2, 4 in `.ci/run`), `COWORK_NEWEST_SEED` the
 //! first seed. A failure reports its seed and operations.
 
 use std::collections::BTreeSet;
@@ -11,6 +11,7 @@ use crate::support::Sandbox;
 use crate::support::copied::Refs;
 use crate::support::kill::abort_at;
 use crate::support::sessions::Sessions;
+use crate::support::trials::number;
 
 /// Path in the repository.
 const NEWEST: &str = ".git/cowork/newest";
@@ -234,10 +235,7 @@ fn apply(sandbox: &Sandbox, operation: &str, random: &mut fastrand::Rng) {
 
 #[test]
 fn whatever_was_done_to_branches_the_newest_is_what_a_slow_reading_finds() {
-    let number = |variable: &str, default| {
-        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let seed: u64 = number("COWORK_NEWEST_SEED", 1);
+    let seed = number("COWORK_NEWEST_SEED", 1);
     let base = repository(FEW, Refs::Packed);
     for session in 0..FEW {
         let (of, to) =
@@ -245,7 +243,7 @@ fn whatever_was_done_to_branches_the_newest_is_what_a_slow_reading_finds() {
         base.git_outcome(&["update-ref", &to, &format!("refs/heads/{of}")]);
     }
     let mut files = BTreeSet::new();
-    for seed in seed..seed + number("COWORK_NEWEST_TRIALS", 4) {
+    for seed in seed..seed + number("COWORK_NEWEST_TRIALS", 2) {
         let (mut random, mut sandbox) = (fastrand::Rng::with_seed(seed), base.fork());
         sandbox.git(&["clone", "-q", "--bare", "--shared", ".", "../hub.git"]);
         sandbox.git(&["remote", "add", "hub", "../hub.git"]);

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde_json::json;
 
 use crate::support::todo::IDEA;
-use crate::support::{Reply, Sandbox, at};
+use crate::support::{Reply, Sandbox, at, at_once};
 
 const NEW: [&str; 6] =
     ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
@@ -24,34 +24,35 @@ fn held_up(sandbox: &Sandbox) -> Sender<()> {
 
 #[test]
 fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
-    for (width, place) in [
+    let places = [
         (40, "  idea 1/7 · scripted · Ctrl-C stops"),
         (
             100,
             "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely · type a note for the actor and press Enter",
         ),
         (70, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely · type a note"),
-    ] {
-        for args in [&["--no-stream"][..], &["--color", "never"]] {
-            let sandbox = Sandbox::new();
-            let go = held_up(&sandbox);
-            let mut screen = sandbox.screen(width, &[&NEW[..], args].concat());
-            let seen = screen.shows(|text| text.contains("waiting for scripted · 1 s"));
-            let last: Vec<&str> = seen.trim_end().lines().rev().take(2).collect();
-            assert_eq!(last[0], place, "{width}: {seen}");
-            assert!(last[1].starts_with(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏']), "{seen}");
-            assert!(width == 40 || last[1].ends_with("k tokens"), "{width}: {seen}");
-            assert!(seen.contains(&"─".repeat(usize::from(width) - 20)), "{width}: {seen}");
-            let is_narrow = |line: &str| line.chars().count() <= usize::from(width);
-            assert!(seen.lines().all(is_narrow), "{width}: {seen}");
-            go.send(()).unwrap();
-            screen.shows(|text| text.contains("stop for now"));
-            screen.types("p");
-            let (code, seen) = screen.ends();
-            assert_eq!(code, 0, "{seen}");
-            assert!(!seen.contains("Ctrl-C stops"), "{seen}");
-        }
-    }
+    ];
+    let options = [&["--no-stream"][..], &["--color", "never"]];
+    let cases = places.iter().flat_map(|place| options.map(|args| (*place, args)));
+    at_once(cases, |((width, place), args)| {
+        let sandbox = Sandbox::new();
+        let go = held_up(&sandbox);
+        let mut screen = sandbox.screen(width, &[&NEW[..], args].concat());
+        let seen = screen.shows(|text| text.contains("waiting for scripted · 1 s"));
+        let last: Vec<&str> = seen.trim_end().lines().rev().take(2).collect();
+        assert_eq!(last[0], place, "{width}: {seen}");
+        assert!(last[1].starts_with(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏']), "{seen}");
+        assert!(width == 40 || last[1].ends_with("k tokens"), "{width}: {seen}");
+        assert!(seen.contains(&"─".repeat(usize::from(width) - 20)), "{width}: {seen}");
+        let is_narrow = |line: &str| line.chars().count() <= usize::from(width);
+        assert!(seen.lines().all(is_narrow), "{width}: {seen}");
+        go.send(()).unwrap();
+        screen.shows(|text| text.contains("stop for now"));
+        screen.types("p");
+        let (code, seen) = screen.ends();
+        assert_eq!(code, 0, "{seen}");
+        assert!(!seen.contains("Ctrl-C stops"), "{seen}");
+    });
 }
 
 #[test]

@@ -6,13 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
+use crate::support::received::Received;
 use crate::support::todo::{STAGES, lingers};
-use crate::support::{Fault, Reply, Sandbox, anywhere, at};
+use crate::support::{Fault, Reply, Sandbox, anywhere, at, at_once};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
 
+type Kind = (&'static str, &'static str, Option<&'static str>);
+
 /// Every kind of request: stage, role, and the task in coding.
-const KINDS: [(&str, &str, Option<&str>); 11] = [
+const KINDS: [Kind; 11] = [
     ("idea", "actor", None),
     ("prd", "actor", None),
     ("prd", "critic", None),
@@ -25,6 +28,12 @@ const KINDS: [(&str, &str, Option<&str>); 11] = [
     ("check", "actor", None),
     ("delivery", "actor", None),
 ];
+
+fn is_of(received: &Received, (stage, role, task): &Kind) -> bool {
+    received.stage == *stage
+        && received.role == *role
+        && (task.is_none() || received.task.as_deref() == *task)
+}
 
 fn refused(code: u16, kind: &str) -> Reply {
     let error = json!({"error": {"message": format!("no: {kind}"), "type": kind, "code": kind}});
@@ -69,11 +78,7 @@ fn every_kind_of_request_survives_every_fault() {
     // At the first turn of each kind: every lasting fault for one whole run, then each passing one.
     let counts = Arc::clone(&asked);
     sandbox.server.on_with(anywhere(), move |received| {
-        let kind = KINDS.iter().position(|(stage, role, task)| {
-            received.stage == *stage
-                && received.role == *role
-                && (task.is_none() || received.task.as_deref() == *task)
-        })?;
+        let kind = KINDS.iter().position(|kind| is_of(received, kind))?;
         let mut counts = counts.lock().unwrap();
         if received.turn == 2 {
             let count = counts.entry(KINDS.len() + kind).or_default();
@@ -149,38 +154,37 @@ fn comments_alone_are_no_answer_and_the_second_time_ends_the_run() {
     sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
 }
 
-/// Silence in the middle of an answer, where it costs a second each.
+/// Silence in the middle of an answer, where it costs a second each: some kinds in each session.
 #[test]
 fn a_server_that_falls_silent_is_left_at_every_kind_of_request() {
-    let sandbox = Sandbox::new();
-    sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 0\n");
-    let silent: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let had = Arc::clone(&silent);
-    sandbox.server.on_with(anywhere(), move |received| {
-        let kind = KINDS.iter().position(|(stage, role, task)| {
-            received.stage == *stage
-                && received.role == *role
-                && (task.is_none() || received.task.as_deref() == *task)
-        })?;
-        let mut had = had.lock().unwrap();
-        if had.contains(&kind) {
-            return None;
+    at_once(KINDS.chunks(3), |kinds| {
+        let sandbox = Sandbox::new();
+        sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 0\n");
+        let silent: Arc<Mutex<Vec<usize>>> = Arc::default();
+        let had = Arc::clone(&silent);
+        let asked = kinds.to_vec();
+        sandbox.server.on_with(anywhere(), move |received| {
+            let kind = asked.iter().position(|kind| is_of(received, kind))?;
+            let mut had = had.lock().unwrap();
+            if had.contains(&kind) {
+                return None;
+            }
+            had.push(kind);
+            Some(Reply::text("One, two, ").fault(Fault::SilentAfter(2)))
+        });
+        let mut outcome = sandbox.auto(&[]);
+        for (stage, role, _) in kinds {
+            let told = &outcome.stderr;
+            assert_eq!(outcome.code, 4, "{stage} {role}: {told}");
+            assert!(told.contains("git cowork resume"), "{stage} {role}: {told}");
+            sandbox.assert_clean();
+            outcome = sandbox.cowork(&RESUME);
         }
-        had.push(kind);
-        Some(Reply::text("One, two, ").fault(Fault::SilentAfter(2)))
+        outcome.exits(0);
+        assert_eq!(silent.lock().unwrap().len(), kinds.len());
+        assert_eq!(sandbox.stages("main..")[1..], STAGES);
+        sandbox.assert_sound();
     });
-    let mut outcome = sandbox.auto(&[]);
-    for (stage, role, _) in KINDS {
-        let told = &outcome.stderr;
-        assert_eq!(outcome.code, 4, "{stage} {role}: {told}");
-        assert!(told.contains("git cowork resume"), "{stage} {role}: {told}");
-        sandbox.assert_clean();
-        outcome = sandbox.cowork(&RESUME);
-    }
-    outcome.exits(0);
-    assert_eq!(silent.lock().unwrap().len(), KINDS.len());
-    assert_eq!(sandbox.stages("main..")[1..], STAGES);
-    sandbox.assert_sound();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the program reads fast is what a slow and obvious reading finds, whatever people, git and
 //! the program itself did to the histories before: random histories, read again after every step.
 //!
-//! `COWORK_READING_TRIALS` says how many histories (default 6), `COWORK_READING_SEED` where seeds
+//! `COWORK_READING_TRIALS` says how many histories (default 3, 6 in `.ci/run`), `COWORK_READING_SEED` where seeds
 //! begin. A failure names its seed and what was done. By hand:
 //! `COWORK_READING_TRIALS=200 COWORK_READING_SEED=1000 cargo test --locked --test it readings::`
 
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use self::operations::{ALL, SESSIONS, apply};
 use self::slow::{Kind, Slow};
+use crate::support::trials::number;
 use crate::support::{Reply, Sandbox, at, todo};
 
 /// Operations in one history.
@@ -173,10 +174,6 @@ fn trial(base: &Sandbox, seed: u64) {
     sandbox.git(&["fsck", "--no-dangling"]);
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn what_is_read_fast_is_what_a_slow_reading_finds() {
     let base = repository();
@@ -189,7 +186,7 @@ fn what_is_read_fast_is_what_a_slow_reading_finds() {
     let changes = base.read(&kept_changes("delivered"));
     assert!(changes.lines().count() > 10, "changed files are not kept: {changes}");
     let seed = number("COWORK_READING_SEED", 1);
-    let end = seed + number("COWORK_READING_TRIALS", 6);
+    let end = seed + number("COWORK_READING_TRIALS", 3);
     let (next, failed) = (AtomicU64::new(seed), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {

@@ -24,7 +24,7 @@ fn is_root() -> bool {
 }
 
 /// Runs a check for every level, by root and by an ordinary user.
-pub(super) fn by_everybody(check: impl Fn(Level, Sandbox)) {
+pub(super) fn by_everybody(check: impl Fn(Level, Sandbox) + Sync) {
     at_every_level(|level| {
         check(level, sandbox_with_probe(level));
         if is_root() {

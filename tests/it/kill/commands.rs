@@ -2,7 +2,7 @@
 //! its git children or the one process alone: the same command again, or `resume` where it runs a
 //! session, comes to the end that was wanted.
 //!
-//! `COWORK_KILL_TRIALS` says how many kills (default 40), `COWORK_KILL_SEED` with which seed they begin.
+//! `COWORK_KILL_TRIALS` says how many kills (default 21, 42 in `.ci/run`), `COWORK_KILL_SEED` with which seed they begin.
 //! By hand:
 //! `COWORK_KILL_TRIALS=500 cargo test --locked --test it kill::commands -- --nocapture`
 
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 
 use crate::support::inject::{Fault, run};
+use crate::support::trials::number;
 use crate::support::{Reply, Sandbox, at};
 
 /// A command, where it begins, and the branch whose new tip says that it goes on with `resume`.
@@ -231,15 +232,11 @@ fn trial(case: &Case, base: &Sandbox, wanted: &[String], fault: Fault) {
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 #[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
 fn a_command_killed_anywhere_comes_to_its_end_when_it_is_given_again() {
     let first = number("COWORK_KILL_SEED", 1);
-    let seeds = first..first + number("COWORK_KILL_TRIALS", 42);
+    let seeds = first..first + number("COWORK_KILL_TRIALS", 21);
     let prepared: Vec<_> = CASES
         .iter()
         .map(|case| {

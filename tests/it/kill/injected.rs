@@ -4,7 +4,7 @@
 //! would have had.
 //!
 //! A short session has some 500 such calls, and more where a hook makes git write the commits.
-//! `COWORK_INJECT_EVERY` says which are tried: 1 for all (default 60); `COWORK_INJECT_FIRST` with which
+//! `COWORK_INJECT_EVERY` says which are tried: 1 for all (default 120, 60 in `.ci/run`); `COWORK_INJECT_FIRST` with which
 //! to begin. By hand:
 //! `COWORK_INJECT_EVERY=1 cargo test --locked --test it injected:: -- --nocapture`
 
@@ -16,6 +16,7 @@ use super::begun;
 use super::random::{at_work, story, trailers, users};
 use crate::support::Sandbox;
 use crate::support::inject::{Fault, Told, run};
+use crate::support::trials::number;
 
 const NEW: [&str; 8] = [
     "new",
@@ -67,10 +68,6 @@ fn trial(base: &Sandbox, undisturbed: &Sandbox, fault: Fault) {
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-fn number(variable: &str, default: usize) -> usize {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn whatever_call_fails_or_is_the_last_nothing_is_lost() {
     try_all(&at_work());
@@ -90,10 +87,10 @@ fn try_all(base: &Sandbox) {
     outcome.exits(0);
     assert_eq!(undisturbed.stages("main..").last().unwrap(), "idea");
     assert!(told.calls > 300, "{} calls that write", told.calls);
-    let every = number("COWORK_INJECT_EVERY", 60);
+    let every = number("COWORK_INJECT_EVERY", 120);
     let first = number("COWORK_INJECT_FIRST", every.div_ceil(3));
     let kinds = [Fault::Once, Fault::NoRoom, Fault::Last];
-    let at = (first as u64..=told.calls).step_by(every);
+    let at = (first..=told.calls).step_by(usize::try_from(every).unwrap());
     let faults: Vec<Fault> = at.flat_map(|at| kinds.map(|kind| kind(at))).collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

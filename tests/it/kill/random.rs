@@ -3,7 +3,7 @@
 //! SIGKILL, SIGINT, SIGTERM, or SIGINT again and again; the program alone, git alone, or both.
 //! However often, the end is the same.
 //!
-//! `COWORK_KILL_TRIALS` says how many runs (default 24), `COWORK_KILL_SEED` where seeds begin, so
+//! `COWORK_KILL_TRIALS` says how many runs (default 12, 42 in `.ci/run`), `COWORK_KILL_SEED` where seeds begin, so
 //! that long runs can be shared out. A failure names its seed. By hand:
 //! `COWORK_KILL_TRIALS=300 COWORK_KILL_SEED=1000 cargo test --locked --test it random:: -- --nocapture`
 
@@ -18,6 +18,7 @@ use super::{NEW, RESUME, begun};
 use crate::support::kill::{abort_at, points, signal_at_request};
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
+use crate::support::trials::number;
 use crate::support::wrapper::{How, Side, children_killed_at, children_of, orphan_ends};
 use crate::support::{Reply, Sandbox, at, todo};
 
@@ -245,10 +246,6 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
     killed
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 #[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
 fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
@@ -272,7 +269,7 @@ fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
 
     let seed = number("COWORK_KILL_SEED", 1);
     let next = AtomicU64::new(seed);
-    let end = seed + number("COWORK_KILL_TRIALS", 24);
+    let end = seed + number("COWORK_KILL_TRIALS", 12);
     let (failed, killed) = (Mutex::new(Vec::new()), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {

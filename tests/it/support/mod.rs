@@ -1,5 +1,6 @@
 //! Shared code of the tests: a sandbox, a scripted model server, a terminal, and ways to kill.
 
+pub mod at_once;
 pub mod base_dir;
 pub mod change;
 pub mod children;
@@ -22,6 +23,7 @@ pub mod pty;
 pub mod received;
 pub mod reply;
 pub mod responses;
+mod running;
 pub mod sandbox;
 pub mod script;
 pub mod server;
@@ -33,10 +35,12 @@ pub mod snapshot;
 pub mod strike;
 pub mod svg;
 pub mod todo;
+pub mod trials;
 pub mod vendor;
 #[cfg(unix)]
 pub mod wrapper;
 
+pub use at_once::at_once;
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;
 pub use script::{anywhere, at};

@@ -6,20 +6,15 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
 use super::base_dir::base_dir;
 use super::confinement::{Level, confinement};
 pub use super::outcome::Outcome;
+use super::running::{found, obey_hangups, run};
 use super::script::Script;
 use super::server::Server;
-
-/// A timeout longer than any run of a test, even on a slow and busy machine.
-const LIMIT: Duration = Duration::from_secs(180);
 
 const GITCONFIG: &str = "[user]
 \tname = Ana Example
@@ -56,20 +51,6 @@ pub struct Sandbox {
     other: Option<PathBuf>,
 }
 
-/// Makes a hangup end the programs that tests start. Under nohup the tests inherit an ignored SIGHUP,
-/// and pass it on, which no shell can undo; a signal that is handled here is not ignored there. Set
-/// once here and not in each child, which would have to be forked instead of spawned.
-#[cfg(unix)]
-fn obey_hangups() {
-    extern "C" fn nothing(_signal: libc::c_int) {}
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        // SAFETY: the handler does nothing.
-        unsafe { libc::signal(libc::SIGHUP, handler) };
-    });
-}
-
 impl Sandbox {
     /// A repository with one commit on `main`; the server knows the todo project.
     pub fn new() -> Self {
@@ -79,10 +60,17 @@ impl Sandbox {
         sandbox
     }
 
-    /// A repository without a commit.
+    /// A repository without a commit, and without git's examples of hooks: they are a third of the
+    /// files of a small repository.
     pub fn unborn(init: &[&str]) -> Self {
         let sandbox = Self::nowhere();
-        sandbox.git(&[&["init", "-q"], init].concat());
+        sandbox.git(&[&["init", "-q", "--template="], init].concat());
+        let bare = !sandbox.exists(".git");
+        let git = if bare { sandbox.repo() } else { sandbox.path(".git") };
+        for folder in ["hooks", "info"] {
+            fs::create_dir(git.join(folder)).unwrap();
+        }
+        fs::write(git.join("description"), "").unwrap();
         sandbox
     }
 
@@ -293,11 +281,13 @@ impl Sandbox {
         )
         .unwrap();
         let home = root.join("home");
-        let mut command = Command::new(program);
+        let own_path = self.env.iter().rfind(|(name, _)| name == "PATH");
+        let own_path = own_path.map_or(path.as_os_str(), |(_, path)| OsStr::new(path));
+        let mut command = found(program.as_ref(), own_path);
         command
             .env_clear()
             .current_dir(&self.cwd)
-            .env("PATH", path)
+            .env("PATH", &path)
             .env("HOME", &home)
             .env("XDG_CONFIG_HOME", home.join(".config"))
             .env("XDG_CACHE_HOME", home.join(".cache"))
@@ -408,42 +398,4 @@ impl Sandbox {
     pub fn git_fails(&self, args: &[&str]) -> bool {
         self.git_outcome(args).code != 0
     }
-}
-
-fn run(mut command: Command, input: &str, started: impl FnOnce(u32)) -> Outcome {
-    let what = format!("{:?} {:?}", command.get_program(), command.get_args().collect::<Vec<_>>());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::CommandExt as _;
-        command.process_group(0);
-    }
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
-    let pid = child.id();
-    started(pid);
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read its input closes the pipe.
-        stdin.write_all(input.as_bytes()).ok();
-    }
-    let (done, watch) = channel::<()>();
-    std::thread::spawn(move || {
-        if watch.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
-            let group = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-            kill_process_group(group, Signal::KILL).ok();
-        }
-    });
-    let output = child.wait_with_output().unwrap();
-    drop(done);
-    Outcome {
-        code: exit_code(output.status),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        what,
-    }
-}
-
-fn exit_code(status: std::process::ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt as _;
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
