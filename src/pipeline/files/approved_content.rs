@@ -8,6 +8,9 @@ use crate::record::ApprovedContent;
 use crate::session;
 use crate::stages::{Approves, StageSpec};
 
+/// The folder of all records, which are not part of the code.
+const RECORDS: &str = ".cowork/";
+
 /// The commit on which a stage's work is based.
 pub(crate) fn before_stage(run: &Run<'_>) -> Oid {
     let start = run.session.history.first();
@@ -46,11 +49,19 @@ pub(crate) fn shown_diff_in(
     style: DiffStyle,
     color: bool,
 ) -> anyhow::Result<String> {
-    let paths = shown_paths(run, spec, from, to)?;
-    if paths.is_empty() {
+    let git = run.env.git;
+    if spec.approves == Approves::Artifacts {
+        return git::diff::text(git, from, to, &document_paths(run, spec), style, color);
+    }
+    let changed = git::paths::changed(git, from, to)?;
+    let code: Vec<String> = changed.into_iter().filter(|path| !path.starts_with(RECORDS)).collect();
+    let shown: Vec<&String> = code.iter().filter(|path| is_shown(run, path)).collect();
+    if shown.is_empty() {
         Ok(String::new())
+    } else if shown.len() == code.len() {
+        git::diff::text_outside(git, from, to, RECORDS, style, color)
     } else {
-        git::diff::text(run.env.git, from, to, &paths, style, color)
+        git::diff::text(git, from, to, &shown, style, color)
     }
 }
 
@@ -65,9 +76,13 @@ pub(crate) fn shown_paths(
         return Ok(document_paths(run, spec));
     }
     let mut changed = git::paths::changed(run.env.git, from, to)?;
-    let private = run.env.workspace.private();
-    changed.retain(|path| !path.starts_with(".cowork/") && !private.has(path));
+    changed.retain(|path| !path.starts_with(RECORDS) && is_shown(run, path));
     Ok(changed)
+}
+
+/// False for a person's private files.
+fn is_shown(run: &Run<'_>, path: &str) -> bool {
+    !run.env.workspace.private().has(path)
 }
 
 /// The paths of the stage's documents.

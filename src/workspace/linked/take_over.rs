@@ -53,7 +53,7 @@ fn take_file(
     if !is_new && there.is_none() {
         return Err(Refusal::protected(format!("{path} was deleted in the meantime by the user")));
     }
-    guard::refuse_protected(tree, path)?;
+    guard::refuse_protected(tree, path, there.is_some())?;
     let before =
         tree.fingerprint(path).map_err(|error| tree.io_errors.failed("reading", path, error))?;
     let after = Fingerprint::of(content);

@@ -58,6 +58,9 @@ pub(crate) fn metadata(tree: &WorkingTree, path: &str) -> Option<Metadata> {
 /// Resolves an existing path: without links, relative to the root (`.` is the root itself).
 pub(crate) fn resolve(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
     let named = judge(tree, path, purpose)?;
+    if is_real(&tree.look(&named)) {
+        return Ok(named);
+    }
     match tree.dir.canonicalize(&named) {
         Ok(real) => judge_real(tree, &named, &real, purpose),
         Err(error) => Err(why_not(tree, &named, &error)),
@@ -71,6 +74,10 @@ pub(crate) fn resolve_new(
     purpose: Purpose,
 ) -> Result<String, Refusal> {
     let named = judge(tree, path, purpose)?;
+    let look = tree.look(&named);
+    if is_real(&look) || cfg!(target_os = "linux") && is_missing(&look) {
+        return Ok(named);
+    }
     let mut there = Path::new(&named);
     let mut missing = Vec::new();
     loop {
@@ -106,10 +113,26 @@ pub(crate) fn resolve_entry(
     judge_real(tree, &named, &real.join(name), purpose)
 }
 
-/// Refuses changes to a person's files and to files of another repository.
-pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
+/// True if a path that was looked at contains no link. Where names of either case open a file, as
+/// is usual outside Linux, the path's names may still not be the real ones.
+fn is_real(look: &std::io::Result<Metadata>) -> bool {
+    cfg!(target_os = "linux") && look.as_ref().is_ok_and(|metadata| !metadata.is_symlink())
+}
+
+/// True if nothing is there, and no link leads to it.
+fn is_missing(look: &std::io::Result<Metadata>) -> bool {
+    look.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// Refuses changes to a person's files and to files of another repository. `exists` says whether
+/// something is at the path.
+pub(crate) fn refuse_protected(
+    tree: &WorkingTree,
+    path: &str,
+    exists: bool,
+) -> Result<(), Refusal> {
     refuse_nested(tree, path)?;
-    if is_protected(tree, path) || was_edited_meanwhile(tree, path) {
+    if is_protected(tree, path, exists) || exists && was_edited_meanwhile(tree, path) {
         tree.protection.note_refused(path);
         return Err(Refusal::protected(format!(
             "{path} has uncommitted changes: the person you work for has edits there that \
@@ -149,17 +172,16 @@ pub(crate) fn is_submodule(tree: &WorkingTree, folder: &str) -> bool {
     known.contains(folder)
 }
 
-/// True if a person has changed the file since this run began: its content is neither a tool's nor
+/// True if a person has changed the existing file since this run began: its content is neither a tool's nor
 /// committed.
 fn was_edited_meanwhile(tree: &WorkingTree, path: &str) -> bool {
     !path.starts_with(".cowork/") && is_persons_edit(tree, path)
 }
 
-/// True if the path exists and its content is neither a tool's nor committed.
+/// True if the content of an existing file is neither a tool's nor committed.
 pub(crate) fn is_persons_edit(tree: &WorkingTree, path: &str) -> bool {
     let Some(tracking) = &tree.tracking else { return false };
-    tree.look(path).is_ok()
-        && !tree.written().is_as_written(path)
+    !tree.written().is_as_written(path)
         && tracking.is_uncommitted(path).unwrap_or_else(|error| {
             tracing::warn!("assuming that {path} is a person's edit: {error:#}");
             true
@@ -167,12 +189,11 @@ pub(crate) fn is_persons_edit(tree: &WorkingTree, path: &str) -> bool {
 }
 
 /// True for a protected path, and for an existing file in a protected directory.
-fn is_protected(tree: &WorkingTree, path: &str) -> bool {
+fn is_protected(tree: &WorkingTree, path: &str, exists: bool) -> bool {
     if tree.protection.is_allowed(path) {
         return false;
     }
-    tree.protection.names(path)
-        || (tree.protection.names_folder_of(path) && tree.look(path).is_ok())
+    tree.protection.names(path) || exists && tree.protection.names_folder_of(path)
 }
 
 /// Checks a path by the names in it, without following links, and returns its normal form.

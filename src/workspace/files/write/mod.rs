@@ -2,6 +2,8 @@
 
 use std::io::ErrorKind;
 
+use cap_std::fs::Metadata;
+
 use crate::activity::Activity;
 use crate::line_count::changed_lines;
 use crate::workspace::edit::apply::{self, Edit};
@@ -37,9 +39,9 @@ pub(crate) fn write(
     content: &str,
 ) -> Result<(String, String), Refusal> {
     let path = guard::resolve_new(tree, path, Purpose::Change)?;
-    refuse_directory(tree, &path, WRITES)?;
-    guard::refuse_protected(tree, &path)?;
-    let old = tree.bytes_if_there(&path)?;
+    let exists = exists(tree, &path, WRITES)?;
+    guard::refuse_protected(tree, &path, exists)?;
+    let old = if exists { tree.bytes_if_there(&path)? } else { None };
     let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     placeholder::refuse(content, old_text.unwrap_or_default())?;
     let content = apply::in_style_of(old_text.unwrap_or_default(), content);
@@ -75,8 +77,8 @@ pub(crate) fn edit(
     edits: &[Edit],
 ) -> Result<(String, String), Refusal> {
     let path = guard::resolve(tree, path, Purpose::Change)?;
-    refuse_directory(tree, &path, WRITES)?;
-    guard::refuse_protected(tree, &path)?;
+    let exists = exists(tree, &path, WRITES)?;
+    guard::refuse_protected(tree, &path, exists)?;
     let bytes = tree.bytes_if_there(&path)?;
     let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
     // Edits apply to the version that waits for a person, if there is one.
@@ -99,8 +101,8 @@ pub(crate) fn edit(
 /// Deletes a file, or a symbolic link itself; never a directory.
 pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> {
     let path = guard::resolve_entry(tree, path, Purpose::Change)?;
-    refuse_directory(tree, &path, DELETES)?;
-    guard::refuse_protected(tree, &path)?;
+    let exists = exists(tree, &path, DELETES)?;
+    guard::refuse_protected(tree, &path, exists)?;
     let metadata = match tree.look(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -121,12 +123,17 @@ pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> 
     Ok(format!("deleted {path}"))
 }
 
-/// Refuses a directory if a file is expected, before the check for protected paths.
-fn refuse_directory(tree: &WorkingTree, path: &str, instead: &str) -> Result<(), Refusal> {
-    let is_dir = path == "." || tree.look(path).is_ok_and(|metadata| metadata.is_dir());
-    match is_dir {
-        true => Err(Refusal::failed(format!("{path} is a directory, not a file; {instead}"))),
-        false => Ok(()),
+/// True if something is at the path. Refuses a directory if a file is expected, before the check
+/// for protected paths.
+fn exists(tree: &WorkingTree, path: &str, instead: &str) -> Result<bool, Refusal> {
+    let look = tree.look(path);
+    if path == "." || look.as_ref().is_ok_and(Metadata::is_dir) {
+        return Err(Refusal::failed(format!("{path} is a directory, not a file; {instead}")));
+    }
+    match look {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(tree.io_errors.unreadable(path, error)),
     }
 }
 
