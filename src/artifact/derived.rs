@@ -6,10 +6,10 @@ use std::fmt;
 use super::ledger::{History, records_of, replace};
 use super::older_documents::{ReadOnce, is_older};
 use super::sections::{
-    self, Context, Document, Documents, Reading, RecordFiles, Records, Remark, Taken, Writer,
-    different_fields, further_status,
+    self, About, Context, Document, Documents, Reading, RecordFiles, Records, Remark, Taken,
+    Writer, different_fields, further_status,
 };
-use super::{Artifact, Files, IdFloors, IdKind, read_json, render_json, unreadable};
+use super::{Artifact, Files, Flaw, IdFloors, IdKind, read_json, render_json, unreadable};
 
 /// The files that contain records.
 pub const RECORDS: [Artifact; 4] = [
@@ -30,6 +30,8 @@ pub struct Found {
     pub id: Option<String>,
     /// The problem, as a sentence.
     pub text: String,
+    /// What the problem is about.
+    pub about: About,
 }
 
 impl fmt::Display for Found {
@@ -71,6 +73,12 @@ pub struct Known<'a> {
     pub history: &'a dyn History,
 }
 
+/// The id of the record whose section has this line.
+fn record_at(reading: &Reading, line: usize) -> Option<String> {
+    let section = reading.sections.iter().rev().find(|section| section.line <= line);
+    section.map(|section| section.record.id().to_owned())
+}
+
 /// A document that was read.
 struct Read {
     document: Document,
@@ -92,11 +100,10 @@ impl Known<'_> {
         let mut compared = Compared::default();
         for one in &read {
             let artifact = one.document.artifact();
-            for Remark { line, text } in &one.reading.refusals {
-                let line = *line;
-                let id = one.reading.sections.iter().rev().find(|section| section.line <= line);
-                let id = id.map(|section| section.record.id().to_owned());
-                compared.unreadable.push(Found { artifact, line, id, text: text.clone() });
+            for remark in &one.reading.refusals {
+                let id = record_at(&one.reading, remark.line);
+                let Remark { line, text, about } = remark.clone();
+                compared.unreadable.push(Found { artifact, line, id, text, about });
             }
         }
         compared.unreadable.extend(self.dangling(&read, &records)?);
@@ -104,7 +111,13 @@ impl Known<'_> {
             read.iter().any(|one| one.kinds.iter().any(|kind| file_of(*kind) == artifact))
         };
         for (artifact, why) in broken.into_iter().filter(|(artifact, _)| held(*artifact)) {
-            compared.different.push(Found { artifact, line: 0, id: None, text: why });
+            compared.different.push(Found {
+                artifact,
+                line: 0,
+                id: None,
+                text: why.to_string(),
+                about: About::Other,
+            });
             compared.broken.push(artifact);
         }
         for one in &read {
@@ -191,9 +204,10 @@ impl Known<'_> {
         let found = sections::references(Documents::of(self.files)?, &readings, records);
         Ok(found
             .into_iter()
-            .map(|(document, Remark { line, text })| {
-                let id = text.split(' ').next().map(str::to_owned);
-                Found { artifact: document.artifact(), line, id, text }
+            .map(|(document, Remark { line, text, about })| {
+                let reading = readings.iter().find(|(other, ..)| *other == document);
+                let id = reading.and_then(|(.., reading)| record_at(reading, line));
+                Found { artifact: document.artifact(), line, id, text, about }
             })
             .collect())
     }
@@ -215,7 +229,13 @@ impl Known<'_> {
                     format!("{id}: different in {file}: {}", fields.join(", "))
                 }
             };
-            found.push(Found { artifact, line: section.line, id: Some(id.to_owned()), text });
+            found.push(Found {
+                artifact,
+                line: section.line,
+                id: Some(id.to_owned()),
+                text,
+                about: About::Other,
+            });
         }
         for kind in one.kinds {
             let json = file_of(*kind);
@@ -231,7 +251,13 @@ impl Known<'_> {
                     continue;
                 };
                 let line = line_of_id(&text, id);
-                found.push(Found { artifact: json, line, id: Some(id.to_owned()), text: said });
+                found.push(Found {
+                    artifact: json,
+                    line,
+                    id: Some(id.to_owned()),
+                    text: said,
+                    about: About::Other,
+                });
             }
         }
         Ok(found)
@@ -315,7 +341,7 @@ pub(super) fn plainly_read(text: &str, kinds: &[IdKind], present: &Records) -> R
 pub(super) fn readable_json(
     files: &dyn Files,
     recorded: &dyn Files,
-) -> anyhow::Result<(RecordFiles, Vec<(Artifact, String)>)> {
+) -> anyhow::Result<(RecordFiles, Vec<(Artifact, Flaw)>)> {
     let (mut found, mut broken) = (RecordFiles::default(), Vec::new());
     for artifact in RECORDS {
         let Some(mut text) = files.read(artifact)? else { continue };

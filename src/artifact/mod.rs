@@ -39,7 +39,7 @@ pub use ledger::{History, Ledger, Saved, Settled};
 pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
 pub use older_documents::is_settled;
 pub use pieces::pieces;
-pub use readable::unreadable;
+pub use readable::{Flaw, unreadable};
 pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,

@@ -2,6 +2,7 @@
 //! are checked elsewhere.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -13,28 +14,49 @@ use super::{
     SCHEMA_VERSION, SessionFile, raise,
 };
 
-/// Returns why these bytes are not an artifact of this kind; `None` if they are.
-pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<String> {
-    if bytes.len() > LARGEST {
-        return Some(format!("is larger than {} MiB", LARGEST / 1024 / 1024));
+/// Why an artifact cannot be read; printed behind the name of its file: `is empty`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// There is no such file.
+    Missing,
+    /// Git left a conflict in these lines, from 0.
+    Conflict(Range<usize>),
+    /// Something else, in words.
+    Other(String),
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("is missing"),
+            Self::Conflict(lines) => {
+                write!(f, "holds a conflict of a merge, lines {} to {}", lines.start + 1, lines.end)
+            }
+            Self::Other(text) => f.write_str(text),
+        }
     }
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return Some("is not UTF-8 text".to_owned());
-    };
+}
+
+/// Returns why these bytes are not an artifact of this kind; `None` if they are.
+pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<Flaw> {
+    let other = |text: &str| Some(Flaw::Other(text.to_owned()));
+    if bytes.len() > LARGEST {
+        return other(&format!("is larger than {} MiB", LARGEST / 1024 / 1024));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return other("is not UTF-8 text") };
     if text.trim().is_empty() {
-        return Some("is empty".to_owned());
+        return other("is empty");
     }
     if text.contains('\0') {
-        return Some("contains NUL bytes".to_owned());
+        return other("contains NUL bytes");
     }
-    if let Some(conflict) = conflict(text, !artifact.is_json()) {
-        let (from, to) = (conflict.start + 1, conflict.end);
-        return Some(format!("holds a conflict of a merge, lines {from} to {to}"));
+    if let Some(lines) = conflict(text, !artifact.is_json()) {
+        return Some(Flaw::Conflict(lines));
     }
     if !artifact.is_json() {
         return None;
     }
-    schema(artifact, text).err()
+    schema(artifact, text).err().map(Flaw::Other)
 }
 
 /// Returns the lines, from 0, of the first conflict that git left in a text. In Markdown, conflicts
@@ -122,11 +144,11 @@ mod tests {
             (Session, session.as_bytes(), "has format 9.9"),
             (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is not a UUID"),
         ] {
-            let found = unreadable(artifact, bytes).unwrap_or_default();
+            let found = unreadable(artifact, bytes).unwrap().to_string();
             assert!(found.contains(why), "{why}: {found}");
         }
         let large = vec![b' '; LARGEST + 1];
-        assert!(unreadable(Features, &large).unwrap().contains("larger than 16 MiB"));
+        assert_eq!(unreadable(Features, &large).unwrap().to_string(), "is larger than 16 MiB");
     }
 
     #[test]

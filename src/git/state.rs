@@ -103,22 +103,67 @@ fn head_read(git: &Git) -> Option<Head> {
     Some(Head::Branch { name, oid })
 }
 
-/// The git operation in progress: `merge`, `rebase`, `am`, `cherry-pick`, `revert` or `bisect`.
+/// A git operation that is carried on by later commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`.
+    Rebase,
+    /// `git am`.
+    Am,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git bisect`.
+    Bisect,
+}
+
+impl Operation {
+    /// That it is in progress, as a message.
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::Merge => "a merge is in progress",
+            Self::Rebase => "a rebase is in progress",
+            Self::Am => "git am is in progress",
+            Self::CherryPick => "a cherry-pick is in progress",
+            Self::Revert => "a revert is in progress",
+            Self::Bisect => "a bisect is in progress",
+        }
+    }
+
+    /// The command that aborts it.
+    pub const fn abort(self) -> &'static str {
+        match self {
+            Self::Merge => "git merge --abort",
+            Self::Rebase => "git rebase --abort",
+            Self::Am => "git am --abort",
+            Self::CherryPick => "git cherry-pick --abort",
+            Self::Revert => "git revert --abort",
+            Self::Bisect => "git bisect reset",
+        }
+    }
+}
+
+/// The git operation in progress.
 ///
 /// # Errors
 /// Git fails.
-pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
+pub fn operation_in_progress(git: &Git) -> Result<Option<Operation>> {
     let has = |name: &str| git.git_dir.join(name).exists();
     if has("rebase-merge") {
-        return Ok(Some("rebase"));
+        return Ok(Some(Operation::Rebase));
     }
     if has("rebase-apply") {
-        return Ok(Some(if has("rebase-apply/applying") { "am" } else { "rebase" }));
+        let applies = has("rebase-apply/applying");
+        return Ok(Some(if applies { Operation::Am } else { Operation::Rebase }));
     }
     if has("MERGE_HEAD") {
-        return Ok(Some("merge"));
+        return Ok(Some(Operation::Merge));
     }
-    for (name, operation) in [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
+    let heads = [("CHERRY_PICK_HEAD", Operation::CherryPick), ("REVERT_HEAD", Operation::Revert)];
+    for (name, operation) in heads {
         // A reftable repository stores these in the table.
         let in_table = || -> Result<bool> {
             Ok(git.common_dir.join("reftable").is_dir() && git.resolve(name)?.is_some())
@@ -130,9 +175,9 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
     // Between two picks of a series there is only the list of the remaining ones.
     if let Ok(todo) = std::fs::read_to_string(git.git_dir.join("sequencer/todo")) {
         let revert = todo.trim_start().starts_with("revert");
-        return Ok(Some(if revert { "revert" } else { "cherry-pick" }));
+        return Ok(Some(if revert { Operation::Revert } else { Operation::CherryPick }));
     }
-    Ok(has("BISECT_LOG").then_some("bisect"))
+    Ok(has("BISECT_LOG").then_some(Operation::Bisect))
 }
 
 /// True if a sparse checkout excludes this path from the working tree. Also true if git cannot tell
@@ -278,18 +323,19 @@ mod tests {
             assert_eq!(operation_in_progress(&git).unwrap(), None);
             let patch = repo.run(&["format-patch", "-1", "side", "-o", "../patches"]);
             for (start, end, expected) in [
-                (&["merge", "side"][..], &["merge", "--abort"][..], "merge"),
-                (&["rebase", "side"], &["rebase", "--abort"], "rebase"),
-                (&["rebase", "--apply", "side"], &["rebase", "--abort"], "rebase"),
-                (&["am", &patch], &["am", "--abort"], "am"),
-                (&["cherry-pick", "side"], &["cherry-pick", "--abort"], "cherry-pick"),
-                (&["revert", "--no-edit", "HEAD^"], &["revert", "--abort"], "revert"),
-                (&["bisect", "start"], &["bisect", "reset"], "bisect"),
+                (&["merge", "side"][..], &["merge", "--abort"][..], Operation::Merge),
+                (&["rebase", "side"], &["rebase", "--abort"], Operation::Rebase),
+                (&["rebase", "--apply", "side"], &["rebase", "--abort"], Operation::Rebase),
+                (&["am", &patch], &["am", "--abort"], Operation::Am),
+                (&["cherry-pick", "side"], &["cherry-pick", "--abort"], Operation::CherryPick),
+                (&["revert", "--no-edit", "HEAD^"], &["revert", "--abort"], Operation::Revert),
+                (&["bisect", "start"], &["bisect", "reset"], Operation::Bisect),
             ] {
                 git.write(start).output().unwrap();
                 assert_eq!(operation_in_progress(&git).unwrap(), Some(expected), "{format}");
+                assert_eq!(expected.abort(), format!("git {}", end.join(" ")));
                 repo.run(end);
-                assert_eq!(operation_in_progress(&git).unwrap(), None, "{format} {expected}");
+                assert_eq!(operation_in_progress(&git).unwrap(), None, "{format} {expected:?}");
             }
         }
     }

@@ -44,7 +44,7 @@ pub use leaks::Leak;
 pub use logs::{LOGS, Published};
 pub use merge::Obstacle;
 pub use prune::prune;
-pub use recorder::{Recorder, ending};
+pub use recorder::Recorder;
 pub use review::ReviewRecord;
 pub use stage::StageRecord;
 pub use task::TaskRecord;

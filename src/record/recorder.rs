@@ -48,8 +48,8 @@ impl Recorder<'_> {
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
         if let Some(operation) = git::state::operation_in_progress(self.git)? {
-            return Err(Error::repository(format!("a {operation} is in progress"))
-                .hint(format!("finish it or: {}", ending(operation)))
+            return Err(Error::repository(operation.message())
+                .hint(format!("finish it or: {}", operation.abort()))
                 .hint("then: git cowork resume")
                 .into());
         }
@@ -103,14 +103,5 @@ impl Recorder<'_> {
     /// True if commits get a `Signed-off-by`.
     pub(super) fn signs_off(&self) -> anyhow::Result<bool> {
         Ok(self.project.signoff || git::settings::signs_off(self.git)?)
-    }
-}
-
-/// The command that aborts an operation.
-pub fn ending(operation: &str) -> String {
-    if operation == "bisect" {
-        "git bisect reset".to_owned()
-    } else {
-        format!("git {operation} --abort")
     }
 }

@@ -11,6 +11,7 @@ use crate::artifact::{
     Artifact, Files, IdFloors, RECORDS, Renumbered, RenumberedFiles, merge_files, render_json,
     renumber_text,
 };
+use crate::git::state::Operation;
 use crate::git::{self, Git, Oid};
 use crate::session::{
     CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key, renumberings,
@@ -44,9 +45,9 @@ impl Versions {
     /// The versions of the operation that is in progress here.
     fn of(git: &Git) -> anyhow::Result<Option<Self>> {
         let theirs = match git::state::operation_in_progress(git)? {
-            Some("merge") => git.resolve("MERGE_HEAD")?,
-            Some("rebase") => git.resolve("REBASE_HEAD")?,
-            Some("cherry-pick") => git.resolve("CHERRY_PICK_HEAD")?,
+            Some(Operation::Merge) => git.resolve("MERGE_HEAD")?,
+            Some(Operation::Rebase) => git.resolve("REBASE_HEAD")?,
+            Some(Operation::CherryPick) => git.resolve("CHERRY_PICK_HEAD")?,
             _ => None,
         };
         let (Some(theirs), Some(ours)) = (theirs, git.head()?.oid().cloned()) else {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::finished::Finished;
 use super::known_readable::AskedTree;
 use super::problem::Problem;
-use crate::artifact::sections::{Document, Writer};
+use crate::artifact::sections::{About, Document, Writer};
 use crate::artifact::{Artifact, Compared, Files, Found, Known, Ledger, RECORDS, is_plainly_same};
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
@@ -43,11 +43,6 @@ fn told(session: &Session, found: &Found) -> String {
     }
 }
 
-/// True if two records have the same id.
-fn is_double(found: &Found) -> bool {
-    found.text.contains(" is already at line ")
-}
-
 /// The problems for `verify`. `tellable` are the duplicate ids whose origins are known.
 pub(super) fn problems(
     session: &Session,
@@ -59,7 +54,7 @@ pub(super) fn problems(
         let details = told(session, found);
         let path = artifact_path(&session.name, found.artifact);
         let id = found.id.clone().unwrap_or_default();
-        problems.push(match is_double(found) {
+        problems.push(match found.about == About::RepeatedId {
             true if tellable.contains(&id) => {
                 Problem::new(session, "duplicate-id", id, details).fixable()
             }

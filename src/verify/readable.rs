@@ -7,7 +7,7 @@ use std::path::Path;
 use super::both_sides;
 use super::finished::Finished;
 use super::problem::Problem;
-use crate::artifact::{Artifact, unreadable};
+use crate::artifact::{Artifact, Flaw, unreadable};
 use crate::error::Error;
 use crate::git::{Git, Object, Oid};
 use crate::session::{Session, artifact_path, from_top, last_good};
@@ -30,8 +30,8 @@ pub struct Unreadable {
     pub artifact: Artifact,
     /// Path relative to the top of the working tree.
     pub path: String,
-    /// The reason: `is empty`.
-    pub why: String,
+    /// The reason.
+    pub why: Flaw,
     /// Where it is unreadable.
     pub broken: Broken,
     /// True if there is a folder in its place in the working tree.
@@ -78,11 +78,11 @@ impl Unreadable {
     /// tree.
     pub(super) fn problem(&self, session: &Session, there: &str) -> Problem {
         let [missing, conflict, schema, document] = UNREADABLE;
-        let code = match self.why.as_str() {
-            MISSING => missing,
-            why if why.starts_with("holds a conflict") => conflict,
-            _ if self.artifact.is_json() => schema,
-            _ => document,
+        let code = match self.why {
+            Flaw::Missing => missing,
+            Flaw::Conflict(_) => conflict,
+            Flaw::Other(_) if self.artifact.is_json() => schema,
+            Flaw::Other(_) => document,
         };
         let problem = Problem::new(session, code, &self.path, self.details());
         match self.recipe() {
@@ -101,9 +101,6 @@ impl Unreadable {
 /// The codes of problems that [`unreadable_artifacts`] finds.
 pub const UNREADABLE: [&str; 4] =
     ["missing-document", "conflict-marker", "schema", "unreadable-document"];
-
-/// The reason for a file that does not exist.
-const MISSING: &str = "is missing";
 
 /// The unreadable artifacts of a session: all at its tip, and those of finished stages in the
 /// working tree `top` that has it checked out (the stage in progress checks its own draft).
@@ -124,7 +121,7 @@ pub fn unreadable_artifacts(
         let at_tip = reader.blob(Object::At(&session.tip, &path))?;
         let tip = match &at_tip {
             Some(bytes) => unreadable(artifact, bytes),
-            None => must.then(|| MISSING.to_owned()),
+            None => must.then_some(Flaw::Missing),
         };
         let always = must || finished.always(artifact, at_tip.is_some());
         let top = top.filter(|_| always);
@@ -199,8 +196,8 @@ fn in_tree(
     top: &Path,
     artifact: Artifact,
     path: &str,
-    at_tip: (Option<&[u8]>, &Option<String>),
-) -> Option<(String, bool)> {
+    at_tip: (Option<&[u8]>, &Option<Flaw>),
+) -> Option<(Flaw, bool)> {
     let full = top.join(path);
     let found = symlink_metadata(&full).ok();
     let other = |meta: &Metadata| match meta {
@@ -209,13 +206,15 @@ fn in_tree(
         _ => "is not a regular file",
     };
     match found {
-        None => Some((MISSING.to_owned(), false)),
+        None => Some((Flaw::Missing, false)),
         // Opening a named pipe would block.
-        Some(meta) if !meta.is_file() => Some((other(&meta).to_owned(), meta.is_dir())),
+        Some(meta) if !meta.is_file() => {
+            Some((Flaw::Other(other(&meta).to_owned()), meta.is_dir()))
+        }
         Some(_) => match std::fs::read(&full) {
             Ok(bytes) if Some(&bytes[..]) == at_tip.0 => at_tip.1.clone().map(|why| (why, false)),
             Ok(bytes) => unreadable(artifact, &bytes).map(|why| (why, false)),
-            Err(error) => Some((format!("cannot be read: {error}"), false)),
+            Err(error) => Some((Flaw::Other(format!("cannot be read: {error}")), false)),
         },
     }
 }

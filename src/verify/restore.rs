@@ -10,7 +10,7 @@ use super::readable::{Broken, Unreadable, unreadable_artifacts};
 use crate::artifact::{Artifact, RECORDS};
 use crate::error::Error;
 use crate::git::{self, Git, Store};
-use crate::record::{self, Recorded, Recorder, ending};
+use crate::record::{self, Recorded, Recorder};
 use crate::session::{RefNames, Session, Verdict, from_top};
 
 /// Restores files that have a readable version in a commit. Files that are unreadable at the tip
@@ -33,8 +33,8 @@ pub fn restore_unreadable(
             .into());
     }
     if let Some(operation) = git::state::operation_in_progress(git)? {
-        return Err(Error::repository(format!("a {operation} is in progress"))
-            .hint(format!("finish it or: {}", ending(operation)))
+        return Err(Error::repository(operation.message())
+            .hint(format!("finish it or: {}", operation.abort()))
             .hint(format!("then: git cowork verify {name} --fix"))
             .into());
     }

@@ -61,7 +61,7 @@ fn expected(changes: &[Change], context: &Context<'_>) -> (BTreeMap<String, Stri
 }
 
 fn refusal(line: usize, text: String) -> Vec<Remark> {
-    vec![Remark { line, text }]
+    vec![Remark::new(line, text)]
 }
 
 fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec<Remark>> {

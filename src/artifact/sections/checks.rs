@@ -5,35 +5,28 @@ use std::ops::Range;
 
 use super::super::{IdKind, number_of};
 use super::parse::Reader;
-use super::{Remark, mentions};
-
-/// The end of the remark about a record that has no number yet.
-const UNNUMBERED: &str = "? has no number yet";
-
-/// True for the remark about a record that has no number yet.
-pub(super) fn is_unnumbered(remark: &Remark) -> bool {
-    remark.text.ends_with(UNNUMBERED)
-}
+use super::{About, mentions};
 
 impl Reader<'_> {
     /// Finds duplicate ids, ids of deleted records, and ids above the next number.
     pub(super) fn ids(&mut self) {
         let mut seen: Vec<(String, usize)> = Vec::new();
         let mut added: Vec<(String, usize)> = Vec::new();
-        let mut remarks: Vec<(usize, String, bool)> = Vec::new();
+        let mut refusals: Vec<(usize, String, About)> = Vec::new();
         for section in &self.out.sections {
             let id = section.record.id();
             let (at, kind) = (section.range.start, section.record.kind());
             let prefix = kind.prefix();
             if section.unnumbered {
-                remarks.push((at, format!("{}{UNNUMBERED}", id.trim_end_matches('?')), true));
+                let text = format!("{}? has no number yet", id.trim_end_matches('?'));
+                refusals.push((at, text, About::Unnumbered));
                 continue;
             }
             if let Some((_, line)) = seen.iter().find(|(known, _)| known == id) {
                 let text = format!(
                     "{id} is already at line {line}; write {prefix}? to give this one a new number"
                 );
-                remarks.push((at, text, true));
+                refusals.push((at, text, About::RepeatedId));
                 continue;
             }
             seen.push((id.to_owned(), section.line));
@@ -43,18 +36,16 @@ impl Reader<'_> {
             match self.context.used.get(id) {
                 Some(title) if title == section.record.title() => {}
                 Some(title) => {
-                    remarks.push((
-                        at,
-                        format!(
-                            "{id} was \"{title}\" and was deleted; write {prefix}? for a new number"
-                        ),
-                        true,
-                    ));
+                    let text = format!(
+                        "{id} was \"{title}\" and was deleted; write {prefix}? for a new number"
+                    );
+                    refusals.push((at, text, About::Other));
                 }
                 None => added.push((id.to_owned(), at)),
             }
         }
         added.sort();
+        let mut notes = Vec::new();
         let mut floors = self.context.floors;
         for id in self.context.present.ids() {
             if let Some(kind) = IdKind::of(id) {
@@ -66,12 +57,15 @@ impl Reader<'_> {
             let mut above = floors;
             let next = above.next(kind);
             if number_of(kind, &id) > number_of(kind, &next) {
-                remarks.push((at, format!("{id} is above the next number, {next}"), false));
+                notes.push((at, format!("{id} is above the next number, {next}")));
             }
             floors.see(kind, &id);
         }
-        for (at, text, refused) in remarks {
-            if refused { self.refuse(at, text) } else { self.note(at, text) }
+        for (at, text, about) in refusals {
+            self.refuse_about(at, text, about);
+        }
+        for (at, text) in notes {
+            self.note(at, text);
         }
     }
 

@@ -2,10 +2,9 @@
 
 use super::super::{IdFloors, IdKind, number_of};
 use super::blocks::{document_blocks, line_of};
-use super::checks::is_unnumbered;
 use super::heading::IdText;
 use super::parse::heads;
-use super::{Context, Reading, edit, read};
+use super::{About, Context, Reading, Remark, edit, read};
 
 /// A document after its new records got numbers.
 #[derive(Clone, Debug)]
@@ -22,6 +21,7 @@ pub struct Taken {
 /// refused. Raises `floors`, the highest numbers used so far, to the new numbers.
 pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
     let mut reading = read(text, context);
+    let is_unnumbered = |remark: &Remark| remark.about == About::Unnumbered;
     let only_numbers = reading.refusals.iter().all(is_unnumbered);
     if reading.refusals.is_empty() || !only_numbers {
         reading.refusals.retain(|remark| !is_unnumbered(remark));

@@ -9,7 +9,7 @@ use super::body::{self, Body};
 use super::fields::{self, Value};
 use super::heading::{self, IdText, RecordHeading};
 use super::values::{self, Remarks};
-use super::{Context, Reading, Record, Remark, Section, Writer, criteria, open, paths};
+use super::{About, Context, Reading, Record, Remark, Section, Writer, criteria, open, paths};
 
 /// A heading that starts a record; `at` is the index of its block.
 pub(super) struct Head {
@@ -92,11 +92,15 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     pub(super) fn note(&mut self, at: usize, text: String) {
-        self.out.notes.push(Remark { line: line_of(self.text, at), text });
+        self.out.notes.push(Remark::new(line_of(self.text, at), text));
     }
 
     pub(super) fn refuse(&mut self, at: usize, text: String) {
-        self.out.refusals.push(Remark { line: line_of(self.text, at), text });
+        self.refuse_about(at, text, About::Other);
+    }
+
+    pub(super) fn refuse_about(&mut self, at: usize, text: String, about: About) {
+        self.out.refusals.push(Remark { line: line_of(self.text, at), text, about });
     }
 
     /// Finds unclosed blocks, and conflict markers outside code.

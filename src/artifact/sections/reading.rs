@@ -12,6 +12,27 @@ pub struct Remark {
     pub line: usize,
     /// The remark, as a sentence.
     pub text: String,
+    /// What the remark is about.
+    pub about: About,
+}
+
+/// What a remark is about, if more is done about it than printing it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    /// A record that has no number yet.
+    Unnumbered,
+    /// An id that another record has as well.
+    RepeatedId,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl Remark {
+    /// A remark that is only printed.
+    pub fn new(line: usize, text: String) -> Self {
+        Self { line, text, about: About::Other }
+    }
 }
 
 /// A record with its place in its document.

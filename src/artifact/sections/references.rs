@@ -30,7 +30,7 @@ pub fn references(
                     ),
                 };
                 let line = super::blocks::line_of(text, value.range.start);
-                found.push((*document, Remark { line, text: said }));
+                found.push((*document, Remark::new(line, said)));
             }
         }
     }

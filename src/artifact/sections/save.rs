@@ -177,7 +177,7 @@ fn missing(
          send the whole document with all its sections, or only the sections that change"
     );
     let text = if made.len() == 1 { text } else { text.replace(" has no ", " have no ") };
-    Err(vec![Remark { line: 1, text }])
+    Err(vec![Remark::new(1, text)])
 }
 
 /// Puts the existing sections into new prose: below the headings that they were under, otherwise at

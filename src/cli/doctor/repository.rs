@@ -5,7 +5,6 @@ use std::path::Path;
 use super::finding::Finding;
 use crate::cli::context::Context;
 use crate::git::{self, Git, Head};
-use crate::record::ending;
 use crate::shell_quote::quoted;
 
 /// Warns if there is less free space than this: sessions that build code need it.
@@ -30,10 +29,7 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
 fn state(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if let Some(operation) = git::state::operation_in_progress(git)? {
-        findings.push(
-            Finding::problem("repository", format!("a {operation} is in progress"))
-                .fix(ending(operation)),
-        );
+        findings.push(Finding::problem("repository", operation.message()).fix(operation.abort()));
     }
     for (lock, age) in git::locks::stale(git, &[]) {
         let path = lock.display().to_string();

@@ -6,7 +6,6 @@ use crate::cli::context::Context;
 use crate::error::Error;
 use crate::gate::{Tty, choose};
 use crate::git::{self, Git, RefName, StatusEntry};
-use crate::record::ending;
 use crate::session::{RefNames, SessionName, taken};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
@@ -14,8 +13,8 @@ pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     git::state::require_identity(git)?;
     git::refs::refuse_symbolic(git, &refs.own_roots())?;
     if let Some(operation) = git::state::operation_in_progress(git)? {
-        return Err(Error::repository(format!("a {operation} is in progress"))
-            .hint(format!("finish it, or: {}", ending(operation)))
+        return Err(Error::repository(operation.message())
+            .hint(format!("finish it, or: {}", operation.abort()))
             .into());
     }
     Ok(())
