@@ -5,7 +5,7 @@ use async_openai::error::OpenAIError;
 use serde_json::Value;
 
 use super::dialect::{Reader, Refusals};
-use super::failure::{self, Failure};
+use super::failure::{self, FailedAt, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
 
@@ -42,7 +42,7 @@ pub fn whole(
         Ok(value) => value,
         Err(OpenAIError::Boxed(error)) => match error.downcast::<Diverted>() {
             Ok(diverted) => diverted_value(*diverted, sent)?,
-            Err(other) => return Err(Failure::transient(other.to_string())),
+            Err(other) => return Err(Failure::transient(FailedAt::Waiting, other.to_string())),
         },
         Err(OpenAIError::JSONDeserialize(_, body)) => odd_json(&body)?,
         Err(error) => return Err(cut(pulse, Some(&error))),
@@ -56,7 +56,7 @@ pub fn whole(
 
 fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> {
     match diverted {
-        Diverted::Network(message) => Err(Failure::transient(message)),
+        Diverted::Network(at, message) => Err(Failure::transient(at, message)),
         Diverted::BadRequest(message) => Err(Failure::Refused { status: None, message }),
         Diverted::Status { status, told, body } => {
             Err(failure::from_status(status, told, &body, sent))
@@ -78,7 +78,7 @@ fn odd_json(body: &str) -> Result<Value, Failure> {
         let message = "it answers with a web page: does the base URL end in /v1?".to_owned();
         return Err(Failure::Refused { status: None, message });
     }
-    Err(Failure::transient("the answer was empty or cut short"))
+    Err(Failure::transient(FailedAt::Answering, "the answer was empty or cut short"))
 }
 
 /// The failure for a stream that ended too soon.
@@ -88,8 +88,9 @@ pub fn cut(pulse: &Pulse, error: Option<&OpenAIError>) -> Failure {
         Some(error) => Some(error.to_string()),
         None => None,
     });
-    Failure::transient(match why {
+    let message = match why {
         Some(why) => format!("the answer broke off: {why}"),
         None => "the answer broke off without a finish reason".to_owned(),
-    })
+    };
+    Failure::transient(FailedAt::Answering, message)
 }

@@ -84,7 +84,7 @@ async fn list(http: &reqwest::Client, endpoint: &Endpoint) -> Result<(u16, Told,
         let message = format!("{}: {}", shown(base_url), transport::explain(&error));
         match transport::is_lasting(&error) {
             true => Failure::Refused { status: None, message },
-            false => Failure::transient(message),
+            false => Failure::transient(transport::failed_at(&error), message),
         }
     };
     let mut request =

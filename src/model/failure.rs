@@ -12,11 +12,26 @@ use super::said::Said;
 /// Maximum characters of a server's message that are quoted.
 const QUOTED: usize = 500;
 
+/// What a try failed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedAt {
+    /// There was no connection.
+    Connecting,
+    /// There was no answer.
+    Waiting,
+    /// The answer was an error with this HTTP status.
+    Status(u16),
+    /// The answer was not finished.
+    Answering,
+}
+
 /// The reason why one try gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Worth another try.
     Transient {
+        /// What it failed at.
+        at: FailedAt,
         /// What happened.
         message: String,
         /// The waiting time that the server requested.
@@ -68,8 +83,8 @@ pub enum Failure {
 
 impl Failure {
     /// A failure worth another try; the server requested no waiting time.
-    pub fn transient(message: impl Into<String>) -> Self {
-        Self::Transient { message: message.into(), retry_after: None, busy: false }
+    pub fn transient(at: FailedAt, message: impl Into<String>) -> Self {
+        Self::Transient { at, message: message.into(), retry_after: None, busy: false }
     }
 
     /// Checks whether the server wants another dialect: its error names the other API, or says that
@@ -131,9 +146,9 @@ pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failu
         408 | 409 | 425 | 429 | 500.. => {
             let limited = if status == 429 { told.reset } else { None };
             let retry_after = told.after.or(said.wait.filter(|_| busy)).or(limited);
-            Failure::Transient { message, retry_after, busy }
+            Failure::Transient { at: FailedAt::Status(status), message, retry_after, busy }
         }
-        400 | 422 if said.is_broken_call() => Failure::transient(message),
+        400 | 422 if said.is_broken_call() => Failure::transient(FailedAt::Status(status), message),
         400 | 422 => said
             .on_opaque(sent)
             .or_else(|| {
@@ -175,7 +190,7 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     };
     let Some(status) = status else {
         let message = format!("the server broke off with an error: {}", said.message);
-        return Failure::transient(message);
+        return Failure::transient(FailedAt::Answering, message);
     };
     from_status(status, Told::default(), &value.to_string(), sent)
 }
@@ -206,7 +221,7 @@ pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
             Some(Failure::TooLong { message })
         }
         "network_error" | "error" | "malformed_function_call" => {
-            Some(Failure::transient(format!("the answer broke off: {reason}")))
+            Some(Failure::transient(FailedAt::Answering, format!("the answer broke off: {reason}")))
         }
         _ => None,
     }

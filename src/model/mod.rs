@@ -64,6 +64,7 @@ use crate::stage::{Role, Stage};
 
 pub use agents::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 pub use dialect::Refusals;
+pub use failure::FailedAt;
 pub use opaque::{Opaque, Origin};
 pub use stream::made_up_id;
 
@@ -201,8 +202,10 @@ impl Reply {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Network error, 429, 5xx, an interrupted stream or silence, even after all retries.
-    #[error("{}", unavailable(.message, *.tries))]
+    #[error("{}", unavailable(*.at, .message, *.tries))]
     Unavailable {
+        /// What it failed at.
+        at: FailedAt,
         /// The last failure.
         message: String,
         /// Number of tries.
@@ -263,28 +266,21 @@ pub enum ModelError {
 }
 
 /// Describes the last failure after this number of tries. An error status counts as an answer.
-fn unavailable(message: &str, tries: u32) -> String {
-    let how = match answered(message) {
-        Some(_) => format!("the model server answered {message}"),
-        None if message.contains("broke") => {
-            format!("the model server did not finish its answer: {message}")
-        }
-        None => format!("the model server did not answer: {message}"),
+fn unavailable(at: FailedAt, message: &str, tries: u32) -> String {
+    let how = match at {
+        FailedAt::Status(_) => "answered",
+        FailedAt::Answering => "did not finish its answer:",
+        FailedAt::Connecting | FailedAt::Waiting => "did not answer:",
     };
-    if tries > 1 { format!("{how} (tried {tries} times)") } else { how }
-}
-
-/// The HTTP status of a failed try, if the server answered.
-fn answered(message: &str) -> Option<u16> {
-    let status = message.strip_prefix("HTTP ")?;
-    status.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
+    format!("the model server {how} {message}{tried}")
 }
 
 impl ModelError {
     /// The HTTP status of this error, if there was one.
     pub fn status(&self) -> Option<u16> {
         match self {
-            Self::Unavailable { message, .. } => answered(message),
+            Self::Unavailable { at: FailedAt::Status(status), .. } => Some(*status),
             Self::Refused { status, .. } => *status,
             _ => None,
         }

@@ -20,7 +20,7 @@ use super::answer::{cut, take, whole};
 use super::dialect::{self, Choice, Refusals};
 use super::discover::Offered;
 use super::endpoint::Endpoint;
-use super::failure::{self, Failure};
+use super::failure::{self, FailedAt, Failure};
 use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
@@ -232,7 +232,8 @@ impl OpenAi {
         let client = Client::build(self.http.clone(), config).with_http_service(service);
         // The client sends any body to any path, so the request can be in the chosen dialect.
         let asked = client.chat().headers(headers(&request.position)).path(dialect.path());
-        let asked = asked.map_err(|error| Failure::transient(error.to_string()))?;
+        let asked =
+            asked.map_err(|error| Failure::transient(FailedAt::Waiting, error.to_string()))?;
         if refused.stream {
             let answer = asked.create_byot(body);
             let answer = heard(answer, &pulse, self.timeouts.first).await?;

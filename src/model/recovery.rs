@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ModelError;
 use super::dialect::Refusals;
 use super::discover::RIGHT_URL;
-use super::failure::Failure;
+use super::failure::{FailedAt, Failure};
 use super::openai::OpenAi;
 use super::retry;
 
@@ -42,8 +42,8 @@ impl OpenAi {
                 self.tell(&format!("the model server requires {name}: sending a placeholder"));
                 return Ok(());
             }
-            Failure::Transient { message, retry_after, busy } => {
-                return self.wait(&message, retry_after, busy, tries).await;
+            Failure::Transient { at, message, retry_after, busy } => {
+                return self.wait((at, &message), retry_after, busy, tries).await;
             }
             Failure::Endless => return self.ask_for_the_end(tries),
             Failure::Unexplained { status, message } => {
@@ -90,7 +90,7 @@ impl OpenAi {
 
     async fn wait(
         &self,
-        message: &str,
+        (at, message): (FailedAt, &str),
         asked: Option<Duration>,
         busy: bool,
         tries: &mut Tries,
@@ -101,9 +101,9 @@ impl OpenAi {
         if let Some(asked) = asked.filter(|asked| *asked > retry::LONGEST) {
             message.push_str(&format!(" (it asks to wait {})", retry::shown(asked)));
             tracing::error!("{message}; given up");
-            return Err(ModelError::Unavailable { message, tries: failures });
+            return Err(ModelError::Unavailable { at, message, tries: failures });
         }
-        if let Some(proxy) = self.proxy.as_ref().filter(|_| message.contains("no connection")) {
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| at == FailedAt::Connecting) {
             message.push_str(&format!(
                 " (sent through the proxy in {proxy}; NO_PROXY excludes hosts)"
             ));
@@ -111,7 +111,7 @@ impl OpenAi {
         let retries = retry::tries_again(self.config.max_retries, busy, asked);
         if failures > retries {
             tracing::error!("{message}; given up after {failures} tries");
-            return Err(ModelError::Unavailable { message, tries: failures });
+            return Err(ModelError::Unavailable { at, message, tries: failures });
         }
         let wait = retry::delay(failures, asked, fastrand::f64());
         let whose = if asked == Some(wait) { ", as requested" } else { "" };

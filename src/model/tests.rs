@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::failure::FailedAt;
 use super::openai::{BuildOptions, OpenAi};
 use super::retry::RetryPolicy;
 use super::testserver::{Answer, Server, config, request};
@@ -216,7 +217,7 @@ async fn retries_happen_in_only_one_place() {
         Rc::new(move |line| lines.borrow_mut().push(line.to_owned()));
     let options = BuildOptions { notice: Some(notice), ..patient() };
     let asked = ask_with((0..9).map(|_| busy()).collect(), options).await;
-    let Err(ModelError::Unavailable { message, tries }) = &asked.result else { panic!() };
+    let Err(ModelError::Unavailable { message, tries, .. }) = &asked.result else { panic!() };
     assert_eq!((message.as_str(), *tries), ("HTTP 429: busy", 7));
     assert_eq!(asked.server.got().len(), 7);
     assert_eq!(heard.borrow().len(), 6);
@@ -298,6 +299,20 @@ async fn a_call_written_as_text_is_a_call() {
     let asked = ask(vec![Answer::events(&[&text, STOP, DONE])]).await;
     assert_eq!(asked.reply().content, "");
     assert_eq!(asked.reply().tool_calls[0].arguments, r#"{"path":"a"}"#);
+}
+
+#[test]
+fn what_failed_is_said_whatever_the_words_of_the_message() {
+    for (at, said, status) in [
+        (FailedAt::Connecting, "did not answer: HTTP 500 broke", None),
+        (FailedAt::Waiting, "did not answer: HTTP 500 broke", None),
+        (FailedAt::Status(503), "answered HTTP 500 broke", Some(503)),
+        (FailedAt::Answering, "did not finish its answer: HTTP 500 broke", None),
+    ] {
+        let error = ModelError::Unavailable { at, message: "HTTP 500 broke".to_owned(), tries: 1 };
+        assert_eq!(error.to_string(), format!("the model server {said}"));
+        assert_eq!(error.status(), status);
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::failure::Failure;
+use super::failure::{FailedAt, Failure};
 use super::transport::Pulse;
 
 /// How long a server may be silent, and how long an answer may take.
@@ -70,7 +70,10 @@ pub(super) async fn heard<F: Future>(
             () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
         }
         if pulse.last_byte() + limit <= Instant::now() {
-            return Err(Failure::transient(format!("silent for {:.0} s", limit.as_secs_f64())));
+            return Err(Failure::transient(
+                FailedAt::Waiting,
+                format!("silent for {:.0} s", limit.as_secs_f64()),
+            ));
         }
     }
 }

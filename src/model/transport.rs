@@ -18,6 +18,7 @@ use reqwest::header::LOCATION;
 use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
+use super::failure::FailedAt;
 use super::lines::{self, Lines};
 use super::retry::Told;
 
@@ -115,8 +116,8 @@ impl Pulse {
 #[derive(Debug, thiserror::Error)]
 pub enum Diverted {
     /// No answer: the network failed.
-    #[error("{0}")]
-    Network(String),
+    #[error("{1}")]
+    Network(FailedAt, String),
     /// The request could not be built or sent.
     #[error("{0}")]
     BadRequest(String),
@@ -173,7 +174,10 @@ impl Transport {
         self.endpoint.enter(&mut request);
         let response = self.http.execute(request).await.map_err(|error| {
             let why = explain(&error);
-            if is_lasting(&error) { Diverted::BadRequest(why) } else { Diverted::Network(why) }
+            match is_lasting(&error) {
+                true => Diverted::BadRequest(why),
+                false => Diverted::Network(failed_at(&error), why),
+            }
         })?;
         self.pulse.beat(b"");
         if !response.status().is_success() {
@@ -197,17 +201,18 @@ impl Transport {
         }
         // Content types are unreliable, but the first byte is not: events start with a word or a
         // colon.
+        let cut = |why| Diverted::Network(FailedAt::Answering, why);
         let mut head = Vec::new();
         while lines::is_blank(&head) {
             match bytes.next().await {
-                Some(piece) => head.extend_from_slice(&piece.map_err(Diverted::Network)?),
+                Some(piece) => head.extend_from_slice(&piece.map_err(cut)?),
                 None => return Err(Diverted::NotAStream(head)),
             }
         }
         let first = lines::unmarked(head.trim_ascii_start()).trim_ascii_start().first();
         if matches!(first, Some(b'{' | b'[' | b'<')) {
             while let Some(piece) = bytes.next().await {
-                head.extend_from_slice(&piece.map_err(Diverted::Network)?);
+                head.extend_from_slice(&piece.map_err(cut)?);
             }
             return Err(Diverted::NotAStream(head));
         }
@@ -273,6 +278,16 @@ pub fn explain(error: &reqwest::Error) -> String {
     match tls_cause(&inner) {
         Some(cause) => format!("{what}: {cause} ({inner})"),
         None => format!("{what}: {inner}"),
+    }
+}
+
+/// What a request with a network error failed at.
+pub fn failed_at(error: &reqwest::Error) -> FailedAt {
+    match error {
+        e if e.is_connect() => FailedAt::Connecting,
+        e if e.is_timeout() => FailedAt::Waiting,
+        e if e.is_body() || e.is_decode() => FailedAt::Answering,
+        _ => FailedAt::Waiting,
     }
 }
 

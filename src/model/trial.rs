@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::failure::FailedAt;
 use super::openai::{BuildOptions, OpenAi};
 use super::timeouts::Timeouts;
 use super::{Message, Model as _, ModelError, Position, Request, ToolSpec};
@@ -49,6 +50,7 @@ pub async fn ask(
     let server = OpenAi::new(&config, BuildOptions { timeouts: Some(timeouts), ..options })?;
     let request = request();
     let silent = |_| ModelError::Unavailable {
+        at: FailedAt::Waiting,
         message: format!("no answer within {:.0} s", limit.as_secs_f64()),
         tries: 1,
     };
