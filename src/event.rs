@@ -78,6 +78,8 @@ pub enum Event {
         brief: String,
         /// True if the call succeeded.
         ok: bool,
+        /// True if a command was run and failed.
+        command_failed: bool,
         /// First line of the result.
         answer: String,
     },

@@ -409,6 +409,7 @@ impl Talk {
                 tool: call.name.clone(),
                 brief: brief_arguments(&call.arguments),
                 ok: answer.ok,
+                command_failed: answer.command_failed,
                 answer: answer.text.lines().next().unwrap_or_default().to_owned(),
             });
             for text in context.workspace.io_errors().new_ones() {

@@ -103,7 +103,7 @@ async fn check(
         let (dependencies, missing) = context.workspace.dependencies_of(&command).await?;
         if dependencies == Dependencies::Missing {
             let text = format!("not run (dependencies missing): `{command}`\n");
-            return Ok(Answer { ok: true, text: text + &missing.join("\n") });
+            return Ok(Answer::ok(text + &missing.join("\n")));
         }
         let code = (context.code)();
         let result = context.workspace.run_check(&command, limit).await?;
@@ -204,7 +204,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     for why in result.missing.iter().filter(|_| !result.succeeded()) {
         text.push_str(&format!("\n{why}"));
     }
-    Answer { ok: !result.timed_out, text }
+    Answer { ok: !result.timed_out, command_failed: !result.succeeded(), text }
 }
 
 #[cfg(test)]
@@ -230,10 +230,11 @@ mod tests {
         let run = |command| ("run_command", json!({"command": command}));
         let (answers, outcome) =
             commands("", &[run("echo out; echo err >&2; exit 2"), run("git commit"), run("true")]);
-        assert!(answers[0].ok && answers[0].text.starts_with("exit 2 after "));
+        assert!(answers[0].ok && answers[0].command_failed);
+        assert!(answers[0].text.starts_with("exit 2 after "));
         assert!(answers[0].text.ends_with(" s\nstdout:\nout\nstderr:\nerr"), "{}", answers[0].text);
         assert!(!answers[1].ok && outcome.guard_refusals == 1);
-        assert!(answers[2].text.starts_with("exit 0 after "));
+        assert!(!answers[2].command_failed && answers[2].text.starts_with("exit 0 after "));
     }
 
     #[test]
@@ -261,7 +262,8 @@ mod tests {
         let (failed, outcome) = commands("false", &check(json!({})));
         let ran: Vec<_> = outcome.checked.iter().map(|ran| (&*ran.command, &*ran.code)).collect();
         assert_eq!(ran, [("false", "code")]);
-        assert!(failed[0].ok && failed[0].text.starts_with("failed: `false`, exit 1"));
+        assert!(failed[0].ok && failed[0].command_failed);
+        assert!(failed[0].text.starts_with("failed: `false`, exit 1"));
         let (given, outcome) = commands("", &check(json!({"command": "true"})));
         assert!(outcome.checked.is_empty(), "a command of the model's is no evidence");
         assert!(given[0].text.starts_with("passed: `true`"));

@@ -81,6 +81,8 @@ impl Effect {
 pub struct Answer {
     /// True if the call succeeded.
     pub ok: bool,
+    /// True if a command was run and failed, which for the model is a result like any other.
+    pub command_failed: bool,
     /// Short text for the model: the change, and the next sensible step.
     pub text: String,
 }
@@ -88,12 +90,12 @@ pub struct Answer {
 impl Answer {
     /// A successful call.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { ok: true, text: text.into() }
+        Self { ok: true, command_failed: false, text: text.into() }
     }
 
     /// A failed call, with the reason.
     pub fn refused(text: impl Into<String>) -> Self {
-        Self { ok: false, text: text.into() }
+        Self { ok: false, command_failed: false, text: text.into() }
     }
 }
 

@@ -106,7 +106,7 @@ impl Sink for JsonLines {
                     "millis": millis,
                 }),
             ),
-            Event::ToolCall { tool, brief, ok, answer } => self.line(
+            Event::ToolCall { tool, brief, ok, answer, command_failed: _ } => self.line(
                 "tool_call",
                 json!({
                     "tool": sanitize(&tool),
@@ -242,6 +242,7 @@ mod tests {
                 tool: "write_file".into(),
                 brief: "a\x1b[1m\"b\"".into(),
                 ok: true,
+                command_failed: false,
                 answer: "x\ny".into(),
             },
             Event::Feedback {

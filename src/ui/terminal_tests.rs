@@ -71,12 +71,14 @@ fn told(look: Look) -> String {
             tool: "write_file".into(),
             brief: "src/main.rs".into(),
             ok: true,
+            command_failed: false,
             answer: "12 lines\nmore".into(),
         },
         Event::ToolCall {
             tool: "run_command".into(),
             brief: "cargo\x1b]0;x\x07 test".into(),
             ok: false,
+            command_failed: true,
             answer: "exit 1\nmore".into(),
         },
         Event::Feedback {
@@ -245,7 +247,7 @@ fn the_window_title_shows_progress_and_is_restored() {
 
 fn tool(tool: &str, brief: &str, answer: &str) -> Event {
     let (tool, brief, answer) = (tool.to_owned(), brief.to_owned(), answer.to_owned());
-    Event::ToolCall { tool, brief, ok: true, answer }
+    Event::ToolCall { tool, brief, ok: true, command_failed: false, answer }
 }
 
 #[test]
@@ -310,7 +312,13 @@ fn shown(events: Vec<Event>) -> String {
 
 fn call(tool: &str, brief: &str, answer: &str) -> Event {
     let [tool, brief, answer] = [tool, brief, answer].map(str::to_owned);
-    Event::ToolCall { tool, brief, ok: true, answer }
+    Event::ToolCall { tool, brief, ok: true, command_failed: false, answer }
+}
+
+/// A call that ran a command, which failed.
+fn failed(tool: &str, brief: &str, answer: &str) -> Event {
+    let [tool, brief, answer] = [tool, brief, answer].map(str::to_owned);
+    Event::ToolCall { tool, brief, ok: true, command_failed: true, answer }
 }
 
 fn text(text: &str) -> Event {
@@ -350,9 +358,9 @@ fn speakers_are_named_and_verdict_markers_removed() {
 #[test]
 fn a_failed_command_is_shown() {
     let shown = shown(vec![
-        call("run_command", "cargo test", "exit 101 after 2.0 s"),
+        failed("run_command", "cargo test", "exit 101 after 2.0 s"),
         call("run_command", "true", "exit 0 after 0.1 s"),
-        call("check_tests", "", "failed: `cargo test`, exit 1 after 3.0 s"),
+        failed("check_tests", "", "failed: `cargo test`, exit 1 after 3.0 s"),
         call("check_tests", "", "passed: `cargo test`, exit 0 after 3.0 s"),
     ]);
     assert_eq!(

@@ -94,7 +94,7 @@ impl Reader<'_> {
             }
         }
         for (at, text) in found {
-            self.refuse(at, text);
+            self.refuse_about(at, text, About::NoSection);
         }
     }
 

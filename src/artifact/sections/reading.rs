@@ -21,6 +21,8 @@ pub struct Remark {
 pub enum About {
     /// A record that has no number yet.
     Unnumbered,
+    /// A record that is mentioned where no section is.
+    NoSection,
     /// An id that another record has as well.
     RepeatedId,
     /// Anything else.

@@ -73,8 +73,8 @@ impl Sink for Terminal {
                 screen.clear();
                 self.line(screen, Verbosity::Verbose, &self.paint(Slot::Dim, &text));
             }
-            Event::ToolCall { tool, brief, ok, answer } => {
-                self.tool(screen, &tool, &brief, ok, &answer);
+            Event::ToolCall { tool, brief, ok, command_failed, answer } => {
+                self.tool(screen, &tool, &brief, (ok, command_failed), &answer);
             }
             // The user knows what they just said at a gate. A typed note reaches the actor later,
             // so it is shown.
@@ -281,7 +281,14 @@ impl Terminal {
         self.line(screen, Verbosity::Quiet, text.trim_end());
     }
 
-    fn tool(&self, screen: &mut State, tool: &str, brief: &str, ok: bool, answer: &str) {
+    fn tool(
+        &self,
+        screen: &mut State,
+        tool: &str,
+        brief: &str,
+        (ok, command_failed): (bool, bool),
+        answer: &str,
+    ) {
         let answer = one_line(answer.lines().next().unwrap_or_default(), LINE);
         let verbose = self.look.verbosity >= Verbosity::Verbose;
         if ok && !verbose {
@@ -298,7 +305,7 @@ impl Terminal {
             }
         }
         // For the model, a failed command is a result like any other; for a person it is not.
-        let failed = ok && command_failed(tool, &answer);
+        let failed = ok && command_failed;
         let mark = if ok && !failed { "·" } else { "✗" };
         let mut text = one_line(&format!("{tool} {brief}"), LINE);
         if let Some((added, removed)) = screen.changed.take().filter(|_| ok) {
@@ -317,11 +324,6 @@ impl Terminal {
         };
         self.line(screen, Verbosity::Normal, &text);
     }
-}
-
-/// True if a tool that ran a command reports its failure: `exit 2 after …`, `failed: …`.
-fn command_failed(tool: &str, answer: &str) -> bool {
-    (tool == "run_command" && !answer.starts_with("exit 0 ")) || answer.starts_with("failed: ")
 }
 
 /// Maximum number of files named in a line.
