@@ -1,23 +1,20 @@
 //! Starts git: sets the environment, flags and locale of a child, waits for a busy lock, and turns
 //! a failure into an error. The meaning of the commands is left to the other files.
 
+mod run;
+
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
-use std::ops::ControlFlow;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::locks::with_lock;
-use super::output::{Output, lossy, names_a_busy_lock, signal_of};
+use super::output::{Output, names_a_busy_lock};
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::locks;
-use crate::moment;
 
 /// Variables that would point a child at another repository or index. The configuration variables
 /// of `git rev-parse --local-env-vars` are kept: `git -c` must reach git-cowork.
@@ -257,140 +254,6 @@ impl<'a> Cmd<'a> {
         }
         verb.unwrap_or_default()
     }
-
-    /// Runs the command and calls `visit` with each piece of its output that ends with a NUL, one
-    /// in memory at a time, until `visit` returns `Break`.
-    ///
-    /// # Errors
-    /// It failed (exit 5), or `visit` did.
-    pub(super) fn each_nul(
-        &self,
-        visit: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        let mut starts = 1;
-        let (mut output, mut file) = self.run_into_file()?;
-        while output.killed() && starts < STARTS {
-            starts += 1;
-            (output, file) = self.run_into_file()?;
-        }
-        if !output.success() {
-            return Err(self.failure(&output).into());
-        }
-        file.rewind().context("reading git's output")?;
-        let mut reader = BufReader::new(file);
-        let mut piece = Vec::new();
-        while reader.read_until(0, &mut piece).context("reading git's output")? > 0 {
-            if visit(piece.strip_suffix(&[0]).unwrap_or(&piece))?.is_break() {
-                break;
-            }
-            piece.clear();
-        }
-        Ok(())
-    }
-
-    fn run_once(&self) -> Result<Output> {
-        let (output, mut file) = self.run_into_file()?;
-        Ok(Output { stdout: contents(&mut file)?, ..output })
-    }
-
-    /// Runs the command; its output is in the file, not in the [`Output`].
-    fn run_into_file(&self) -> Result<(Output, File)> {
-        if self.role != Role::Read {
-            self.git.require_new_enough()?;
-        }
-        let mut command = self.command();
-        command.stdin(input(&self.stdin)?);
-        // A process that a hook leaves running may keep a pipe open; a file has an end.
-        let (out, mut err) = (scratch()?, scratch()?);
-        command.stdout(out.try_clone().context("preparing git's output")?);
-        command.stderr(err.try_clone().context("preparing git's output")?);
-        tracing::trace!(args = ?self.args, "git");
-        let status = self.wait_for(&mut command)?;
-        let output = Output {
-            code: status.code(),
-            signal: signal_of(status),
-            stdout: Vec::new(),
-            stderr: lossy(&contents(&mut err)?),
-        };
-        Ok((output, out))
-    }
-
-    /// Runs the command to its end. If git-cowork dies before a command that writes has ended, the
-    /// next run can wait for the command; if a signal ends the command, its locks are removed.
-    fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
-        let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
-        let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
-        let inherited = children.map(|children| children.begin(&args.join(" "), &self.git.top));
-        let child = command.spawn();
-        drop(inherited);
-        let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
-            if let Some(children) = children {
-                children.started(child.id());
-            }
-            self.meanwhile.iter().for_each(|Meanwhile(work)| work());
-            child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
-        });
-        if let (Ok(status), Some(children)) = (&status, children)
-            && signal_of(*status).is_some()
-            && let Some(since) = children.outlived()
-        {
-            locks::remove(self.git, since)?;
-            if let Some((_, index)) = self.env.iter().find(|(name, _)| name == "GIT_INDEX_FILE") {
-                // A private index.
-                let _ = std::fs::remove_file(with_lock(index.as_ref()));
-            }
-        }
-        if let Some(children) = children {
-            children.ended();
-        }
-        if self.may_change_what_is_looked_at() {
-            moment::end();
-        }
-        Ok(status?)
-    }
-
-    pub(super) fn command(&self) -> Command {
-        let git = self.git;
-        let mut command = Command::new("git");
-        command.arg("-C").arg(&git.top);
-        if git.explicit {
-            command.arg("--git-dir").arg(&git.git_dir);
-        }
-        if git.explicit && !git.bare {
-            command.arg("--work-tree").arg(&git.top);
-        }
-        for variable in REPOSITORY_VARIABLES {
-            command.env_remove(variable);
-        }
-        for (key, value) in &git.env {
-            if !REPOSITORY_VARIABLES.iter().any(|variable| key == variable) {
-                command.env(key, value);
-            }
-        }
-        // A file system monitor may hang; no command here recurses into submodules.
-        command.args(["-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"]);
-        match self.role {
-            Role::Hooked => {
-                command.args(["-c", "advice.detachedHead=false"]);
-            }
-            Role::Read | Role::Write => parse_ready(&mut command),
-        }
-        match self.role {
-            Role::Read => {
-                command.env("GIT_OPTIONAL_LOCKS", "0");
-            }
-            // Automatic maintenance would continue in the background, with the session's lock.
-            Role::Write | Role::Hooked => {
-                command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
-            }
-        }
-        command.env("GIT_TERMINAL_PROMPT", "0");
-        command.args(&self.args);
-        for (key, value) in &self.env {
-            command.env(key, value);
-        }
-        command
-    }
 }
 
 /// The error for a command that a signal ended; its output may be incomplete.
@@ -424,27 +287,6 @@ pub(super) fn parse_ready(command: &mut Command) {
 pub(super) fn cannot_start(error: &std::io::Error) -> Error {
     Error::repository(format!("git cannot be started: {error}"))
         .hint("install git and add it to PATH: https://git-scm.com/downloads")
-}
-
-fn input(bytes: &[u8]) -> Result<Stdio> {
-    if bytes.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let mut file = scratch()?;
-    file.write_all(bytes).context("writing git's input")?;
-    file.rewind().context("writing git's input")?;
-    Ok(file.into())
-}
-
-fn scratch() -> Result<File> {
-    tempfile::tempfile().context("creating a temporary file for git")
-}
-
-fn contents(file: &mut File) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.rewind().context("reading git's output")?;
-    file.read_to_end(&mut bytes).context("reading git's output")?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
