@@ -1,4 +1,4 @@
-//! Removes characters from untrusted text that a terminal would execute instead of display.
+//! Removes from untrusted text the characters that a terminal would execute instead of display.
 //!
 //! Text from models and commands may contain sequences that move the cursor, rename the window,
 //! write to the clipboard or reorder text under review. Line feeds and tabs are kept, all other

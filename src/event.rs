@@ -102,8 +102,8 @@ pub enum Event {
         stage: Stage,
         /// Draft number.
         iteration: u32,
-        /// `revised` if files changed, else `passed`, or `needs_revision` if it could not fix its
-        /// findings.
+        /// `revised` if files changed; otherwise `needs_revision` if it could not fix its findings,
+        /// else `passed`.
         outcome: &'static str,
         /// The files it changed, relative to the top of the working tree.
         files: Vec<String>,

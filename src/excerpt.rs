@@ -13,8 +13,8 @@ const MARK: usize = 40;
 const BEFORE: usize = 2;
 const AFTER: usize = 6;
 
-/// Returns text without sequences that a terminal would execute instead of display. Of a line that
-/// is overwritten, such as a progress bar, only the last state is kept. Some commands
+/// Returns text without sequences that a terminal would execute instead of displaying. Of a line
+/// that is overwritten, such as a progress bar, only the last state is kept. Some commands
 /// color their output despite `NO_COLOR`, and a color code inside a word hides the word from a
 /// search by a model or a person.
 pub fn plain(text: &str) -> String {

@@ -3,7 +3,7 @@
 use strsim::osa_distance;
 
 /// Returns the most likely intended candidate: the only one that starts with the word, or else the
-/// one with the smallest edit distance, of at most half the word's letters.
+/// one with the smallest edit distance, if that is at most half the number of the word's letters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let mut begun = candidates.iter().filter(|one| !word.is_empty() && one.starts_with(word));

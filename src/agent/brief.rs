@@ -20,7 +20,7 @@ pub struct Brief {
     pub system: String,
     /// Documents and the stage's brief.
     pub prompt: String,
-    /// Names of the tools it may call.
+    /// Names of the tools that the model may call.
     pub tools: Vec<&'static str>,
     /// Names of the tools in the request: more than `tools` if all roles of a session are offered
     /// the same list.

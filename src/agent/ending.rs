@@ -6,7 +6,7 @@ use crate::model::{BoxFuture, Reply};
 use crate::stage::Role;
 use crate::tool::Outcome;
 
-/// Maximum number of nudges to continue after answers that lead nowhere.
+/// Maximum number of nudges after answers that lead nowhere.
 const MAX_NUDGES: u32 = 2;
 /// Maximum number of messages about what a draft lacks.
 const MAX_TOLD: u32 = 3;

@@ -39,8 +39,8 @@ pub(super) fn model_failure(error: ModelError, then: &str) -> anyhow::Error {
         ModelError::Refused { status, .. } => refused_hint(*status),
         ModelError::Declined { .. } => "reword the idea or the documents, or use another model",
         ModelError::TooLong { .. } => {
-            "set the server's context size in tokens: git config cowork.llm.contextwindow N, or use a \
-             model with a larger window"
+            "use a model with a larger window, or set the server's context size in tokens: \
+             git config cowork.llm.contextwindow N"
         }
         ModelError::Replay { .. } => {
             "record again with --record, or use the model of the recording"

@@ -133,7 +133,7 @@ fn go_on_after(
     Ok(goes_on)
 }
 
-/// Removes the user's keys from a reply before it is used.
+/// Removes the user's secret keys from a reply before it is used.
 fn withhold(secrets: &Secrets, reply: &mut Reply) {
     reply.content = secrets.withheld(&reply.content).into_owned();
     for call in &mut reply.tool_calls {

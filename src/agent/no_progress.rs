@@ -33,15 +33,15 @@ pub(super) struct Watch {
     refusals: u32,
     /// Names of the user's own tools: each may change something.
     own: BTreeSet<String>,
-    /// By call: how often it was made since the last change, and the turn in which the model was
-    /// told.
+    /// By call: how often it was made since the last change, and the turn in which the model got
+    /// a note about it.
     repeats: BTreeMap<String, (u32, Option<u32>)>,
     /// Calls that changed something; repeating one does not count as a change.
     changes: BTreeSet<String>,
     /// By call: the number of turns in which it failed, and the newest of these turns.
     failures: BTreeMap<String, (u32, u32)>,
     /// By tool that changes something: the number of turns in a row in which it failed, and the
-    /// newest.
+    /// newest of these turns.
     failing: BTreeMap<String, (u32, u32)>,
     /// The newest turn, whether anything succeeded in it, and the number of turns in a row before
     /// it without a success.
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(told, [false, false, true, true, true]);
         let why = watch.astray().unwrap();
         assert!(why.contains("read_file was called 5 times"), "{why}");
-        // The model was told in this turn: it must have a chance to do something else first.
+        // The model got the note in this turn: it must have a chance to do something else first.
         let mut watch = Watch::default();
         (0..9).for_each(|_| drop(watch.note(1, &read, How::Done, "text")));
         assert_eq!(watch.astray(), None);

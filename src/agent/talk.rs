@@ -40,7 +40,8 @@ pub(super) struct Talk {
     messages: Vec<Message>,
     /// Number of messages before this part of the conversation.
     before: usize,
-    /// Number of opening messages, up to the end of the brief; 0 if it continues an earlier part.
+    /// Number of opening messages, up to the end of the brief; 0 if the conversation continues
+    /// an earlier part.
     opening: usize,
     /// Tools offered to the model.
     tools: Vec<ToolSpec>,

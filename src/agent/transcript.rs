@@ -1,10 +1,10 @@
-//! The full conversation of a run, as JSON lines in the state directory: shows what a model really
-//! said, and lets a killed run resume.
+//! The full conversation of a run, as JSON lines in the state directory. It shows what a model
+//! really said, and lets a killed run resume.
 //!
 //! A file contains one part of a conversation (stage, role, iteration, task). Each run of that part
 //! starts with a `run` line with the tip it was based on and, if the conversation began earlier,
-//! the run that it continues. It ends with an `end` line; a run without one was interrupted, and is
-//! resumed if the tip is still the same.
+//! the run that it continues. The run ends with an `end` line; a run without one was interrupted,
+//! and is resumed if the tip is still the same.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -61,13 +61,13 @@ pub struct RunId {
 }
 
 impl RunId {
-    /// The commit it was based on.
+    /// The commit that the run was based on.
     pub fn tip(&self) -> &str {
         &self.tip
     }
 }
 
-/// The earlier messages of a conversation that continues.
+/// The earlier messages of a conversation that a new run continues.
 #[derive(Debug, Default)]
 pub struct Before {
     run: Option<RunId>,
@@ -102,7 +102,7 @@ impl Before {
         (is_open == Some(false)).then(|| Self { run: Some(run.clone()), said })
     }
 
-    /// Notes that the user typed meanwhile, as sent to the model.
+    /// Notes that the user typed in the earlier runs, as sent to the model.
     pub fn typed(&self) -> impl Iterator<Item = &str> {
         typed(&self.said)
     }
@@ -250,7 +250,7 @@ impl Transcript {
         self.answer(message, How::Done, Vec::new())
     }
 
-    /// Writes what the user typed meanwhile.
+    /// Writes what the user typed while the actor worked.
     pub(super) fn typed(&mut self, message: &Message) -> anyhow::Result<()> {
         self.answer(message, How::Typed, Vec::new())
     }

@@ -226,7 +226,7 @@ impl Known<'_> {
                     if fields.is_empty() {
                         continue;
                     }
-                    format!("{id}: different in {file}: {}", fields.join(", "))
+                    format!("{id} differs from {file}: {}", fields.join(", "))
                 }
             };
             found.push(Found {

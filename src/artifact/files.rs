@@ -57,8 +57,8 @@ macro_rules! artifacts {
     };
 }
 
-// In the order in which a session writes them: the file name, the owner in a change request, and
-// the tool that saves the file.
+// The artifacts in the order in which a session writes them, each with its file name, its owner in
+// a change request, and the tool that saves it.
 artifacts! {
     Session = "session.json", Change, "the record tools";
     Idea = "idea.md", Parent, "save_idea";

@@ -19,7 +19,7 @@ pub struct MergedFiles {
     pub renumbered: Vec<Renumbered>,
 }
 
-/// The files of side 1, with ids replaced by the new ones when they are read.
+/// Files in which the old ids that `done` lists for side 1 are replaced when the files are read.
 pub struct RenumberedFiles<'a> {
     /// The files before renumbering.
     pub files: &'a dyn Files,

@@ -19,7 +19,7 @@ use super::{
 pub enum Flaw {
     /// There is no such file.
     Missing,
-    /// Git left a conflict in these lines, from 0.
+    /// Git left a conflict in these lines, counted from 0.
     Conflict(Range<usize>),
     /// Something else, in words.
     Other(String),
@@ -30,7 +30,7 @@ impl fmt::Display for Flaw {
         match self {
             Self::Missing => f.write_str("is missing"),
             Self::Conflict(lines) => {
-                write!(f, "holds a conflict of a merge, lines {} to {}", lines.start + 1, lines.end)
+                write!(f, "contains a merge conflict in lines {} to {}", lines.start + 1, lines.end)
             }
             Self::Other(text) => f.write_str(text),
         }
@@ -59,8 +59,8 @@ pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<Flaw> {
     schema(artifact, text).err().map(Flaw::Other)
 }
 
-/// Returns the lines, from 0, of the first conflict that git left in a text. In Markdown, conflicts
-/// in code fences do not count, because a document may show what a conflict looks like.
+/// Returns the lines, counted from 0, of the first conflict that git left in a text. In Markdown,
+/// conflicts in code fences do not count, because a document may show what a conflict looks like.
 fn conflict(text: &str, fences: bool) -> Option<Range<usize>> {
     let mut fence: Option<&str> = None;
     let mut begin = None;
@@ -139,8 +139,8 @@ mod tests {
             (Prd, b" \n", "is empty"),
             (Prd, b"# PRD\n\0\0", "NUL bytes"),
             (Prd, b"# \xff", "not UTF-8"),
-            (Prd, b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", "merge, lines 2 to 6"),
-            (Requirements, b"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "merge, lines 2 to 4"),
+            (Prd, b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", "in lines 2 to 6"),
+            (Requirements, b"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "in lines 2 to 4"),
             (Session, session.as_bytes(), "has format 9.9"),
             (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is not a UUID"),
         ] {

@@ -328,7 +328,8 @@ fn replace_word(text: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-/// Replaces `from` by `to`; if `from` is still meant as well, adds `to`.
+/// Replaces `from` by `to`. With `keeps`, `from` must stay: `to` is added to a list that has `from`
+/// only once, and a single value does not change.
 fn replace(field: &mut Value, from: &str, to: &str, keeps: bool) {
     match field {
         Value::String(one) if !keeps => to.clone_into(one),

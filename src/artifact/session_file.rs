@@ -142,13 +142,13 @@ impl SessionFile {
         if !word(&self.id) {
             Some("its id is not a UUID")
         } else if !branch(&self.base.branch) {
-            Some("its base is not a branch name")
+            Some("its base branch has an invalid name")
         } else if !commit(&self.base.commit) {
-            Some("its base is not a commit id")
+            Some("its base commit has an invalid id")
         } else if self.parent.as_ref().is_some_and(|p| !word(&p.session) || !commit(&p.commit)) {
-            Some("its parent is not a session")
+            Some("its parent has an invalid session name or commit id")
         } else if !self.adopted().all(|(task, id)| word(task) && word(id) && commit(id)) {
-            Some("an adopted commit is not a commit id")
+            Some("an adopted commit has an invalid commit id or task id")
         } else {
             None
         }

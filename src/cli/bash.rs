@@ -11,7 +11,8 @@ use clap_complete::env::EnvCompleter;
 
 use crate::ui::one_line;
 
-/// Variables in which the script passes the index of the word to complete and bash's `COMP_TYPE`.
+/// Variables in which the script passes two values: the index of the word that is to be completed,
+/// and bash's `COMP_TYPE`.
 const PLACE: &str = "_COWORK_PLACE";
 const TYPE: &str = "_COWORK_TYPE";
 

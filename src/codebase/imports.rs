@@ -30,8 +30,8 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
         {
             continue;
         }
-        // `a::b`, `a.b`, `a/b` and `./a` are equal; text in braces or after a space is another
-        // name.
+        // `a::b` and `a.b` count as `a/b`, and `./a` as `a`; text in braces or after a space is
+        // another name.
         let inner = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
         for name in line.split(|c: char| !inner(c)) {
             let parts: Vec<String> = name

@@ -1,5 +1,5 @@
-//! Ranks definitions: those used by many files are important, more so if these files are much used
-//! themselves, and if the current work mentions them.
+//! Ranks definitions: one that many files use is important, more so if these files are much used
+//! themselves, or if the current work mentions the definition or a file that uses it.
 //!
 //! A file passes its weight on to the files that define the names it uses (like pages with links);
 //! a definition gets the weight that files pass on because they use its name. Names that many files

@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// The directory of this name in another one; it is created if missing.
+    /// The subdirectory of this name in the directory `above`; it is created if missing.
     fn below(&mut self, above: usize, name: &str) -> usize {
         // Paths mostly come sorted, so it is usually the last one.
         if let Some(last) = self.directories[above].directories.last()

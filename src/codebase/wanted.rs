@@ -1,5 +1,6 @@
-//! Chooses the files to parse first: those that the current work names, those in the same folders,
-//! those they import, then the rest. The files are listed several times instead of kept in memory.
+//! Chooses the files to parse first: those that the current work names, those in the same folders
+//! as these, those that these import, then the rest. The files are listed several times instead of
+//! kept in memory.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};

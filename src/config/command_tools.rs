@@ -28,7 +28,7 @@ impl ToolConfig {
         self.stages.of(stage).unwrap_or(stages::row(stage).writes_code())
     }
 
-    /// Returns about how many bytes the tool adds to a request.
+    /// Returns the approximate number of bytes that the tool adds to a request.
     fn bytes(&self, name: &str) -> usize {
         json!({"name": name, "description": self.description, "parameters": self.schema})
             .to_string()

@@ -108,9 +108,12 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     }
     match model.provider.as_str() {
         AGENT if model.agent.is_empty() == model.command.is_empty() => {
-            let what = if model.agent.is_empty() { "neither" } else { "both" };
+            let what = match model.agent.is_empty() {
+                true => "neither agent nor command",
+                false => "both agent and command",
+            };
             return Err(Error::model(format!(
-                "[{}] is an agent program, but sets {what} of agent and command",
+                "[{}] is an agent program, but sets {what}",
                 section.join(".")
             ))
             .hint("set agent to \"claude\", \"codex\", \"gemini\" or \"opencode\"")

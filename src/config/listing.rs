@@ -62,7 +62,7 @@ pub fn named<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
     entries.iter().filter(also).collect()
 }
 
-/// True if `name` is a dotted key or a section that contains it.
+/// True if `name` is the name of `key`, or of a section that contains `key`.
 pub fn is_named(key: &str, name: &str) -> bool {
     let (key, name) = (plain(key), plain(name));
     let name = name.strip_prefix("cowork.").unwrap_or(&name);
@@ -99,7 +99,7 @@ pub fn key_names() -> Vec<String> {
         .collect()
 }
 
-/// Normalizes a name as `git config` compares it, without `_` and case; also removes quotes.
+/// Normalizes a name for comparison: lower case, without `_` (as in `git config`) and quotes.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '"')).flat_map(char::to_lowercase).collect()
 }

@@ -2,8 +2,8 @@
 //! command line, in this order; later sources win.
 //!
 //! Code below the command line sees only the resolved [`Config`]; its keys are the fields in
-//! `keys.rs`. [`load()`] makes one; [`access`](Config::temperature) returns the values for a stage
-//! or a role.
+//! `keys.rs`. [`load()`] makes the `Config`; [`access`](Config::temperature) returns the values for
+//! a stage or a role.
 
 mod access;
 mod agent_files;

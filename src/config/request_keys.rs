@@ -50,7 +50,7 @@ pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<Strin
             Err(_) => "which is not a valid header name",
             Ok(name) if OURS.contains(&name.as_str()) => "which git-cowork sets itself",
             Ok(_) if HeaderValue::from_str(value).is_err() => {
-                "with characters that a header cannot contain"
+                "whose value has characters that a header cannot contain"
             }
             Ok(_) => return None,
         };

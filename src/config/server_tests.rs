@@ -107,7 +107,7 @@ fn keys_in_extra_request_data_are_secret_and_not_logged() {
 fn invalid_request_data_is_named_without_its_value() {
     for (line, named) in [
         ("headers = { \"a b\" = \"hush\" }", "\"a b\", which is not a valid header name"),
-        ("headers = { a = \"hush\\nhush\" }", "\"a\", with characters"),
+        ("headers = { a = \"hush\\nhush\" }", "\"a\", whose value has characters"),
         ("headers = { Host = \"hush\" }", "\"Host\", which git-cowork sets itself"),
         ("headers = { a = 1 }", "must be a table of strings"),
         ("extra_body = { messages = \"hush\" }", "\"messages\", which git-cowork sets itself"),

@@ -133,8 +133,8 @@ fn hash(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the settings of the project's file that are ignored, each key once as it was written,
-/// with its value for messages. A server's API key is not shown.
+/// Returns the settings of the project's file that are ignored: each key once, under the name that
+/// was written, with its value for messages. A server's API key is not shown.
 pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted> {
     let names: BTreeSet<&schema::Path> = taken.values().map(|setting| &setting.written).collect();
     let shown = |path: &schema::Path| {

@@ -74,7 +74,7 @@ impl Address {
     }
 
     /// The page for opening a pull request of `head` into `base` by hand. `head_owner` owns the
-    /// fork with `head`, if that is another repository.
+    /// fork that contains `head`; `None` if `head` is in this repository.
     pub fn compare(&self, base: &str, head: &str, head_owner: Option<&str>) -> Option<String> {
         let Self { scheme, host, path, .. } = self;
         let root = format!("{scheme}://{host}/{path}");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::address::{Address, Forge, encoded};
 use crate::error::Error;
 
-/// Prefixes of variables with keys of model servers, which are not passed on.
+/// Prefixes of variables that may contain keys of model servers; these variables are not passed on.
 const OURS: [&str; 2] = ["COWORK_", "OPENAI_"];
 
 /// Maximum length of an error message shown, in characters.
@@ -36,7 +36,7 @@ pub struct Request<'a> {
     pub base: &'a str,
     /// The branch to merge.
     pub head: &'a str,
-    /// The owner of the fork with `head`, if that is another repository.
+    /// The owner of the fork that contains `head`; `None` if `head` is in the repository `into`.
     pub head_owner: Option<&'a str>,
     /// Its title.
     pub title: &'a str,
@@ -121,7 +121,7 @@ impl Program {
         let candidates = match address.forge {
             Forge::GitHub => &[Forge::GitHub][..],
             Forge::GitLab => &[Forge::GitLab],
-            // A self-hosted server: try both programs, one may be signed in to it.
+            // A self-hosted server: try both programs, since one may be signed in to it.
             Forge::Unknown => &[Forge::GitHub, Forge::GitLab],
             Forge::Bitbucket | Forge::Gitea | Forge::Sourcehut => &[],
         };

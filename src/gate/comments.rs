@@ -104,8 +104,8 @@ fn comment_of<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
         return None;
     }
     let rest = line.trim().strip_prefix(mark)?;
-    // Editors remove a space at the end of a line, and people forget it; but a mark of one
-    // character ("#") must not match headings.
+    // The space after the mark may be missing: editors remove it at the end of a line, and people
+    // forget it. But a mark of one character ("#") must not match headings ("##").
     let fits = prefix == mark || rest.is_empty() || rest.starts_with(' ') || mark.len() > 1;
     fits.then(|| rest.trim())
 }

@@ -54,7 +54,7 @@ impl Guide {
         let keys = self.new_keys(gate, draft);
         if !keys.is_empty() {
             let text = match first {
-                true => "one key decides or shows something, without Enter:",
+                true => "each key acts at once, without Enter:",
                 false => "new at this gate:",
             };
             labelled(&mut out, width, "Keys", text);

@@ -225,7 +225,8 @@ fn diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<String> {
         return Ok(clean(&plain));
     }
     let colored = clean_colored(&plain, &(draft.full_diff)(true)?);
-    // Some settings change the text itself (`diff.wordRegex`, or features of another git version).
+    // Git's coloured diff may differ from the plain one in more than colour (`diff.wordRegex`,
+    // another version of git): then the plain one is coloured here.
     Ok(colored.unwrap_or_else(|| screen::colored_diff(Paint::of(gate.terminal), &plain)))
 }
 
@@ -329,7 +330,7 @@ fn raise(terminal: &dyn Terminal, depth: Depth) -> Result<Option<Decision>> {
 
 fn abort(terminal: &dyn Terminal, stage: Stage) -> Result<Option<Decision>> {
     let then = row(stage).after_abort;
-    let text = format!("Abort {stage}? Everything is kept; resume {then}. [y/n] ");
+    let text = format!("Abort {stage}? Everything is kept; 'resume' {then}. [y/n] ");
     confirmed(terminal, &text, Decision::Abort)
 }
 

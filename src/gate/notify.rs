@@ -37,7 +37,7 @@ pub fn notify(command: &str, message: &str, cwd: &Path) -> Option<String> {
             Ok(Some(status)) if status.success() => return None,
             Ok(Some(status)) => return Some(format!("the notify command failed: {status}")),
             Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            Err(error) => return Some(format!("waiting for the notify command: {error}")),
+            Err(error) => return Some(format!("cannot wait for the notify command: {error}")),
         }
     }
     None

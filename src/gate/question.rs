@@ -27,7 +27,7 @@ impl Person for TerminalPerson<'_> {
     }
 }
 
-/// No person is available: the run stops and waits.
+/// No person is available: the run ends, and the question waits for an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NobodyThere;
 

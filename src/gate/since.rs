@@ -39,7 +39,7 @@ pub(super) struct Shown {
     /// The rows that fit: a sign (`+`, `-`, or a blank for context), and the row's text including
     /// the sign.
     pub rows: Vec<(char, String)>,
-    /// Number of changed lines that did not fit, or not completely.
+    /// Number of changed lines that did not fit, or fit only in part.
     pub more: usize,
     /// Files whose changed lines are only counted: one line of text for each file.
     pub counted: Vec<String>,

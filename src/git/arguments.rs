@@ -1,4 +1,4 @@
-//! Splits paths into as many as fit on a command line.
+//! Splits a list of paths into chunks that fit on a command line.
 
 /// Bytes of paths passed to one child as arguments; far below the limit of any system.
 const ARGUMENT_BYTES: usize = 64 * 1024;

@@ -10,8 +10,8 @@ use super::output::lossy;
 use super::{Git, Oid};
 
 /// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
-/// have 40 letters and digits in total: a short line blamed alone gets the commit that moved it;
-/// the same line blamed with the whole file gets the commit that introduced it.
+/// have at least 40 letters and digits in total: a short line blamed alone gets the commit that
+/// moved it; the same line blamed with the whole file gets the commit that introduced it.
 const AROUND: usize = 40;
 
 /// Consecutive lines of a file that one commit introduced, consecutive in that commit as well.

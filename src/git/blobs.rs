@@ -99,9 +99,9 @@ impl<'a> PlainFiles<'a> {
         Self { git, sources: plain::plain_sources(git) }
     }
 
-    /// The blob id of a file, and its bytes. If its id is surely known from an earlier step and
-    /// `has_seen` returns true for it, the file is not read again. `None` if there is no such file,
-    /// or if only git can compute the id.
+    /// The blob id of a file, and its bytes. If its id is known for certain from an earlier step
+    /// and `has_seen` returns true for it, the file is not read again. `None` if there is no such
+    /// file, or if only git can compute the id.
     pub fn read_unless(
         &self,
         path: &str,
@@ -200,7 +200,7 @@ fn plain_bytes(git: &Git, path: &str, meta: &Metadata, sources: &Sources<'_>) ->
     // One byte more, so that one call reads the content and a second one finds the end.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).ok()? + 1);
     let file = File::open(git.top.join(path)).ok()?;
-    // With `take`, the size is not asked for once more.
+    // With `take`, `read_to_end` does not ask for the size again.
     file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     sources.is_plain(path, &bytes).then_some(bytes)
 }

@@ -121,7 +121,7 @@ struct Orphan {
     /// `None` if the run was killed between starting the child and recording its id.
     pid: Option<i32>,
     args: String,
-    /// Unknown if the run was killed while writing the record: no child was started.
+    /// `None` if the run was killed while writing the record: then no child was started yet.
     top: Option<PathBuf>,
     since: SystemTime,
 }
@@ -200,7 +200,7 @@ impl Git {
                     std::thread::sleep(STEP);
                 }
                 None => {
-                    // A process that a hook left running holds the lock on the old file.
+                    // A process that a hook left running holds the lock: replace the locked file.
                     std::fs::remove_file(file)
                         .with_context(|| format!("removing {}", file.display()))?;
                     lock = open(file)?;

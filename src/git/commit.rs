@@ -217,7 +217,7 @@ fn forget(git: &Git, new: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Like [`forget`], after git was killed: it may have committed some of the paths before.
+/// Like [`forget`], but after git was killed: skips the paths that it had already committed.
 fn forget_uncommitted(git: &Git, new: &[String]) -> Result<()> {
     let there = in_head(git, new)?;
     let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();

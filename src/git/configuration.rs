@@ -61,7 +61,7 @@ impl Git {
             *at = now;
             return Ok(Arc::clone(known));
         }
-        // A commit needs both lists: git makes them at the same time.
+        // A commit also needs the output of `git var -l`: run both commands at the same time.
         let variables = OnceCell::new();
         let ask = || drop(variables.set(variables::list_by_git(self)));
         let needs_both = self.will_commit && !variables::are_known(self);

@@ -76,11 +76,11 @@ enum Part {
     Many,
 }
 
-/// What a rule matches at least.
+/// A pattern that matches everything that a rule matches, and maybe more.
 #[derive(Debug)]
 struct Rule {
     parts: Vec<Part>,
-    /// It is compared with the whole path; otherwise with each name in it.
+    /// True if it is compared with the whole path, false if with each name in the path.
     is_for_paths: bool,
 }
 

@@ -56,7 +56,7 @@ pub(super) fn obstacles(git: &Git, back: &[&str], gone: &[&str]) -> Result<Vec<S
     Ok(found)
 }
 
-/// Files that are not in the index, in the place of the paths git is about to write or of their
+/// Files that are not in the index and that block a path git is about to write, or one of its
 /// parent directories.
 fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
     let mut suspects = BTreeSet::new();

@@ -12,10 +12,11 @@ use tempfile::NamedTempFile;
 
 use super::libgit2::Libgit2;
 
-/// Git deletes a file whose name begins like this if it is old: a killed program left it.
+/// Git deletes old files whose names begin like this, because a killed program left them.
 const TEMPORARY: &str = "tmp_obj_";
 
-/// The compressor of all objects, kept because a new one takes longer than a small object.
+/// The compressor of all objects, kept because creating one takes longer than compressing a small
+/// object.
 #[derive(Default)]
 pub(super) struct Compressor(RefCell<Option<Compress>>);
 
@@ -45,13 +46,14 @@ pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oi
     if freshened(&path).is_err() {
         let odb = fast.repository.odb()?;
         if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
-            // It is in a pack, or another user's.
+            // The object is in a pack, or its file belongs to another user.
             odb.write(kind, bytes)?;
         } else {
             put(&path, &fast.compressor.file_of(kind, bytes)?)?;
         }
     }
-    // The next steps read it: the lines of a task's files are counted, its trees are compared.
+    // Keep the object: the next steps read it to count the lines of a task's files and to compare
+    // trees.
     fast.kept.keep(id, kind, bytes);
     Ok(id)
 }
@@ -100,7 +102,7 @@ fn put(path: &Path, content: &[u8]) -> Result<()> {
         Ok(_) => Ok(()),
         // Another process wrote the same object.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        // Some file systems can rename a file only over another one.
+        // Some file systems can only rename in a way that replaces an existing file.
         Err(error) => {
             error.file.persist(path).with_context(|| format!("writing {}", path.display()))?;
             Ok(())

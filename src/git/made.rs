@@ -1,6 +1,6 @@
-//! Writes objects: blobs, and the commits of drafts, attempts and notes. In process if the result
-//! is byte for byte what git would write, otherwise by the binary. No reference moves, nothing is
-//! signed and no hook runs: git runs none for such objects.
+//! Writes objects: blobs, and the commits of drafts, attempts and notes. They are written in
+//! process if the result is byte for byte what git would write, otherwise by the binary. No
+//! reference moves, nothing is signed and no hook runs: git runs none for such objects.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ use super::variables::Who;
 use super::{Git, Oid};
 use crate::git::{loose, variables};
 
-/// True for settings that change how git writes an object and that this process does not know:
+/// True for settings that change how git writes an object and that are not implemented in process:
 /// permissions of a shared repository, flushing to disk, the encoding of messages.
 fn is_unknown_here(key: &str) -> bool {
     matches!(key, "core.sharedrepository" | "i18n.commitencoding") || key.starts_with("core.fsync")
@@ -72,8 +72,8 @@ pub(super) fn commit_in_process(
     git.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
 }
 
-/// The result of `write` in process; `None` if it cannot be done here, or would not write what git
-/// writes.
+/// The result of `write`, called in process; `None` if it fails there, or if git would write
+/// something else.
 pub(super) fn write_objects<T>(git: &Git, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
     if writes_in_process(git) { git.in_process(write) } else { None }
 }
@@ -90,7 +90,7 @@ pub(super) fn ident(git: &Git, who: Who) -> Result<Vec<u8>> {
     if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var printed no date") }
 }
 
-/// An identity with the current time, in its own time zone.
+/// An identity line with the current time, in the time zone that the line has.
 fn at_this_moment(line: &[u8]) -> Option<Vec<u8>> {
     let end = line.iter().rposition(|&b| b == b'>')? + 1;
     let zone = line.rsplit(|&b| b == b' ').next().filter(|zone| zone.len() == 5)?;
@@ -134,7 +134,7 @@ impl Libgit2 {
             }
         }
         for (key, ident) in [("author ", author), ("committer ", committer)] {
-            // A commit in another encoding would have to name it.
+            // A commit that is not in UTF-8 would need a header that names its encoding.
             std::str::from_utf8(ident).context("a name that is not UTF-8")?;
             bytes.extend_from_slice(key.as_bytes());
             bytes.extend_from_slice(ident);

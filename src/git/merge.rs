@@ -126,9 +126,10 @@ pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<Me
     })
 }
 
-/// Merges a commit that has conflicts: `solve` resolves them in the working tree, stages the result
-/// and returns the message of the merge, or `None` if a person has to resolve them. In that case
-/// the merge is aborted, and index and working tree are as before. Hooks and signing apply.
+/// Merges a commit that conflicts with HEAD: `solve` resolves the conflicts in the working tree,
+/// stages the result and returns the message of the merge, or `None` if a person has to resolve
+/// them. In that case the merge is aborted, and index and working tree are as before. Hooks and
+/// signing apply.
 ///
 /// # Errors
 /// Git or `solve` fails.

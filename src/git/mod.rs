@@ -150,7 +150,7 @@ pub struct Git {
     folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,
     told: variables::Told,
-    /// Set once git is known to be new enough to write.
+    /// Set once git is known to be new enough for commands that write.
     new_enough: shared::Shared<OnceLock<()>>,
 }
 
@@ -248,7 +248,8 @@ impl Git {
         })
     }
 
-    /// The same repository, for a command that makes a commit: what it needs is read ahead.
+    /// The same repository, for a command that makes a commit: the user's identity is read in
+    /// advance.
     #[must_use]
     pub fn for_commits(self) -> Self {
         Self { will_commit: true, ..self }

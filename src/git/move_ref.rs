@@ -28,7 +28,8 @@ pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
     let Some(who) = is_in_process(git).then(|| log_signature(git)).flatten() else {
         return false;
     };
-    // libgit2 writes the reflog of HEAD only if it has opened that HEAD.
+    // libgit2 has opened the shared git directory, so it would not write the reflog of a linked
+    // working tree's HEAD.
     if is_branch && git.git_dir != git.common_dir {
         return false;
     }

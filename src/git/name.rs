@@ -62,7 +62,7 @@ impl Oid {
 
 impl Hash for Oid {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The digits are a hash already.
+        // An id is already a hash, so some of its digits are enough.
         self.digits[..16].hash(state);
     }
 }

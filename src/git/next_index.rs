@@ -20,8 +20,8 @@ const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
 /// its blob; `None` to remove the entry.
 pub(super) type Entry = Option<(Metadata, u32, git2::Oid)>;
 
-/// An index that is locked and written. It can be dropped, with nothing changed, until it is [put
-/// in its place](Self::replace).
+/// The next index, written beside the current one, which is locked. It can be dropped, with nothing
+/// changed, until [`Self::replace`] is called.
 pub(super) struct NextIndex {
     index: PathBuf,
     lock: PathBuf,
@@ -60,7 +60,7 @@ impl NextIndex {
         ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
         fs::write(&self.next, bytes)?;
         let mut index = Index::open(&self.next)?;
-        // Remove the file, so that writing the new index does not replace it: ext4 writes a file
+        // Remove the file, so that writing the new index does not replace it: ext4 flushes a file
         // that replaces another to disk at once. Only the index itself is worth that.
         fs::remove_file(&self.next)?;
         ensure!(!index.has_conflicts(), "there are conflicts");
@@ -123,7 +123,7 @@ pub(super) fn entry_of(
     id: git2::Oid,
 ) -> Result<IndexEntry> {
     use std::os::unix::fs::MetadataExt as _;
-    // Git, too, stores only the lower bits of these.
+    // Like git, store only the lower 32 bits of these numbers.
     #[expect(clippy::cast_possible_truncation, reason = "the index has 32 bits for each")]
     #[expect(clippy::cast_sign_loss, reason = "nanoseconds are not negative")]
     let (time, low) = (|s: i64, n: i64| IndexTime::new(s as i32, n as u32), |n: u64| n as u32);

@@ -271,7 +271,7 @@ mod tests {
             assert_eq!(noted(&git, "logs").unwrap(), all);
             let folders = || repo.run(&["ls-tree", "--name-only", "-d", "refs/notes/logs"]);
             assert_eq!(!folders().is_empty(), options.is_empty(), "{options:?}");
-            // One note by git, which arranges all of them in its own way; then the others follow.
+            // Git adds one note, and arranges all notes in its own way; then the others are added.
             let by_git = blob(1_000_000);
             repo.run(&["notes", "--ref", "logs", "add", "-C", by_git.as_str(), by_git.as_str()]);
             let last = [blob(1_000_001), by_git.clone(), blob(0), blob(1_000_002)];

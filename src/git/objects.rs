@@ -25,12 +25,12 @@ pub(super) enum Becomes {
     Gone,
 }
 
-/// The trees made since the last moment at which somebody else may have acted, by the tree that was
-/// changed and the changes.
+/// The trees made since the last moment at which somebody else may have acted, keyed by the tree
+/// that was changed and the changes.
 #[derive(Default)]
 pub(super) struct KeptTrees(RefCell<Option<(Moment, Made)>>);
 
-/// The trees that were made, by tree and changes.
+/// The trees that were made, keyed by tree and changes.
 type Made = HashMap<Vec<u8>, Option<git2::Oid>>;
 
 impl KeptTrees {
@@ -87,7 +87,8 @@ impl Libgit2 {
         tree: Option<git2::Oid>,
         changes: &[(&str, &Becomes)],
     ) -> Result<Option<git2::Oid>> {
-        // While only documents change, the other folders get the same changes again and again.
+        // As long as only documents change, each new tree makes the same changes in the other
+        // folders.
         let (now, question) = (Moment::now(), KeptTrees::question(tree, changes));
         if let Some(known) = self.trees.get(&question) {
             return Ok(known);

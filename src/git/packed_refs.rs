@@ -15,9 +15,8 @@ use super::ref_files::{DIGITS, Value, oid, present};
 use super::ref_patterns::matches;
 use super::shared::Shared;
 
-/// The packed references as last read, shared by all threads: otherwise thousands of lookups of one
-/// name each would read the file thousands of times. Git replaces the whole file, which changes its
-/// [`Stamp`].
+/// The packed references as last read, shared by all threads: otherwise each of thousands of
+/// lookups would read the file. Git replaces the whole file, which changes its [`Stamp`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptPacked(Shared<Mutex<Option<Known>>>);
 

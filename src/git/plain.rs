@@ -1,6 +1,6 @@
-//! Decides if git would store a file's bytes unchanged, and would write objects like libgit2. Clean
-//! filters, line endings, `$Id$`, other encodings, shared object folders and similar features are
-//! left to git: objects are made in process only if certainly none of them applies.
+//! Decides whether git would store a file's bytes unchanged, and would write objects like libgit2.
+//! Clean filters, line endings, `$Id$`, other encodings, shared object folders and similar features
+//! are left to git: objects are made in process only if it is certain that none of them applies.
 //!
 //! Patterns of attributes are not evaluated, because libgit2 evaluates some of them differently:
 //! git is asked as soon as an attributes file that it would read names such an attribute, for any
@@ -43,7 +43,7 @@ struct Names {
     line_ends: bool,
 }
 
-/// The attributes that apply to working tree files, to check many paths at one time.
+/// The attributes that apply to working tree files, collected once to check many paths.
 pub(super) struct Sources<'a> {
     git: &'a Git,
     /// The attributes files that apply to all paths.
@@ -125,8 +125,8 @@ impl Sources<'_> {
         !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
     }
 
-    /// The kinds of attributes that the attributes file in a folder names; `None` if only the index
-    /// has that file, from which git reads it.
+    /// The kinds of attributes that the attributes file in a folder names; `None` if that file is
+    /// only in the index, where git reads it.
     fn names_for(&self, folder: &str) -> Option<Names> {
         if let Some(known) = self.of_folders.borrow().get(folder) {
             return *known;

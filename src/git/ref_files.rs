@@ -142,7 +142,7 @@ impl<'a> RefFiles<'a> {
         Ok(found)
     }
 
-    /// Returns those of these names below `root` that may have a reference: all that have one, and
+    /// Returns those of `names` that may have a reference below `root`: all that have one, and
     /// perhaps some others. The loose files are not read.
     pub(super) fn may_be_there(
         &self,

@@ -8,7 +8,7 @@ use super::spawn::STARTS;
 use super::{Git, Oid, RefName};
 use crate::git::{hooks, move_ref};
 
-/// Changes to references, which are made all or not at all. A branch is moved even if it is
+/// Changes to references, which are made together or not at all. A branch is moved even if it is
 /// checked out: check with [`list`] first.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before commit"]

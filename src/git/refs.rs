@@ -17,9 +17,10 @@ use crate::shell_quote::quoted;
 pub struct RefInfo {
     /// Full name.
     pub name: RefName,
-    /// The object it names; for an annotated tag, the tagged object.
+    /// The object it peels to: for an annotated tag, the tagged object.
     pub oid: Oid,
-    /// The object it points to, which a transaction compares; for an annotated tag, the tag itself.
+    /// The object it points to directly, which a transaction compares: for an annotated tag, the
+    /// tag itself.
     pub object: Oid,
     /// The working tree that has this branch checked out. For the `HEAD` of a bare repository, git
     /// reports the git directory, which is not a working tree.
@@ -166,7 +167,7 @@ pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<Ha
 }
 
 /// Returns the names of these references, each with a time (Unix seconds) that is not before the
-/// time of the commit it points to, if clocks agree.
+/// time of the commit the reference points to, if clocks agree.
 ///
 /// # Errors
 /// Git fails.

@@ -1,5 +1,5 @@
 //! Trees and commits made in a private index, so that the user's index, working tree and HEAD do
-//! not change. Never signed, no hooks.
+//! not change. The commits are never signed, and no hooks run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
     git.trees.or_find((base.clone(), paths.clone()), || written(git, base, &paths))
 }
 
-/// The last tree that was built, by base and paths.
+/// The last tree that was built, with the base and paths it was built from.
 pub(super) type Trees = Kept<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {

@@ -121,7 +121,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// That it is in progress, as a message.
+    /// The message that it is in progress.
     pub const fn message(self) -> &'static str {
         match self {
             Self::Merge => "a merge is in progress",
@@ -164,7 +164,7 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<Operation>> {
     }
     let heads = [("CHERRY_PICK_HEAD", Operation::CherryPick), ("REVERT_HEAD", Operation::Revert)];
     for (name, operation) in heads {
-        // A reftable repository stores these in the table.
+        // A reftable repository stores these references in its tables.
         let in_table = || -> Result<bool> {
             Ok(git.common_dir.join("reftable").is_dir() && git.resolve(name)?.is_some())
         };
@@ -214,7 +214,7 @@ pub fn is_signed(git: &Git, commit: &Oid) -> Result<bool> {
 /// The user's identity for authorship, `Name <email>`.
 ///
 /// # Errors
-/// None is configured: exit 5, and the error names the command that sets it.
+/// No identity is configured: exit 5, and the error names the command that sets it.
 pub fn author(git: &Git) -> Result<String> {
     identity(git, Who::Author)
 }
@@ -222,7 +222,7 @@ pub fn author(git: &Git) -> Result<String> {
 /// The user's identity as a committer, `Name <email>`.
 ///
 /// # Errors
-/// None is configured: exit 5, and the error names the command that sets it.
+/// No identity is configured: exit 5, and the error names the command that sets it.
 pub fn committer(git: &Git) -> Result<String> {
     identity(git, Who::Committer)
 }

@@ -114,8 +114,8 @@ impl Git {
     }
 }
 
-/// [`Git::status`] of these files or folders; its cost depends on them, not on the repository.
-/// Without any, the status of all.
+/// [`Git::status`] of these files or folders; its cost depends on them, not on the repository. If
+/// `paths` is empty, the status of all.
 ///
 /// # Errors
 /// Git fails.
@@ -199,7 +199,7 @@ fn look_at<S: AsRef<str>>(
     Ok(entries)
 }
 
-/// The paths among these that are in the index. Without any, every tracked path.
+/// The paths among these that are in the index. If `paths` is empty, every tracked path.
 ///
 /// # Errors
 /// Git fails.

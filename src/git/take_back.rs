@@ -145,8 +145,8 @@ pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
     }
 }
 
-/// Of the paths that git was about to change, restores to the content in `here` those that now have
-/// the content in `there`, have only the beginning of either content, or do not exist as files.
+/// Restores paths that git was about to change: those that now have the content in `there`, have
+/// only the beginning of either content, or do not exist as files, get the content in `here`.
 fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
     let hidden = hidden_paths(git)?;
     let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();

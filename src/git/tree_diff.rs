@@ -26,8 +26,8 @@ const KEPT: usize = 32;
 const KEPT_CHANGES: usize = 8 * 1024;
 const LARGEST: usize = 1024;
 
-/// The last differences between trees, the newest last: each step of a task asks for the same few.
-/// A tree never changes, so they stay valid.
+/// The most recent differences between trees, the newest last: each step of a task asks for the
+/// same few. A tree never changes, so they stay valid.
 #[derive(Default)]
 pub(super) struct KeptDiffs(RefCell<VecDeque<(Sides, Vec<TreeChange>)>>);
 
@@ -180,7 +180,7 @@ mod tests {
     use crate::git::reader::Reader as _;
     use crate::git::test_repo::Repo;
 
-    /// Names that sort differently as a folder than as a file.
+    /// Names that sort differently as folders than as files.
     const PATHS: [&str; 12] = [
         "a", "a/x", "a/y", "a-b", "a.b", "a.b/c", "b/a", "b/a/c", "b/a.d", "b/c/d/e", "b/c/d.e",
         "c",

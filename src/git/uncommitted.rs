@@ -23,7 +23,7 @@ const SPELLINGS: [&str; 2] = ["core.ignorecase", "core.precomposeunicode"];
 /// The modes of files and links.
 const FILE_MODES: [u32; 3] = [0o100_644, 0o100_755, 0o120_000];
 
-/// The last answer, by the paths that were asked about.
+/// The last answer, with the paths that were asked about.
 pub(super) type Known = Kept<Vec<String>, BTreeSet<String>>;
 
 /// The paths among these that [`Git::status`] lists, except submodules and files that no commit
@@ -101,7 +101,8 @@ enum Above {
     Folders,
     /// There is no folder, so there is nothing at the path.
     Nothing,
-    /// A link, or another repository: only git can tell what belongs to whom.
+    /// A link, or another repository: only git can tell whether the path belongs to this
+    /// repository.
     Unknown,
 }
 

@@ -141,7 +141,7 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     Ok(parsed(git, now, list_by_git(git)))
 }
 
-/// True if git has listed them once; the configuration may have changed since.
+/// True if git has listed the variables; the configuration may have changed since.
 pub(super) fn are_known(git: &Git) -> bool {
     git.told.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }

@@ -97,8 +97,9 @@ const GUIDANCE: &str = "\
       dropped. Only `main` prints and calls `os.Exit`; no `panic` for what a user can cause.\n\
     - Dependencies: the standard library first (flag, encoding/json, net/http). A module is \
       named in the design; `go.mod` and `go.sum` are committed.\n\
-    - Interfaces in the package that uses them, only for two implementations; return structs; no \
-      goroutine without a known end; formatted with `gofmt`, clean under `go vet`.\n";
+    - Interfaces in the package that uses them, only if there are two \
+      implementations; return structs; no goroutine without a known end; formatted with \
+      `gofmt`, clean under `go vet`.\n";
 
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     let module = folder_of_manifest(project.root, test.path, "go.mod");

@@ -114,8 +114,8 @@ pub struct Syntax {
     pub extensions: &'static [&'static str],
     /// The relevant syntax nodes.
     pub shapes: &'static [(&'static str, Shape)],
-    /// True if the grammar has no field for the body of a type, so that the body starts at the
-    /// first brace.
+    /// True if the grammar has no field for the body of a type: the first brace then starts the
+    /// body.
     pub bodies_by_brace: bool,
 }
 
@@ -183,8 +183,8 @@ pub struct TestCode {
 /// does not show which runner it starts. The first match counts, in the order of the table.
 #[derive(Debug)]
 pub struct RunnerOutput {
-    /// Lines that name a failed test, each with a group `name`. A name only has to be the same in
-    /// two runs.
+    /// Lines that name a failed test, each with a group `name`. A name need not be exact, as long
+    /// as it is the same in every run.
     pub failed: &'static [&'static str],
     /// Names in such lines that are not tests.
     pub not_tests: &'static [&'static str],

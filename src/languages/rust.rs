@@ -110,7 +110,7 @@ pub(super) static RUST: Language = Language {
 /// Guidance for new Rust code.
 const GUIDANCE: &str = "\
     Rust:\n\n\
-    - Layout: `src/main.rs` stays thin and calls `src/lib.rs`; one module a file. A library has \
+    - Layout: `src/main.rs` stays thin and calls `src/lib.rs`; one module per file. A library has \
       no `main.rs`. `.gitignore` has `/target`; `Cargo.lock` is committed.\n\
     - Tests, where they are asked for: unit tests at the end of their file in `#[cfg(test)] \
       mod tests`, integration tests in `tests/`.\n\

@@ -1,4 +1,4 @@
-//! Shell scripts. If its path is that of a test, the whole script counts as one test.
+//! Shell scripts. A whole script counts as one test if its path is that of a test.
 
 use super::language::{Language, PLAIN, Programs, TestCode};
 

@@ -1,4 +1,4 @@
-//! The budget of a session: the limits, when one is reached, and the messages about it.
+//! The budget of a session: its limits, whether one is reached, and the messages about them.
 
 use super::ModelError;
 use crate::config::Budget;

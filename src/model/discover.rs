@@ -33,7 +33,7 @@ pub struct Offered {
     pub price: Option<Price>,
 }
 
-/// Looks for model servers on this machine. Returns base URL and models of each port that
+/// Looks for model servers on this machine. Returns the base URL and the models of each port that
 /// lists chat models, in the given order; other ports are skipped.
 pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
     let Ok(http) = transport::http_client("http://127.0.0.1", GLANCE) else { return Vec::new() };
@@ -144,8 +144,8 @@ fn offered(body: &str) -> Vec<Offered> {
     list.as_array().map(|models| models.iter().filter_map(one).collect()).unwrap_or_default()
 }
 
-/// The context window, under the names that OpenRouter, Groq, vLLM, LM Studio and Mistral,
-/// Anthropic and llama.cpp use.
+/// The context window, under the names that these servers use: OpenRouter, Groq, vLLM, LM Studio
+/// (and Mistral), Anthropic, llama.cpp.
 fn context_window(model: &Value) -> Option<u64> {
     let keys = [
         "/context_length",
@@ -163,7 +163,7 @@ fn context_window(model: &Value) -> Option<u64> {
 fn price(model: &Value) -> Option<Price> {
     let dollars = |key: &str| {
         let one: f64 = model.get("pricing")?.get(key)?.as_str()?.parse().ok()?;
-        // Rounded to a millionth, to hide errors of binary fractions.
+        // Rounded to a millionth, to hide floating-point errors.
         Some((one * 1e12).round() / 1e6).filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
     };
     let input = dollars("prompt")?;

@@ -76,7 +76,7 @@ pub enum Failure {
     Missing {
         /// The field's name, as shown to the user.
         name: &'static str,
-        /// All refusals so far, including that the substitute is needed.
+        /// All refusals so far, including the need for this substitute.
         refusals: Refusals,
     },
 }
@@ -114,8 +114,8 @@ impl Failure {
     }
 }
 
-/// Interprets an HTTP error response. `told` is the waiting time from its headers; `sent` are the
-/// parameters that were already left out.
+/// Interprets an HTTP error response. `told` is the waiting time from its headers; `sent` says what
+/// the request already left out.
 pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failure {
     let said = Said::read(body);
     let words = if said.message.is_empty() { "no explanation" } else { &said.message };

@@ -3,7 +3,7 @@
 //! List prices in US dollars for a million tokens, as charmbracelet/catwalk had them on 2026-08-21
 //! (`gpt-4.1`: the vendor's own list).
 //! Prices under `[budget] prices` take precedence, and a cost that the server reports with an
-//! answer takes precedence over both. Charges for cache writes are not included: answers are not
+//! answer takes precedence over both. Charges for cache writes are not included: usage is not
 //! counted in that detail.
 
 use crate::config::Price;

@@ -135,8 +135,8 @@ impl Meter {
         std::mem::take(&mut self.state.borrow_mut().fresh)
     }
 
-    /// Usage of the requests whose place `wanted` accepts, by model; a request that was repeated
-    /// after a kill counts once.
+    /// Usage, by model, of the requests for whose place `wanted` returns true; a request that was
+    /// repeated after a kill counts once.
     pub fn of(&self, wanted: impl Fn(&Place) -> bool) -> Vec<(String, Spent)> {
         let state = self.state.borrow();
         let fitting = state.ledger.answered().iter().filter(|answered| wanted(&answered.place));

@@ -54,7 +54,7 @@ pub struct BuildOptions {
     pub watch: Option<Watch>,
     /// Checks each try against the budget, and counts it.
     pub meter: Rc<Meter>,
-    /// The variable with the proxy for requests, if any.
+    /// The environment variable that sets the proxy for requests, if any.
     pub proxy: Option<String>,
     /// The user's environment, for agent programs.
     pub env: BTreeMap<String, String>,

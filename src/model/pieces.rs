@@ -39,7 +39,7 @@ fn join_text(key: &str, old: &mut String, new: &str) {
             new.clone_into(old);
         }
     } else if flows || old != new {
-        // Other text that is repeated, such as a signature, is not doubled.
+        // Other text, such as a signature, is not appended again if it is sent twice.
         old.push_str(new);
     }
 }

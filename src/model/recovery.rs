@@ -128,7 +128,7 @@ impl OpenAi {
         tries.endless += 1;
         let seconds = limit.unwrap_or_default().as_secs_f64();
         if tries.endless > ENDLESS_RETRIES {
-            tracing::error!("the answer is not complete after {seconds:.0} s, again");
+            tracing::error!("again, the answer is not complete after {seconds:.0} s");
             return Err(ModelError::Endless { seconds, tries: tries.endless });
         }
         self.tell(&format!(

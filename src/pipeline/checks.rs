@@ -11,7 +11,7 @@ pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
     let details = format!("{}; secrets are never committed", places.join("; "));
     Finding::wrong("secret", details).critical().fix(
         "take it out: read it from an environment variable when the program runs, or write a \
-         placeholder that says EXAMPLE; a file that must contain one belongs in .gitignore",
+         placeholder that says EXAMPLE; a file that must contain a secret belongs in .gitignore",
     )
 }
 

@@ -107,7 +107,7 @@ impl<'a> Pipeline<'a> {
         // A killed run may have left an agent program's working tree.
         agent_program::discard_empty(self.0.env.git, self.0.env.state)?;
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
-        // The reason of the stop must be reported, whatever else fails.
+        // The reason for the stop must be reported, whatever else fails.
         if let Err(reason) = &result {
             let kept = stop::stop_cleanly(&self.0, Some(reason));
             if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::config::ModelConfig;
 use crate::model::{BoxFuture, Model};
 
-/// Separates the name in the configuration from the server's name of the model.
+/// Separates the name in the configuration from the server's name for the model.
 const ID: &str = " model=";
 
 /// A model that a person has chosen for a stage's drafts.
@@ -14,7 +14,7 @@ const ID: &str = " model=";
 pub struct Taken {
     /// The name in the configuration whose settings are used.
     pub name: String,
-    /// The model at that server, if it is not the configured one.
+    /// The server's name for the model, if it is not the configured model.
     pub id: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Taken {
 pub struct Candidate {
     /// The choice.
     pub taken: Taken,
-    /// The server's name of the model.
+    /// The server's name for the model.
     pub model: String,
     /// The address of its server.
     pub at: String,

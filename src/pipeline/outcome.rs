@@ -142,7 +142,7 @@ pub(crate) struct Asked {
     pub by: Origin,
     /// The stage it works in.
     pub stage: Stage,
-    /// The draft of that stage it is about.
+    /// The draft of that stage that the request is about.
     pub iteration: u32,
     /// The stage to go back to, with the reason.
     pub wish: GoBack,

@@ -47,19 +47,19 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
     run.env.workspace.protection().plan(named);
 }
 
-/// Reports files of a person that were overwritten: documents edited while they were written, and
-/// files that a command changed.
+/// Reports files of a person that were overwritten or deleted: documents edited while they were
+/// written, and files that a command changed.
 pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
     for (path, copy) in run.env.workspace.take_set_aside() {
         run.warn(format!(
-            "{path} was changed over your uncommitted edits; your version is in {}",
+            "{path} was changed or deleted despite your uncommitted edits; your version is in {}",
             copy.display()
         ));
     }
 }
 
-/// If tools were refused a person's files, asks the person whether tools may write them. Returns
-/// true if they may: the actor should try again. `turned` is the result of the actor's run: if the
+/// If tools were not allowed to write a person's files, asks the person whether they may. Returns
+/// true if so: the actor should try again. `turned` is the result of the actor's run: if the
 /// actor made no progress, the cause may be that it was refused these files.
 pub(crate) fn offer_protected(
     run: &Run<'_>,
@@ -107,9 +107,10 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         let path = &proposed.path;
         let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
             let what = match &proposed.content {
-                Some(copy) => {
-                    format!("to accept the model's version, copy and commit {}", copy.display())
-                }
+                Some(copy) => format!(
+                    "to accept the model's version, copy {} to that path and commit it",
+                    copy.display()
+                ),
                 None => "to accept the model's deletion, delete it yourself".to_owned(),
             };
             run.warn_once(format!(

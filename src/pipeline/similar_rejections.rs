@@ -29,8 +29,8 @@ pub(crate) enum Alike {
     Finding(String),
 }
 
-/// Returns the similarity of two texts, from 0 to 1: the share of words (without case, numbers
-/// included) that both contain.
+/// Returns the similarity of two texts, from 0 to 1: the share of words that both contain. Numbers
+/// count as words, and case is ignored.
 fn similarity(a: &str, b: &str) -> f64 {
     let (a, b) = (words(a), words(b));
     let total: usize = a.values().sum::<usize>() + b.values().sum::<usize>();

@@ -6,7 +6,7 @@ use crate::git::{self, Oid, RefTransaction};
 use crate::session::{RefNames, Verdict};
 
 /// Moves the session from its branch to the archive, and deletes its drafts. The branch must not be
-/// checked out anywhere, and an attempt must contain the drafts. They are deleted first: git
+/// checked out anywhere, and an attempt must contain the drafts. The drafts are deleted first: git
 /// removes the references of a transaction one by one, and no command finds drafts whose branch is
 /// gone.
 pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {

@@ -52,7 +52,7 @@ pub fn collect(
             // A file marked skip-worktree is not in any commit, whoever wrote it.
             let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
             let ours = |path: &String| {
-                // A committed session file that was deleted is listed only here.
+                // Here, only `git status` lists a committed session file that was deleted.
                 in_session(path, &dirs)
                     || (is_code(path) && written.contains(path) && may_be_recorded(path))
             };
@@ -71,7 +71,7 @@ fn uncommitted(git: &Git) -> anyhow::Result<impl Iterator<Item = StatusEntry> + 
     Ok(git.status()?.into_iter().filter(own))
 }
 
-/// A repository, as needed by the workspace.
+/// Gives the workspace access to the repository.
 pub struct Tracked(pub Git);
 
 impl Tracking for Tracked {

@@ -68,8 +68,8 @@ pub(super) fn commit(
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
-                // Git may have failed at the index: the user's next commit would then revert this
-                // one.
+                // Git may have failed to update the index: the user's next commit would then revert
+                // this one.
                 git::commit::index_as_committed(recorder.git, paths)?;
                 hook_additions::told(recorder)?;
                 return Ok(Recorded::Done(commit));

@@ -10,7 +10,8 @@ use crate::session::{Message, Trailers, key};
 /// Makes sure that `commit`, just made, is on the session's branch, directly on top of `tip`.
 ///
 /// # Errors
-/// Exit 5 with the fix: the commit was undone, and the files are where they were.
+/// Exit 5, with hints on how to continue. If the commit has this session's id and is the tip of
+/// HEAD's branch, but in the wrong place, it was undone, and its files stay.
 pub(super) fn expect_on_tip(
     recorder: &Recorder<'_>,
     tip: &Oid,

@@ -68,7 +68,8 @@ impl Credit {
         }
         for model in &self.models {
             match attribution {
-                // The kernel's form: AGENT:MODEL (Documentation/process/coding-assistants.rst).
+                // The Linux kernel's form: AGENT:MODEL
+                // (Documentation/process/coding-assistants.rst).
                 Attribution::AssistedBy => {
                     trailers.push("Assisted-by", format!("git-cowork:{model}"));
                 }

@@ -42,7 +42,7 @@ pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
     Ok(Some(Before { hook, uncommitted, staged }))
 }
 
-/// Compares a commit, just made on `tip`, with the paths it was made of.
+/// Compares a commit, just made on `tip`, with the paths it was made from.
 ///
 /// # Errors
 /// Exit 5: the commit contains files that are not the session's. It was undone, and nothing else
@@ -83,7 +83,7 @@ pub(super) fn compare(
     recorder.state.set_note(ADDED, Some(&(before.hook, added)))
 }
 
-/// Adds to a commit's trailers what a hook added to the commit before, whose message was already
+/// Adds to a commit's trailers what a hook added to the previous commit, whose message was already
 /// written.
 ///
 /// # Errors

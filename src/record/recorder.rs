@@ -49,7 +49,7 @@ impl Recorder<'_> {
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
         if let Some(operation) = git::state::operation_in_progress(self.git)? {
             return Err(Error::repository(operation.message())
-                .hint(format!("finish it or: {}", operation.abort()))
+                .hint(format!("finish it, or abort it: {}", operation.abort()))
                 .hint("then: git cowork resume")
                 .into());
         }

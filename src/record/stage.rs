@@ -38,7 +38,7 @@ pub struct StageRecord {
     pub evidence: Vec<String>,
     /// Each test that a criterion names, with its result.
     pub tests: Vec<String>,
-    /// The facts that it proposes to learn, in the form recorded in history.
+    /// The facts about the project that it proposes, in the form recorded in history.
     pub knowledge: Vec<String>,
 }
 

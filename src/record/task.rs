@@ -22,7 +22,7 @@ pub struct TaskRecord {
     pub checks: String,
     /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,
-    /// The facts that its actor proposes to learn, in the form recorded in history.
+    /// The facts about the project that its actor proposes, in the form recorded in history.
     pub knowledge: Vec<String>,
     /// Paths that are left to the commits of other tasks.
     pub left: Vec<String>,

@@ -62,7 +62,7 @@ pub struct Secrets {
     /// Sorted by length, longest first, so that a key that starts with another one is matched as a
     /// whole.
     keys: Rc<[String]>,
-    /// The names of contents that were searched and contain no secret.
+    /// The names of the file contents that were searched and contain no secret.
     clean: Rc<RefCell<HashSet<String>>>,
 }
 
@@ -103,13 +103,13 @@ impl Secrets {
         Self { keys: keys.into(), clean: Rc::default() }
     }
 
-    /// Notes that [`Self::find`] found nothing in a content. `name` identifies the content wherever
-    /// it occurs: a hash of it, for example.
+    /// Notes that [`Self::find`] found nothing in some content. `name` identifies this content
+    /// wherever it occurs: a hash of it, for example.
     pub fn note_clean(&self, name: &str) {
         self.clean.borrow_mut().insert(name.to_owned());
     }
 
-    /// True if a content was noted as clean.
+    /// True if the content with this name was noted as clean.
     pub fn is_clean(&self, name: &str) -> bool {
         self.clean.borrow().contains(name)
     }

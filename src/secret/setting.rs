@@ -68,7 +68,7 @@ pub fn of_git_config(name: &str, value: &str) -> Vec<String> {
     keys
 }
 
-/// True for the name of a secret; `prompt_cache_key` and similar ones are not secrets.
+/// True for the name of a secret; `prompt_cache_key` and the like name no secrets.
 fn is_secret_name(name: &str) -> bool {
     let words = words(name);
     has_secret(&words) && !words.iter().any(|word| word == "cache")

@@ -128,8 +128,8 @@ fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
         commit: info.oid,
         reason: info.subject.strip_prefix(&prefix).unwrap_or(&info.subject).to_owned(),
         back: Back::parse(&trailers).filter(|_| child),
-        // If the attempt is the abandoned tip itself, its trailer is not about the attempt: it
-        // answers a review.
+        // If the attempt is the abandoned tip itself, the trailer is that commit's verdict on a
+        // draft: it says nothing about the attempt.
         verdict: trailers.get(key::REVIEW).filter(|_| child).and_then(Verdict::parse),
         time: info.committer_time,
     }))

@@ -16,7 +16,7 @@ pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Ba
     };
     let mut baseline = Baseline::of(&Store::new(&before))?;
     baseline.plans = session.scope.is_none_or(|scope| scope.plan);
-    // Records merged since then do not count as its own.
+    // Records that were merged since the start do not count as the change request's own.
     with_merged(git, session, Some(baseline))
 }
 

@@ -96,8 +96,8 @@ fn left_behind(
     Ok(None)
 }
 
-/// For each stage with a draft that may contain a person's edits that no commit of the session
-/// contains: the stage's newest draft.
+/// The newest draft of each stage in which some draft may contain a person's edits that no commit
+/// of the session contains.
 pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let mut found = Vec::new();
     for stage in session.order() {

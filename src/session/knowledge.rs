@@ -94,7 +94,7 @@ pub fn undecided_knowledge(
     Ok(found)
 }
 
-/// The facts that were decided about in these histories after a commit.
+/// The facts that have a decision in these histories after a commit.
 fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSet<String>> {
     let commits = git.reader().walk(tips, std::slice::from_ref(since))?;
     let mut decided = BTreeSet::new();
@@ -104,7 +104,7 @@ fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSe
     Ok(decided)
 }
 
-/// The decisions in a commit: true if the proposal was accepted, and the fact.
+/// Each decision in a commit: whether the proposal was accepted, and the fact.
 fn decisions_of(trailers: &Trailers) -> impl Iterator<Item = (bool, String)> {
     trailers.all(key::KNOWLEDGE).filter_map(|value| {
         let (how, fact) = value.split_once(' ')?;

@@ -87,7 +87,7 @@ impl SessionLock {
         &self.holder
     }
 
-    /// Returns the live process that holds the lock of a session, if any. Does not take the lock.
+    /// Returns the live process that holds the lock of a session, if any. Does not keep the lock.
     pub(super) fn held(path: &Path) -> Option<Option<Holder>> {
         let mut file = File::open(path).ok()?;
         match file.try_lock_shared() {

@@ -205,7 +205,7 @@ impl Teller<'_> {
         Ok(steps)
     }
 
-    /// The feedback in a commit that no earlier commit has. For abandoned work (`left`), only
+    /// The feedback that is in a commit and in no earlier one. For abandoned work (`left`), only
     /// feedback that is not on the branch: the row of the branch reports the rest.
     fn new_feedback(
         &mut self,
@@ -260,8 +260,8 @@ impl Teller<'_> {
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
         step.models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();
         step.spent = entry.spent();
-        // A draft's usage is part of its stage's; without this, a sum over the steps would count it
-        // twice.
+        // A stage's usage includes that of its drafts: a sum over the steps must not count
+        // them twice.
         if matches!(entry.kind, Kind::Draft(_)) {
             step.spent = Spent::default();
         }

@@ -160,8 +160,9 @@ impl Trailers {
         self.0.starts_with(&others.0)
     }
 
-    /// Parses the last paragraph that names a session, else the last one, if each of its lines is a
-    /// trailer: hooks and forges add paragraphs below (a ticket, a `Change-Id`, co-authors).
+    /// Parses the last paragraph of trailers that names a session, or else the last paragraph, if
+    /// it has only trailers. Hooks and forges add paragraphs below ours (a ticket, a `Change-Id`,
+    /// co-authors).
     pub fn parse(message: &str) -> Self {
         Self::of_last_paragraph(message).unwrap_or_else(|| Self::of_any_paragraph(message))
     }

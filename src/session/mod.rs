@@ -128,7 +128,7 @@ pub struct Session {
     pub tip: Oid,
     /// `session.json` at the tip.
     pub file: SessionFile,
-    /// The older format version of `session.json`, if `file` was converted from one.
+    /// The older format version of `session.json`, if `file` was converted from it.
     pub older: Option<String>,
     /// Its commits, oldest first.
     pub history: Vec<Entry>,
@@ -255,7 +255,7 @@ impl Session {
         self.file.kind == SessionKind::Patch
     }
 
-    /// The newest stage commit; it implies every earlier stage of the order.
+    /// The newest stage commit; it implies that every earlier stage of the order was completed.
     pub fn last_stage(&self) -> Option<(Stage, &Entry)> {
         self.history.iter().rev().find_map(|entry| match entry.kind {
             Kind::Stage(stage) => Some((stage, entry)),
@@ -355,8 +355,8 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
-    /// True if `commit` is reachable from the session's tip. Only commits since the session's base
-    /// count.
+    /// True if `commit` is reachable from the session's tip, but not from its base (if the base is
+    /// in this repository).
     fn stands_on(&self, git: &Git, commit: &Oid) -> anyhow::Result<bool> {
         let reader = git.reader();
         let base = self.file.base.commit.parse::<Oid>().ok();

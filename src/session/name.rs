@@ -45,8 +45,8 @@ impl SessionName {
         }
     }
 
-    /// The name of a change request to this session. A change to a change request becomes its
-    /// sibling.
+    /// The name of a change request for this session. A change request for a change request becomes
+    /// its sibling.
     ///
     /// # Errors
     /// Exit 2: the combined name is too long, or `change` has a double dash.
@@ -63,7 +63,7 @@ impl SessionName {
     /// Like [`Self::change`], from a description that is cut at a word boundary if it is too long.
     ///
     /// # Errors
-    /// Exit 2: the session's name is too long for a change request to have a name.
+    /// Exit 2: the session's name is so long that no change's name fits after it.
     pub fn change_named_after(&self, words: &str) -> Result<Self, Error> {
         let parent = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
         let room = MAX_NAME.saturating_sub(parent.len() + "--".len());
@@ -76,7 +76,7 @@ impl SessionName {
         }
         self.change(&Self(change)).map_err(|_| {
             Error::usage(format!("'{parent}' is too long: a change's name does not fit after it"))
-                .hint("make it a session of its own: git cowork new")
+                .hint("start the change as a session of its own: git cowork new")
         })
     }
 

@@ -197,7 +197,7 @@ impl RunGates {
             (gate.id.clone(), gate.tree.clone())
         };
         let here = GateAnswer { tree, said: Said::There, pid: self.holder.pid };
-        // If the folder is not writable, no other process has answered either.
+        // If the answer cannot be written, no other process could answer either.
         match answer_gate(&self.state, &id, &here) {
             Ok(false) => self.answer(),
             _ => None,

@@ -12,7 +12,7 @@ use crate::artifact::{Plan, Task};
 use crate::git::{self, Commit, Git, Oid};
 use crate::stages::TaskFiles;
 
-/// The files that checks ask for.
+/// The files that checks ask about.
 #[derive(Debug)]
 pub struct ProjectFiles {
     git: Git,
@@ -217,7 +217,7 @@ impl TaskFiles for ProjectFiles {
     }
 
     fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String> {
-        // If git fails, the missing paths are merely not explained.
+        // If git fails, only the explanation of missing paths is left out.
         git::status::ignoring_rules(&self.git, paths).unwrap_or_default()
     }
 

@@ -15,7 +15,7 @@ pub struct Renumbering {
     pub parents: Vec<Oid>,
     /// Committer date (Unix seconds).
     committed: i64,
-    /// The new ids, all as side 0.
+    /// The new ids; `side` has no meaning here and is always 0.
     pub ids: Vec<Renumbered>,
     /// The session that each of `ids` belongs to, in the same order.
     names: Vec<SessionName>,

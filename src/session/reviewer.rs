@@ -62,8 +62,8 @@ pub fn as_of(session: &Session, entry: &Entry) -> Session {
 }
 
 /// True if a commit is by this person: the person is its committer, or its author in a session that
-/// has since been rebased as a whole, which keeps authors and gives every commit from the start
-/// commit on the same committer. A single amended commit belongs to whoever amended it.
+/// has since been rebased as a whole, which keeps authors and gives the start commit and all later
+/// commits the same committer. A single amended commit belongs to whoever amended it.
 fn is_by(entry: &Entry, name: &str, start: Option<&Entry>) -> bool {
     let rebased = |start: &Entry| {
         start.is_start()

@@ -100,7 +100,8 @@ pub struct Status {
     pub stage: Option<Stage>,
     /// Number of the stage's newest draft, 0 if there is none.
     pub iteration: u32,
-    /// Number of the session's own top-level tasks: completed and all; only in coding.
+    /// The session's own top-level tasks: the number completed, and the number of all; zero if the
+    /// stage is not coding.
     pub tasks: (usize, usize),
     /// The current task: the one marked as in progress, else the next one.
     pub task: Option<(String, AtHand)>,
@@ -296,8 +297,8 @@ pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> anyhow::R
     Ok(state_of(session, archived, merged))
 }
 
-/// True if a session exists only in the archive. A session merged without its artifacts is in the
-/// archive, too, but keeps its branch.
+/// True if a session exists only in the archive. A session merged without its artifacts is also in
+/// the archive, but keeps its branch.
 pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<bool> {
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
     Ok(archived.as_ref() == Some(&session.tip)

@@ -107,8 +107,8 @@ impl TypedNotes {
         self.lock().untold()
     }
 
-    /// Moves all these notes into the input line and returns it: at a gate the person edits them
-    /// there.
+    /// Moves all notes the actor has not received into the input line and returns the line: at a
+    /// gate, the person edits them there.
     pub fn all_untold(&self) -> String {
         let mut typed = self.lock();
         let line = typed.untold();

@@ -40,8 +40,8 @@ impl Used {
 }
 
 impl Session {
-    /// The usage, given that of the draft in progress and the total `known` on this machine. A
-    /// draft's usage is part of its stage's once the stage is committed.
+    /// The usage, from that of the draft in progress and the total `known` on this machine. Once a
+    /// stage is committed, its usage includes that of its drafts.
     pub fn used(&self, draft: Spent, known: Spent) -> Used {
         let mut stages: Vec<(Stage, Spent)> = Vec::new();
         let mut total = draft;

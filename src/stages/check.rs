@@ -9,8 +9,8 @@ use crate::stage::Stage;
 /// The report if all checks passed mechanically.
 const ALL_HOLDS: &str = "# Check
 
-Everything holds. Nothing failed, and every criterion has its evidence: a test that passed, or the \
-review of the code. So no model was asked.
+Nothing failed, and every criterion has its evidence: a test that passed, or the review of the \
+code. Therefore, no model was asked.
 
 ## Findings
 

@@ -16,7 +16,7 @@ pub struct DepthSpec {
     /// The stages of a session; a change request has only those that its scope names.
     pub stages: &'static [Stage],
     /// Groups of stages that the actor works on in one conversation, with all their drafts and
-    /// tasks. In other stages each draft and each task is a conversation.
+    /// tasks. In other stages each draft and each task has its own conversation.
     pub conversations: &'static [&'static [Stage]],
     /// Groups of tools that all roles declare in the stages of `conversations`, so that their
     /// requests begin alike: a provider charges less for a prefix it has seen. Empty if that would
@@ -121,7 +121,7 @@ impl DepthSpec {
         self.stages.contains(&stage)
     }
 
-    /// The stage that does the work of `stage` if the depth lacks it.
+    /// If the depth lacks `stage`, the stage that does its work instead.
     pub fn in_place_of(&self, stage: Stage) -> Option<Stage> {
         let is_before = |stage: Stage| super::row(stage).is_before_code();
         let mut before = self.stages.iter().copied().filter(|stage| is_before(*stage));
@@ -172,8 +172,8 @@ impl DepthSpec {
         at.contains(last.unwrap_or(&stage))
     }
 
-    /// True if a change of this scope needs the plan, because the depth lacks the document it
-    /// changes.
+    /// True if a change of this scope needs the plan, because it changes a document that the depth
+    /// lacks.
     pub fn plans_for(&self, scope: Scope) -> bool {
         (scope.prd && !self.has(Stage::Prd)) || (scope.design && !self.has(Stage::Design))
     }

@@ -84,10 +84,10 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
     let stage = own.stage;
     anyhow::ensure!(
         now >= stage,
-        "this belongs to {stage}, a later stage; the current stage is {now}"
+        "what {name} writes belongs to {stage}, a later stage; the current stage is {now}"
     );
     anyhow::bail!(
-        "this belongs to {stage} and cannot be changed in {now}; \
+        "what {name} writes belongs to {stage} and cannot be changed in {now}; \
          if it must change, go back with goto_stage or request_replanning"
     )
 }

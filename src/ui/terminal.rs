@@ -174,7 +174,7 @@ impl Terminal {
         self.give_back(&mut screen);
     }
 
-    /// Starts letting the user type notes while the status is shown; `None` stops it.
+    /// From now on, lets the user type notes while the status is shown; `None` ends this.
     pub fn listen(&self, notes: Option<Arc<TypedNotes>>) {
         self.lock().typing = notes.filter(|_| self.takes_keyboard).map(Typing::new);
     }

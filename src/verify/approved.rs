@@ -225,7 +225,7 @@ fn documents(
         let mut now = blob(&session.tip)?;
         let mut renumbered = None;
         let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
-        // If git-cowork renumbered colliding ids, compare the version before renumbering.
+        // If git-cowork renumbered colliding ids, compare the version from before that.
         let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
         for entry in session.history.iter().rev().filter(renumbering) {
             let after = if same { None } else { blob(&entry.commit)? };
@@ -330,7 +330,7 @@ fn is_passed(
         || !git::diff::differs_beyond_whitespace(git, &passed, now)?)
 }
 
-/// The blob of a file that was last approved in the session, and the approving commit.
+/// The blob of a file as last approved in the session, and the approving commit.
 fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> {
     session.history.iter().rev().find_map(|entry| {
         let approved = entry.trailers.get(key::APPROVED)?;

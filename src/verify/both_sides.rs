@@ -140,12 +140,9 @@ pub fn follow_documents(
         if !settled.refusals.is_empty() {
             return Err(Error::repository(settled.refusals.join("\n")).into());
         }
-        lines.extend(
-            settled
-                .changed
-                .iter()
-                .map(|one| format!("{} was updated from its JSON or Markdown", one.file_name())),
-        );
+        lines.extend(settled.changed.iter().map(|one| {
+            format!("{} was updated from its JSON or Markdown counterpart", one.file_name())
+        }));
     }
     let sides: Vec<CommittedFiles> =
         merged.iter().map(|commit| CommittedFiles::new(git, &session.name, commit)).collect();

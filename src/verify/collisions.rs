@@ -31,7 +31,7 @@ pub fn renumber_collisions(
     let folder = session.name.artifact_dir();
     if git.head()?.oid() != Some(&session.tip) {
         return Err(Error::repository(format!("'{}' is not checked out here", session.name))
-            .hint("switch to the branch that was merged into, then: git cowork verify --fix")
+            .hint("switch to the branch that received the merge, then: git cowork verify --fix")
             .into());
     }
     if let Some(entry) = git::status::of(git, &[&folder])?.first() {

@@ -170,7 +170,7 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
     }
     if found.iter().any(|one| one.recipe().is_some()) {
         error = error.hint(format!(
-            "or let git-cowork restore it and back up the broken files: git cowork verify {} --fix",
+            "or let git-cowork back up and restore the files: git cowork verify {} --fix",
             session.name
         ));
     }
@@ -185,7 +185,7 @@ fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
     }
     let name = &session.name;
     Err(Error::repository(lines.join("\n"))
-        .hint("correct it by hand and commit it")
+        .hint("correct the records by hand, then commit")
         .hint(format!("or let git-cowork fix what it can: git cowork verify {name} --fix"))
         .into())
 }

@@ -34,7 +34,7 @@ pub fn restore_unreadable(
     }
     if let Some(operation) = git::state::operation_in_progress(git)? {
         return Err(Error::repository(operation.message())
-            .hint(format!("finish it or: {}", operation.abort()))
+            .hint(format!("finish it, or abort it: {}", operation.abort()))
             .hint(format!("then: git cowork verify {name} --fix"))
             .into());
     }

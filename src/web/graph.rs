@@ -119,7 +119,7 @@ impl Graph {
                         Some((n, commit.files.iter().position(|file| file == path)?))
                     });
                     let done = newest.is_some();
-                    // The place where its diff is shown.
+                    // The place where the newest diff of the file is shown.
                     let place = newest.filter(|(_, k)| *k < FILES).map(|(n, k)| file_id(n, k));
                     self.touches.push((t, self.files.len()));
                     self.files.push(Item {

@@ -4,7 +4,8 @@ use super::html::Html;
 use super::room::{PATCH, Room};
 use crate::git::patches::FilePatch;
 
-/// Writes the hunks and git's notes on them; `command` shows what is cut.
+/// Writes git's notes on the diff, then its hunks. If the hunks are cut, the page names `command`,
+/// which shows all of them.
 pub(super) fn patch(html: &mut Html<'_>, room: &mut Room, patch: &FilePatch, command: &str) {
     for note in &patch.notes {
         html.element("p", &[("class", "soft")], note);

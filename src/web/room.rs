@@ -21,7 +21,7 @@ pub(super) const VERSIONS: usize = 20;
 #[derive(Debug)]
 pub(super) struct Room {
     left: usize,
-    /// Texts that were cut or left out.
+    /// Number of texts and list items that were cut or left out.
     pub(super) left_out: usize,
 }
 

@@ -269,7 +269,7 @@ fn a_bad_merge_is_undone_from_the_branchs_own_side() {
     sandbox.cowork(&FIX);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
     sandbox.commit_all("merged, with the markers in it");
-    let command = refused(&sandbox, &RESUME, &path, "holds a conflict of a merge");
+    let command = refused(&sandbox, &RESUME, &path, "contains a merge conflict");
     assert!(command.contains("git checkout"), "{command}");
     sandbox.cowork(&FIX);
     assert_eq!(sandbox.blob("HEAD", &path), ours);

@@ -238,7 +238,7 @@ fn verify_names_file_line_and_record_and_writes_the_json_again() {
     let line = todo::PRD.lines().position(|line| line.contains("### REQ-002")).unwrap() + 1;
     let problems = sandbox.cowork(&["verify", "--json"]).exits(1).json_lines();
     let found = problems.iter().find(|one| one["code"] == "records-differ").unwrap();
-    let said = format!("{DIR}/prd.md:{line}: REQ-002: different in requirements.json: title");
+    let said = format!("{DIR}/prd.md:{line}: REQ-002 differs from requirements.json: title");
     assert_eq!(found["details"], said);
     assert_eq!((&found["about"], &found["fixable"]), (&"REQ-002".into(), &true.into()));
     sandbox.cowork(&["verify", "--fix"]);

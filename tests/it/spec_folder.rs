@@ -81,7 +81,7 @@ fn a_folder_of_spec_kit_is_delivered() {
         "From specs/001-todo-list (spec-kit): spec.md, plan.md, tasks.md\n",
         "Not read: contracts/todo.yaml, research.md\n",
         "depth quick (the requirements and tasks already exist)",
-        "draft 1 of the plan is made from it: 6 requirements, 3 features, 4 tasks",
+        "draft 1 of the plan is made from this folder: 6 requirements, 3 features, 4 tasks",
         "1 task already ticked in tasks.md; not planned",
         "1 place marked [NEEDS CLARIFICATION]: FR-004",
     ] {

@@ -74,7 +74,7 @@ fn a_command_that_changes_them_leaves_a_copy() {
         let command = "echo broken >README.md";
         first_task(&sandbox, Reply::call("run_command", json!({"command": command})));
         let ran = sandbox.auto(&["--stop-after", "coding"]).exits(0);
-        let said = ran.stderr.split_once("README.md was changed over your uncommitted edits");
+        let said = ran.stderr.split_once("README.md was changed or deleted despite");
         let (_, copy) = said.unwrap_or_else(|| panic!("{mark}: {}", ran.stderr));
         let copy = copy.replace("\n  ", " ");
         let copy = copy.split_once("your version is in ").unwrap().1.lines().next().unwrap();

@@ -216,7 +216,7 @@ impl Report {
                     code,
                     format!("{count} {counted} added; at most {most} are allowed"),
                 )
-                .fix(format!("keep the {what} the change cannot do without")),
+                .fix(format!("keep only the {what} that the change needs")),
             ),
             Some(_) => self.passed.push(format!("{count} {counted} added (at most {most})")),
             None if few => self.find(Finding::missing(

@@ -11,8 +11,8 @@ use crate::artifact::{Plan, Store, Task, TaskStatus};
 pub type IgnoringRules<'a> = dyn Fn(&[&str]) -> BTreeMap<String, String> + 'a;
 
 /// Checks the files that a plan names while it is drafted. `known` returns whether a path is in the
-/// repository, `ignored` the git rules that ignore paths. In a change request (`added`), the
-/// parent's tasks are already done. An approved plan is not checked again: the code may have
+/// repository; `ignored` returns the git rules that ignore paths. In a change request (`added`),
+/// the parent's tasks are already done. An approved plan is not checked again: the code may have
 /// changed since, and older plans name no files to change.
 pub fn planned_files(
     store: &Store<'_>,

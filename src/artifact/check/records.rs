@@ -187,8 +187,8 @@ fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baselin
     }
 }
 
-/// Notes requirements that no feature serves. They are allowed, but worth a critic's
-/// look.
+/// Adds a note for each requirement that no feature serves. Such a requirement is allowed, but
+/// worth a critic's look.
 fn untraced(report: &mut Report, requirements: &Requirements, features: &FeatureList) {
     for requirement in &requirements.requirements {
         if !features.features.iter().any(|f| f.requirement_ids.contains(&requirement.id)) {

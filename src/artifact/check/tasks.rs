@@ -61,8 +61,8 @@ pub(crate) fn unworked_features(features: &FeatureList, plan: &Plan) -> Vec<(Str
 
 /// Checks that coding is done: every top-level task is completed, with its promised files and a
 /// change of its own, and the status of features agrees. `exists` returns whether a file exists
-/// now, `ignored` the git rules that ignore paths. In a patch session (`added`), only its own tasks
-/// count.
+/// now; `ignored` returns the git rules that ignore paths. In a patch session (`added`), only its
+/// own tasks count.
 pub fn coding(
     store: &Store<'_>,
     exists: &dyn Fn(&str) -> bool,

@@ -306,7 +306,7 @@ fn item_edits(text: &str, section: &Section, wanted: &[String], all: &mut Vec<Ed
 }
 
 /// Formats an item with the marker and indentation of another one; in an ordered list, its number
-/// is `more` higher.
+/// is higher by `more`.
 fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
     let source = &text[piece.range.clone()];
     let digits = source.bytes().take_while(u8::is_ascii_digit).count();

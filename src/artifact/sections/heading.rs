@@ -29,7 +29,7 @@ pub(super) struct RecordHeading {
 
 /// Characters that always separate an id from a title.
 const SEPARATORS: [char; 7] = [':', '：', '–', '—', '·', '|', '，'];
-/// Characters that separate them only before a space.
+/// Characters that separate an id from a title only before a space.
 const WEAK_SEPARATORS: [char; 4] = ['-', '.', ')', ']'];
 
 /// Returns the range of a heading's text without its marks.

@@ -124,8 +124,8 @@ impl Three<'_> {
         let (Some(ours), Some(theirs)) = (self.ours.record(id), self.theirs.record(id)) else {
             return;
         };
-        // If both sides created an equal record, only its references can differ, because referenced
-        // records got new ids.
+        // If both sides created the same record, only its references can differ, because
+        // referenced records got new ids.
         let made = || merge_records::without_sets(ours);
         let base = self.base.record(id).cloned().unwrap_or_else(made);
         match merge_records::merged(&base, ours, theirs) {

@@ -287,8 +287,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes an unexpected end of a section, and text that a thematic break separates from the
-    /// section.
+    /// Adds notes about an unexpected end of a section, and about text that a thematic break
+    /// separates from the section.
     fn end_notes(&mut self, id: &str, level: u8, end: usize, last: usize, more: bool) {
         let Some(block) = self.blocks.get(end).filter(|_| end < last) else { return };
         let source = block.source(self.text);

@@ -16,12 +16,12 @@ pub struct Remark {
     pub about: About,
 }
 
-/// What a remark is about, if more is done about it than printing it.
+/// What a remark is about, if the program does more with the remark than print it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
     /// A record that has no number yet.
     Unnumbered,
-    /// A record that is mentioned where no section is.
+    /// A record that the text names but that has no section.
     NoSection,
     /// An id that another record has as well.
     RepeatedId,

@@ -72,7 +72,7 @@ fn required(id: String, one: &Required, capability: &str) -> Requirement {
         Operation::Removed => format!("Remove: {}", one.name),
     };
     let criteria = match (&one.scenarios[..], one.operation) {
-        ([], Operation::Removed) => vec![format!("'{}' no longer holds", one.name).into()],
+        ([], Operation::Removed) => vec![format!("'{}' no longer applies", one.name).into()],
         ([], _) => vec![plain(&said).into()],
         (scenarios, _) => scenarios.iter().cloned().map(Into::into).collect(),
     };

@@ -92,7 +92,8 @@ fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<F
     if !asked {
         context.ui.clear();
         let question = format!(
-            "run {command} in the sandbox, then with your permissions, and compare? (in a copy)"
+            "run {command} in the sandbox, then with your permissions, and compare? (both in a \
+             copy of the working tree)"
         );
         if !confirm(&Tty::new(context.color), &question)? {
             return Ok(None);

@@ -104,11 +104,11 @@ fn push(context: &Context, arguments: &[String]) -> Answer {
     verify::before_push(context, &names)
 }
 
-/// A session's branch that is being pushed to a remote branch with the same name.
+/// A session's branch that is being pushed.
 struct Pushed {
     session: SessionName,
     tip: Oid,
-    /// The tip of the remote's branch, if it exists.
+    /// The tip of the remote branch, if it exists and has the same name.
     theirs: Option<Oid>,
 }
 

@@ -137,7 +137,7 @@ impl<'a> Lines<'a> {
             steps: told.iter().map(|(step, _)| Some(*step)).collect(),
             drawn: if is_graph { graph(git, told) } else { margins(told) },
         };
-        // Add a row for each attempt that has no step which says why it was abandoned.
+        // Add a row for each attempt whose steps do not say why the attempt was abandoned.
         let is_told = |number: u32| {
             told.iter().any(|(step, _)| {
                 step.attempt == Some(number) && matches!(step.event, "went_back" | "copy_kept")

@@ -97,8 +97,10 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         Ok(commit) => say(context, &held, &session, &branch, &commit, args.without_artifacts),
         Err(error) => {
             if let Err(stuck) = go_back(git, &from) {
-                let text =
-                    format!("cannot switch back, you are on {} now: {stuck:#}", branch.short());
+                let text = format!(
+                    "could not switch back, so you are on {} now: {stuck:#}",
+                    branch.short()
+                );
                 context.ui.emit(Event::Warning { text });
             }
             Err(error)

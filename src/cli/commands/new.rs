@@ -49,8 +49,8 @@ pub(crate) struct NewArgs {
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
     /// How much process: quick (one document and the code), standard (all documents, few stops),
-    /// thorough (every stage by itself), auto (depends on the idea) [default: the configured depth,
-    /// or auto]
+    /// thorough (all documents, each by itself, a stop at each stage up to coding), auto (depends on
+    /// the idea) [default: the configured depth, or auto]
     #[arg(long, value_name = "DEPTH", value_parser = depth_choice())]
     depth: Option<DepthChoice>,
     /// Stop after this stage
@@ -215,7 +215,7 @@ fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
     let commit = &from.base.commit;
     let Some(start) = git.resolve(commit)? else {
         return Err(Error::repository(format!(
-            "the commit from which that session started is missing: {commit}"
+            "the commit from which the session of --from started is missing: {commit}"
         ))
         .hint("fetch it: git fetch --unshallow")
         .hint("or start from another commit: -b REV")

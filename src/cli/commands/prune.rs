@@ -87,7 +87,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
     }
     if context.attended {
         context.ui.clear();
-        // With --json, standard output contains only the result, so the list is not part of the
+        // With --json, standard output contains only the result, so the list is part of the
         // question.
         let list = if context.global.json { listing(&found, false) } else { String::new() };
         let question = format!("{list}drop {}?", count(going.len()));

@@ -20,8 +20,8 @@ pub(crate) struct ReviewArgs {
     /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// Stage whose draft is reviewed [default: the one that waits]; with --pass, also a completed
-    /// stage, whose current content is approved
+    /// Stage whose draft is reviewed [default: the one that waits]; with --pass, it can
+    /// also be a completed stage: its current content is then approved
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stage: Option<Stage>,
     /// Pass the draft as it is

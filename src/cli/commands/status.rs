@@ -168,8 +168,7 @@ fn kept(status: &Status, details: &Details) -> String {
     if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
 }
 
-/// The command that fetches the logs of checks that the session's commits name and this clone
-/// lacks.
+/// The command that fetches the check logs that the session's commits name but this clone lacks.
 fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
     let missing = logs::missing(git, &status.session)?;
     let mut elsewhere = 0;
@@ -188,7 +187,7 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
             "git fetch {remote} {notes}:{notes}-{remote} && git notes --ref {LOGS} merge {LOGS}-{remote}"
         ),
     };
-    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", count(elsewhere, "log")))
+    Ok(format!("Logs     {} not in this clone: {fetch}\n", count(elsewhere, "check log")))
 }
 
 /// `draft 2 of prd, not finished (git show …)`

@@ -63,7 +63,7 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     let found = standing(&origins, &session)?;
     if found.left_out > 0 {
         let files = count(found.left_out, "new file");
-        let text = format!("moved lines were not searched for in {files}");
+        let text = format!("the search for moved lines left out {files}");
         context.ui.emit(Event::Warning { text });
     }
     let is_here = |id: &str| id.parse().is_ok_and(|id: Oid| git.reader().commit(&id).is_ok());

@@ -57,7 +57,7 @@ fn nothing_to_undo(name: Option<&SessionName>) -> String {
     format!("there is nothing to undo {whose}")
 }
 
-/// Lists what can be undone, except an attempt that was restored: that is the current state.
+/// Lists what can be undone, except a restored attempt, which is the current state.
 fn list(context: &Context, all: &[&Attempt], name: Option<&SessionName>) -> Answer {
     let (git, refs) = (context.git()?, context.refs()?);
     let mut out = String::new();

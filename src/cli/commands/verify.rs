@@ -186,9 +186,9 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The sessions that are checked in HEAD's tree. Without names: all delivered sessions there,
-/// unless HEAD is on a session's branch. With names: the named sessions, unless one of them still
-/// has a branch.
+/// The sessions that are verified as HEAD's tree has them. Without names: all delivered sessions
+/// there, unless HEAD is on a session's branch. With names: the named sessions, unless one of them
+/// still has a branch.
 fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {

@@ -222,7 +222,7 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
             .fix("git config cowork.sandbox.fetch always");
     }
     let complaints = || complaints(&inside.output, &outside.output);
-    // The commands' own home directory is inside the user's home, so it is searched first.
+    // Look for paths in the commands' own home first, because it is inside the user's home.
     if let Some(path) = complaints().find_map(|line| below(line, &home.of_commands)) {
         return finding
             .and(&format!("; commands have their own home, which does not contain ~/{path}"))

@@ -24,7 +24,7 @@ pub(super) fn look(context: &Context, git: Option<&Git>) -> Vec<Finding> {
     });
     let literal = loaded.unexpanded.iter().map(|text| {
         Finding::warning("configuration", text.clone())
-            .fix("move it to your user configuration file, or write the value itself")
+            .fix("move it to your user configuration file, or replace ${…} with the value")
     });
     let mut findings: Vec<Finding> = wrong.chain(literal).collect();
     if !loaded.restricted.is_empty() {

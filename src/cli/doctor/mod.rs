@@ -50,7 +50,7 @@ pub(crate) fn examine(
     Ok(())
 }
 
-/// The repository, if its configuration can be read, which the project's check needs.
+/// The repository for the project's check; `None` if its configuration cannot be read.
 pub(crate) fn checkable(context: &Context) -> Option<&Git> {
     context.git().ok().filter(|_| context.loaded_tolerantly().is_ok())
 }

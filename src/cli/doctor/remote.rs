@@ -54,7 +54,7 @@ fn finding(host: &str, ready: &[(&str, Ready)]) -> Option<Finding> {
             let text = format!("{host}: {name} is not installed: {BY_HAND}");
             Some(Finding::warning("forge", text).fix(format!("install {name}: {}", install(name))))
         }
-        // An unknown kind of host: neither of the two programs may support it.
+        // An unknown kind of host: perhaps neither of the two programs supports it.
         _ => None,
     }
 }

@@ -65,7 +65,8 @@ fn none(found: &Found, unconfined: bool) -> Finding {
     };
     let finding = finding.fixed_by(remedy);
     match unconfined {
-        true => finding.fix("to be asked about each: git config cowork.sandbox.unconfined false"),
+        true => finding
+            .fix("to be asked about each command: git config cowork.sandbox.unconfined false"),
         false => finding
             .fix("to use a program that confines them: git config cowork.sandbox.commandprefix 'PROGRAM'")
             .fix("to run them unconfined, if nothing here needs protection: git config cowork.sandbox.unconfined true"),

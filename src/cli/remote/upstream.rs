@@ -10,7 +10,7 @@ use crate::session::{RefNames, SessionName};
 /// allowed.
 ///
 /// # Errors
-/// Exit 5, with hints on how to combine both.
+/// Exit 5, with hints on how to combine the two branches.
 pub(crate) fn require_not_behind(
     git: &Git,
     refs: &RefNames,
@@ -53,7 +53,7 @@ pub(crate) fn require_not_behind(
 /// hints about the session.
 ///
 /// # Errors
-/// Exit 5, with hints on how to combine both.
+/// Exit 5, with hints on how to combine the two branches.
 pub(crate) fn require_not_over(
     git: &Git,
     refs: &RefNames,
@@ -73,7 +73,7 @@ pub(crate) fn require_not_over(
          branch elsewhere"
     ))
     .hint(format!("look at it: git fetch {remote} && git log --oneline --graph {short} {theirs}"))
-    .hint(format!("then see how to combine both: git cowork resume {name}"))
+    .hint(format!("then see how to combine both branches: git cowork resume {name}"))
     .hint("nothing was pushed; to overwrite theirs anyway: git push --force --no-verify")
     .into())
 }

@@ -12,9 +12,9 @@ use crate::model::Reach;
 use crate::shell_quote;
 use crate::workspace::{Found, Level};
 
-/// The setting that lets agent programs reach every server, and the command that also gives
-/// commands network access.
+/// The setting that lets agent programs reach every server.
 const KEY: &str = "cowork.sandbox.hosts";
+/// The command line that also gives the project's commands network access.
 const OPEN: &str = "git config cowork.sandbox.network true";
 
 /// Hints with the commands that let agent programs reach every server.

@@ -94,8 +94,8 @@ pub(crate) fn take_after(
     Ok((held, session))
 }
 
-/// Ends the protection of files that are no longer uncommitted, because the user has committed them
-/// in the meantime.
+/// Ends the protection of files that no longer have uncommitted changes, for example because the
+/// user has committed them in the meantime.
 fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
     let mut protected = held.state.protected()?;
     if protected.is_empty() {

@@ -14,7 +14,7 @@ pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     git::refs::refuse_symbolic(git, &refs.own_roots())?;
     if let Some(operation) = git::state::operation_in_progress(git)? {
         return Err(Error::repository(operation.message())
-            .hint(format!("finish it, or: {}", operation.abort()))
+            .hint(format!("finish it, or abort it: {}", operation.abort()))
             .into());
     }
     Ok(())

@@ -109,9 +109,16 @@ fn may_leave(
     }
     if let Some(elsewhere) = checked_out(&held.git, &session.file.base.branch)? {
         let (here, there) = (held.git.top().display(), elsewhere.display());
-        return Err(Error::repository(format!("cannot switch {here} away from {}", refs.short_branch(&session.name)))
-            .hint(format!("{} is checked out in {there}; run the command there, which also removes this working tree: cd {there}", session.file.base.branch))
-            .into());
+        return Err(Error::repository(format!(
+            "cannot switch {here} away from {}",
+            refs.short_branch(&session.name)
+        ))
+        .hint(format!(
+            "{} is checked out in {there}; run the command there (it also removes the working tree \
+             {here}): cd {there}",
+            session.file.base.branch
+        ))
+        .into());
     }
     let target = base_of(&held.git, session)?;
     let tip = &session.tip;

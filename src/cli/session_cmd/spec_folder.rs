@@ -191,7 +191,8 @@ impl SpecFolder {
                     count(drafted.tasks as usize, "task"),
                 ];
                 note(format!(
-                    "draft 1 of the plan is made from it: {requirements}, {features}, {tasks}"
+                    "draft 1 of the plan is made from this folder: {requirements}, {features}, \
+                     {tasks}"
                 ));
                 for one in &drafted.left_out {
                     context.ui.emit(Event::Warning { text: format!("not in the plan: {one}") });
@@ -242,7 +243,7 @@ fn neither(path: &Path, found: &Found) -> Error {
     let is_main = |one: &&String| one.starts_with("spec.md (") || one.starts_with("proposal.md (");
     if let Some(main) = found.odd.iter().find(is_main) {
         return Error::usage(format!("there is no idea in {shown}: {main}"))
-            .hint("only files of the folder itself are read: put the file there");
+            .hint("only regular files are read, no links: put the file itself into the folder");
     }
     let inner = found.files.iter().find_map(|file| {
         let (folder, name) = file.rsplit_once('/')?;

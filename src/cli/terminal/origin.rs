@@ -73,7 +73,7 @@ fn commit(answer: &Answer, rows: &mut Rows<'_>) {
     let day = commit.at.get(..10).unwrap_or_default();
     rows.add("", &format!("{} · {day}{moved}", person(&commit.author)));
     if let Some(squash) = &answer.squash {
-        rows.add("Squash", &format!("{} brought it here", short(squash)));
+        rows.add("Squash", &format!("{} brought this commit's lines here", short(squash)));
     }
 }
 

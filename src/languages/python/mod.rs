@@ -132,7 +132,7 @@ const UNREADABLE: &[&str] = &["Invalid requirement"];
 const GUIDANCE: &str = "\
     Python:\n\n\
     - Layout: one module for a small program, else a package (`name/__init__.py`, \
-      `name/__main__.py`), with `pyproject.toml` when it is installed. `.gitignore` has \
+      `name/__main__.py`), with `pyproject.toml` if the program is installed. `.gitignore` has \
       `__pycache__/` and `.venv/`.\n\
     - Tests, where they are asked for: in `tests/test_*.py`, with the runner the project has; a \
       new project uses `unittest`, which needs no package.\n\
@@ -140,8 +140,8 @@ const GUIDANCE: &str = "\
       in a message on stderr and an exit code that is not 0, not in a traceback.\n\
     - Dependencies: the standard library first (argparse, json, pathlib, sqlite3). Packages \
       that the design names go into `pyproject.toml` or `requirements.txt`.\n\
-    - Functions and dataclasses before classes with behaviour; type hints on what others call; \
-      `with` for files, UTF-8 explicit; `if __name__ == \"__main__\":` calls `main()`.\n";
+    - Functions and dataclasses before classes with behaviour; type hints on public functions; \
+      `with` and explicit UTF-8 for files; `if __name__ == \"__main__\":` calls `main()`.\n";
 
 fn commands(root: &Path) -> Option<ProjectCommands> {
     let configured = root.join("pytest.ini").is_file()

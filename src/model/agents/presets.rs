@@ -47,7 +47,7 @@ pub(super) struct Preset {
     pub read: fn(&mut Heard, &Value),
     /// Output that is not an event is its answer.
     pub speaks_plainly: bool,
-    /// Whether the program reports its token usage, and its cost.
+    /// Whether the program reports its token usage, and whether it reports its cost.
     pub counts: (bool, bool),
     /// True if reported counts are totals of the conversation, including earlier runs.
     pub adds_up: bool,
@@ -75,9 +75,9 @@ pub(super) struct Store {
     pub keeps: Keeps,
 }
 
-/// Which of a confined program's changes to such a file or folder are kept. Everything else stays
-/// as the user left it: settings, hooks, commands, plugins and other things that are later run as
-/// the user.
+/// Which of a confined program's changes to one of its own files or folders are kept. Everything
+/// else stays as the user left it: settings, hooks, commands, plugins and other things that are
+/// later run as the user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keeps {
     /// True for a file, false for a folder.
@@ -156,9 +156,9 @@ const PRESETS: [Preset; 4] = [
         resume: &["--resume"],
         last: &[],
         variables: &["CLAUDE_CONFIG_DIR"],
-        // By default it retries a wrong key for minutes.
+        // By default, Claude Code retries for minutes with a wrong key.
         set: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
-        // Without it, Claude Code run as root refuses to write without asking.
+        // Claude Code run as root writes without asking only if this is set.
         set_confined: &[("IS_SANDBOX", "1")],
         read: events::claude,
         speaks_plainly: false,

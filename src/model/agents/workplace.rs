@@ -1,4 +1,4 @@
-//! Where an agent program works on files, and which files and variables of the user it needs there.
+//! Where an agent program runs, and which files and variables of the user it needs there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use crate::model::ModelError;
 use crate::model::meter::Notice;
 use crate::shell_quote;
 
-/// Where an agent program works on files, and what confines it there.
+/// Where an agent program runs, and what confines it there.
 #[derive(Clone, Debug, Default)]
 pub struct Workplace {
     /// The folder it runs in.
@@ -74,7 +74,7 @@ impl Default for Reach {
     }
 }
 
-/// What an agent program needs to work on files by itself.
+/// What an agent program needs to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentNeeds {
     /// The name to show to the user.

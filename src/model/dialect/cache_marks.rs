@@ -2,8 +2,9 @@
 //! beginning reads it at a tenth of the price.
 //!
 //! A request may have four marks. Two are at places that never change, after the tools and after
-//! the system text. The other two move with the conversation: the one on the last turn caches it
-//! for the next request, and the one on the turn before finds what the last request cached.
+//! the system text. The other two move with the conversation: the one on the newest turn caches the
+//! conversation for the next request, and the one on the turn before finds what the previous
+//! request cached.
 
 use serde_json::{Value, json};
 

@@ -71,7 +71,7 @@ impl Choice {
         self.learnt.get().no_reasoning
     }
 
-    /// Records that the server answered: its address exists, whatever it says later.
+    /// Records that the server answered, so it has the API of this dialect, whatever it says later.
     pub fn answered(&self) {
         let learnt = self.learnt.get();
         let responded = learnt.responded || learnt.dialect == Dialect::Responses;

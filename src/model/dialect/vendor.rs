@@ -26,7 +26,7 @@ enum Back {
     Not(&'static str),
     /// All except `reasoning` if there are `reasoning_details`, which contain the same and more.
     Details,
-    /// The thoughts, in the content between tags.
+    /// The thoughts, between tags in the content.
     Tags,
 }
 
@@ -42,7 +42,7 @@ enum Fill {
     Details,
 }
 
-/// In which messages fields are sent back.
+/// The messages in which fields are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
     Everywhere,
@@ -150,7 +150,8 @@ impl<'a> Manners<'a> {
         }
     }
 
-    /// Adds to the messages `sent` the fields of the original answers that the server needs back.
+    /// Adds to the messages in `sent` the fields of the original answers that the server needs
+    /// back.
     pub fn give_back(&self, messages: &[Message], sent: &mut [Value]) {
         // The calls of the server's own answers.
         let mut own: HashSet<&String> = HashSet::new();

@@ -50,7 +50,7 @@ const FORMS: [Form; 14] = [
     form("to=functions.", "<|call|>", harmony),
 ];
 
-/// Tags around calls that mean nothing without them.
+/// Tags around calls; without calls, these tags mean nothing.
 const WRAPPERS: [&str; 17] = [
     "</tool_call>",
     "<function_calls>",

@@ -45,8 +45,9 @@ pub(crate) struct GoesOn {
     pub documents: Documents,
 }
 
-/// Returns the conversation that a part continues, if there is one. If an earlier run of this part
-/// was interrupted, `cut` names the run that it continued, if any.
+/// Returns the conversation that a part continues, if there is one. `cut` is set if an earlier run
+/// of this part was interrupted; it names the conversation that the interrupted run continued, if
+/// any.
 pub(crate) fn find(
     run: &Run<'_>,
     part: &Part<'_>,

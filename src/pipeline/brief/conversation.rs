@@ -72,7 +72,10 @@ pub(crate) async fn converse_with(
                 "the conversation of the {role} in {stage} does not fit into the model's \
                  window, even after {MAX_RESTARTS} restarts"
             ))
-            .hint("use a model with a larger window, or set [llm] context_window if it has one")
+            .hint(
+                "use a model with a larger window, or, if this model's window is larger than \
+                 [llm] context_window, raise that setting",
+            )
             .hint(
                 "or split the work into smaller parts (shorter documents, smaller tasks); then: \
                  git cowork resume",

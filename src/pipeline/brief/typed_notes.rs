@@ -43,8 +43,8 @@ impl Notes for ForActor<'_> {
     }
 
     fn told(&self, notes: &[Note]) -> anyhow::Result<()> {
-        // If the run is killed here, the note still waits in the next run, which finds it in the
-        // transcript and does not send it again.
+        // If the run is killed here, the note is still waiting when the next run starts. That run
+        // finds the note in the transcript and does not send it again.
         let entries = notes.iter().map(|note| self.entry(&note.at, &note.text));
         self.run.give_feedback(entries.collect())?;
         let known = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };

@@ -85,7 +85,7 @@ fn corrections_are_stuck(
     let words = match limits::ask_what_now(run, spec, title, &details, false)? {
         None => {
             return Err(Error::failed(format!("{words}:\n{}", details.join("\n")))
-                .hint("nothing is lost; choose how to continue on a terminal: git cowork resume")
+                .hint("nothing is lost; on a terminal, choose how to continue: git cowork resume")
                 .hint("or fix it yourself, commit it, then: git cowork resume")
                 .into());
         }

@@ -1,5 +1,5 @@
 //! Checks the tests that criteria name. A test must exist, it must pass in the project's test run
-//! or in a run of it alone, and it must fail on the base if its criterion says so.
+//! or when it is run alone, and it must fail on the base if its criterion says so.
 
 use super::on_base::look_on_base;
 use super::runnable::{Runnable, became, runnable};

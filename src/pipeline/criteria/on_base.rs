@@ -86,9 +86,9 @@ fn without_a_run(
     Ok(test.alone.is_none().then(unknown))
 }
 
-/// The base's version of a file with its present tests. If no criterion names the file, only items
-/// that refer to tests elsewhere (`mod tests;`) are added. `None` if the tests cannot be separated
-/// from the code.
+/// The base's version of a file, but with the tests that the file has now. If no criterion names
+/// the file, only items that refer to tests elsewhere (`mod tests;`) are added. `None` if the tests
+/// cannot be separated from the code.
 fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String> {
     let apart = languages::of_file(path)?.tests_beside_code;
     let (were, are) = (apart(old)?, apart(now)?);

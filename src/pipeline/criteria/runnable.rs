@@ -70,7 +70,7 @@ pub(super) fn text_at(run: &Run<'_>, tree: &Oid, path: &str) -> anyhow::Result<O
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The result of the test in a run of it alone.
+/// The result of the test from `ran`, a run of this test alone.
 pub(super) fn became(run: &Run<'_>, test: &Runnable, ran: &CheckRun) -> anyhow::Result<Became> {
     let output = match &ran.log {
         Some(log) => recorded::output_in_log(run, log)?,

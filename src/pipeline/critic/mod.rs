@@ -203,7 +203,7 @@ fn word_list(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);
     let mut text = String::new();
-    // The idea document is left out: what it names was asked for.
+    // The idea document is left out: everything it names was requested.
     for artifact in spec.artifacts.iter().filter(|artifact| **artifact != Artifact::Idea) {
         text += &store.text(*artifact)?.unwrap_or_default();
     }

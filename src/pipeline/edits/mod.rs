@@ -1,5 +1,6 @@
-//! A person's edits are preserved. A draft's text that a person changed stays byte for byte: later
-//! drafts are told about the edit, and the gate compares with it.
+//! A person's edits are preserved. A draft's text that a person changed stays byte for byte: the
+//! actors of later drafts are told about the edit, and the gate reports edited lines that a later
+//! draft changed.
 
 pub(crate) mod overwritten_edits;
 pub(crate) mod records;
@@ -26,7 +27,7 @@ fn alike(a: Option<String>, b: Option<String>) -> bool {
     squeezed(a) == squeezed(b)
 }
 
-/// A person's changes in the stage's files since they were shown `shown`.
+/// A person's changes in the stage's files since that person saw the commit `shown`.
 pub(crate) fn edit_since(
     run: &Run<'_>,
     spec: &StageSpec,

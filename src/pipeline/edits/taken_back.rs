@@ -14,8 +14,8 @@ use crate::stages::{Approves, StageSpec};
 /// run still holds the session's lock.
 pub(crate) const AT_GATE: &str = "; after you quit (q)";
 
-/// Reverts a person's edits of the draft they were `shown`, including unrecorded ones. Returns the
-/// message for the person.
+/// Reverts a person's edits of the draft `shown`, including unrecorded edits. Returns the message
+/// for the person.
 pub(crate) fn take_back(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -52,8 +52,8 @@ impl Drop for BackToTip<'_> {
     }
 }
 
-/// Saves files whose content is neither the base's nor the session's, because a person or a check
-/// wrote it: it is about to be replaced.
+/// Saves files that are about to be replaced and whose content is neither the base's nor the
+/// session's: a person or a check wrote it.
 fn keep_edits(
     git: &Git,
     sink: &dyn Sink,
@@ -136,7 +136,7 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     let (git, tree) = (run.env.git, run.recorder().tree(&run.session.tip)?);
     let mut paths = git::paths::changed(git, &before.tree, &tree)?;
     paths.retain(|path| !path.starts_with(".cowork/"));
-    // Only content that a commit has may be replaced.
+    // Only committed content may be replaced.
     let here = git::blobs::hash_files(git, &paths, Store::No)?;
     if here != git::snapshot::blob_ids(git, &run.session.tip, &paths)? {
         run.warn_once(

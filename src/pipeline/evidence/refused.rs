@@ -1,8 +1,8 @@
 //! Checks that fail because the sandbox denies them something: that proves nothing about the code.
 //!
 //! Output alone proves nothing: a model that wrote the test could print it. Two conditions must
-//! hold. First, the sandbox's level must deny such a call: with namespaces a command may connect
-//! and listen in a network of its own. Second, either the very same tests were denied
+//! hold. First, the sandbox's level must deny such a call (with namespaces it does not: a command
+//! may connect and listen in a network of its own). Second, either the very same tests were denied
 //! something before the session changed anything (`CheckRun::outcome` compares), or each failed
 //! test shows the denied call in its own section of the runner's report; any other failure counts
 //! as a failure. A test that fakes such a section gains little: the result is "not run", which

@@ -29,7 +29,8 @@ pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<Strin
     Ok(order)
 }
 
-/// The tasks that were completed when a change request started: their commits are its parent's.
+/// The tasks that were already completed when a change request started: their commits belong to
+/// its parent.
 pub(crate) fn completed_by_parent(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     let Some(start) = run.session.history.first().filter(|_| run.session.is_patch()) else {
         return Ok(Vec::new());

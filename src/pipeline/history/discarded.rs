@@ -118,7 +118,7 @@ impl Discarded {
         }
     }
 
-    /// True if there is something a person may not expect.
+    /// True if the move has effects that a person may not expect.
     pub fn may_surprise(&self) -> bool {
         let Self { own, pushed, edits, elsewhere, .. } = self;
         elsewhere.is_some() || !(own.is_empty() && pushed.is_empty() && edits.is_empty())

@@ -33,7 +33,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
         return Err(Error::repository(format!(
             "the files of '{name}' do not show that {missing} is done"
         ))
-        .hint(format!("continue from there: git cowork resume {name} --goto-stage {missing}"))
+        .hint(format!("continue from {missing}: git cowork resume {name} --goto-stage {missing}"))
         .into());
     }
     let recorder = run.recorder();

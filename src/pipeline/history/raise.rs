@@ -187,7 +187,7 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
     for artifact in [Artifact::Requirements, Artifact::Features] {
         files.extend(newest.read(artifact)?.map(|text| (artifact_path(name, artifact), text)));
     }
-    // From here on, the plan that a change request has from its parent contains only tasks.
+    // From here on, the plan that a change request inherits from its parent contains only tasks.
     let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
     files.extend(plan.map(|plan| (artifact_path(name, Artifact::Plan), plan)));
     Ok(files)

@@ -49,7 +49,8 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             None
         }
         Some(KeptDraft::LeftBehind(commit)) => {
-            // Ends the draft, as a revert does: later drafts are not based on that commit.
+            // Ends the draft, as `git cowork revert` does: later drafts are not based on the stage
+            // commit that was removed.
             record::draft_refs::end(&run.recorder(), &commit, spec.stage)?;
             None
         }
@@ -204,7 +205,7 @@ fn resume_draft(
     if !is_refused {
         resume_verdicts(run, spec, entry, progress)?;
     }
-    // However this run ends, the next one must know what this one knows about the draft.
+    // However this run ends, the next run must know what this run knows about the draft.
     keep::mark(run, progress, number, ending);
     Ok(())
 }
@@ -265,8 +266,8 @@ fn resume_verdicts(
     Ok(())
 }
 
-/// True if the draft ended because the commit of a completed task was refused: it is tried again,
-/// because the hook may have been fixed.
+/// True if the draft ended because the commit of a completed task was refused: the commit is tried
+/// again, because the hook may have been fixed.
 fn task_awaits_commit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -286,7 +287,7 @@ fn task_awaits_commit(
     Ok(true)
 }
 
-/// If `draft` contains a hook's changes to a draft that a person passed, that passed draft.
+/// The draft that a person passed, if `draft` contains a hook's changes to it.
 fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);

@@ -105,7 +105,7 @@ fn whose(pending: &[ProposedBy]) -> String {
     }
 }
 
-/// A person's decision; `None` to be asked again later.
+/// A person's decision; `None` if the person is to be asked again later.
 fn ask(
     run: &Run<'_>,
     file: &KnowledgeFile,
@@ -131,7 +131,10 @@ fn ask(
             LearnedDecision::Edit => match gate.editor.edit_text(gate.scratch, new.text(), ".md") {
                 Ok(Some(text)) => text,
                 Ok(None) => {
-                    run.note("the file was left unchanged or empty, so nothing is decided; d drops all facts");
+                    run.note(
+                        "the file was left unchanged or empty, so nothing is decided; press d to \
+                         drop all facts",
+                    );
                     continue;
                 }
                 Err(error) => {

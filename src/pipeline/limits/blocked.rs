@@ -16,7 +16,7 @@ use crate::stage::Stage;
 /// The note in the state directory about a failed run whose reason no draft records.
 const FAILED: &str = "failed.json";
 
-/// The kind of a stop after the challenger rejected the draft.
+/// The kind in [`BlockReason::render`] if the challenger rejected the draft.
 const REJECTED: &str = "rejected";
 
 /// A run that failed on this tip.
@@ -50,7 +50,7 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
         }
         Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
         None if kind == "circle" || kind == REJECTED => {
-            format!("or start it again: git cowork revert {name} --to {stage}")
+            format!("or start {stage} again: git cowork revert {name} --to {stage}")
         }
         None => {
             format!("or let the draft wait for an answer: git cowork resume {name} --review wait")

@@ -199,7 +199,7 @@ fn nobody_there(
     if !said.is_empty() {
         message = format!("{message}; the last feedback:\n{}", said.join("\n"));
     }
-    let resume = "nothing is lost; choose how to continue on a terminal: git cowork resume";
+    let resume = "nothing is lost; on a terminal, choose how to continue: git cowork resume";
     let mut error = Error::failed(message).hint(resume);
     let noted = why.render(0, "");
     let kind = noted.trim_end();

@@ -13,7 +13,7 @@ const CODE: &str = "code";
 pub(crate) struct Edit {
     /// The commit the person was shown before their first edit of this draft.
     pub since: Oid,
-    /// The files with more than white space changed; empty if the edit is in the code.
+    /// The files in which more than white space changed; empty if the edit is in the code.
     pub files: Vec<Artifact>,
     /// Whether the person was told that checks refuse the edit: if so, their decision counts.
     pub told: bool,

@@ -64,7 +64,7 @@ pub(crate) struct NewestDraft {
     pub self_review: SelfReview,
     /// A person's edits of it.
     pub edit: Option<Edit>,
-    /// Whether it consists of a person's edits of a refused draft, not reviewed yet.
+    /// Whether it consists of a person's edits of a refused draft and has not been reviewed yet.
     pub by_hand: bool,
     /// The check results.
     pub evidence: Option<Evidence>,

@@ -83,8 +83,8 @@ fn marker(text: &str) -> usize {
     if (1..=9).contains(&digits) && numbered { digits + 2 } else { 0 }
 }
 
-/// Splits text into parts that stay on one line: words, each with following words that would have
-/// another meaning at the start of a line, and short inline code.
+/// Splits text into parts that stay on one line: short inline code, and words, each with the words
+/// after it that would have another meaning at the start of a line.
 fn pieces(words: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words.split_whitespace() {

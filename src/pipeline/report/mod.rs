@@ -6,7 +6,7 @@
 //! The report names no commit ids, because a rebase or a squash would make them wrong. Commits can
 //! be found by the names of their tasks.
 //!
-//! All text here comes from models or people: in lines that git-cowork writes it is escaped.
+//! All text here comes from models or people, so it is escaped in the lines that git-cowork writes.
 
 mod change;
 mod delivered;

@@ -23,7 +23,7 @@ pub(crate) fn passes(run: &Run<'_>, spec: &StageSpec, edited: bool) -> anyhow::R
     Ok(same)
 }
 
-/// True if the present content of the stage is that of a tree.
+/// True if the stage's content is now the same as in this tree.
 fn holds(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<bool> {
     let now = approved_content::content_now(run, spec)?;
     approved_content::content_at(run, spec, tree)?.same(run.env.git.reader().as_ref(), &now)

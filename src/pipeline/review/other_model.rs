@@ -54,7 +54,7 @@ pub(crate) async fn take(
     Ok((
         true,
         format!(
-            "next draft by {name}, and all later ones in {stage}; your configuration is unchanged"
+            "next draft by {name}, like all later ones of {stage}; your configuration is unchanged"
         ),
     ))
 }
@@ -79,7 +79,7 @@ pub(crate) async fn take_up(
             let (why, what) = (refused(&error)?, taken.render());
             let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
             run.warn(format!(
-                "{what} was chosen for the next draft but cannot be asked, \
+                "{what} was chosen for the next draft but cannot be used, \
                  so {usual} makes the draft: {why}"
             ));
             progress.taken = None;

@@ -1,5 +1,4 @@
-//! Finds new tests that nobody asked for: neither the idea, the PRD nor the repository's
-//! conventions.
+//! Finds new tests for which neither the idea, the PRD nor the repository's conventions ask.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -21,7 +20,7 @@ pub(crate) const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 /// Maximum number of files of a language that are searched for a first test.
 const LOOKED_INTO: usize = 400;
 
-/// The instruction about tests in prompts, by `[project] tests`.
+/// What prompts say about writing tests, by the setting `[project] tests`.
 pub(crate) const fn tests_rule(policy: TestsPolicy) -> &'static str {
     match policy {
         TestsPolicy::Asked => {

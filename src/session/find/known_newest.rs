@@ -33,7 +33,7 @@ pub struct Overview {
     pub sessions: usize,
     /// The newest session that is not completed; local branches come first.
     pub open: Option<Head>,
-    /// The sessions with a branch and a note, and perhaps some others.
+    /// Every session that has both a branch and the note; some others may be listed as well.
     pub noted: Vec<SessionName>,
 }
 
@@ -52,8 +52,8 @@ pub fn overview(git: &Git, refs: &RefNames, note: &str) -> anyhow::Result<Overvi
         return Ok(overview);
     }
     let found = look_for_newest(git, refs)?;
-    // A note written from now on comes before its session's branch, and creating the branch changes
-    // the stamp.
+    // A note written from now on may be missed: its session's branch is created later, and that
+    // changes the stamp.
     let noted = StateDir::with_note(&git.state_dir(), note);
     if let Some(stamp) = stamp
         && found.is_sure

@@ -1,6 +1,6 @@
-//! A cache, in the state directory, of the files that the commits of a long session changed: to find
-//! them through the trees of each commit takes most of the time of `log`. A commit never changes,
-//! so a cached one need not be read. If the file is lost, only the next `log` is slower.
+//! A cache, in the state directory, of the files that the commits of a long session changed: `log`
+//! would spend most of its time finding them through the trees of each commit. A commit never
+//! changes, so a cached one need not be read. If the file is lost, only the next `log` is slower.
 //!
 //! The cache is not used if the parents of commits can differ from those in their objects (shallow
 //! clones, grafts, replaced objects), nor for short sessions.
@@ -171,7 +171,7 @@ mod tests {
             text += &part(commit, changes).unwrap();
         }
         assert_eq!(parse(&text).unwrap(), all);
-        // A file that was cut says less, but nothing wrong.
+        // A truncated file has fewer commits, but no wrong changes.
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)).step_by(7) {
             for (commit, changes) in parse(&text[..end]).unwrap_or_default() {
                 assert_eq!(all[&commit], changes, "{end}");

@@ -1,4 +1,4 @@
-//! The stage before an attempt was abandoned, and the stage after that.
+//! The stage before an attempt was abandoned, and the stage the session was rewound to.
 
 use std::collections::HashSet;
 

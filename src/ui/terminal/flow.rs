@@ -1,4 +1,4 @@
-//! Breaks text that arrives in pieces between words at the edge of the screen.
+//! Breaks streamed text between words into lines that are at most as wide as the screen.
 
 use console::measure_text_width;
 

@@ -169,7 +169,8 @@ impl Sink for Terminal {
     }
 }
 
-/// Maximum width of a line with text at its right edge: the ends of longer lines are hard to match.
+/// Maximum width of a line with text at its right edge: in a wider line, that text is hard to match
+/// with the rest.
 const WIDEST: usize = 120;
 
 /// Formats the number of tokens; `None` if no tokens were counted.

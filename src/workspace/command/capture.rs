@@ -10,8 +10,8 @@ use crate::workspace::command::watched::Lines;
 
 /// Maximum size of a stream's text shown to a model, in bytes.
 pub(crate) const SHOWN: usize = 10_000;
-/// Maximum size of a stream's text kept for finding failures and test names, in bytes: of a longer
-/// stream, half of this size is kept from each end.
+/// Maximum size of a stream's text kept for finding failures and test names, in bytes. If a
+/// stream is longer, half of this size is kept from each end.
 pub(crate) const KEPT: usize = 256 * 1024;
 
 /// The kept text of one stream.
@@ -19,7 +19,7 @@ pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    /// Maximum number of bytes kept; of a longer stream, half of these from each end.
+    /// Maximum number of bytes kept. If the stream is longer, half of them are from each end.
     keep: usize,
     /// Bytes kept in addition, so that a secret is never cut in two before it is redacted.
     margin: usize,
@@ -77,7 +77,7 @@ impl Capture {
         let head = excerpt::beginning(&head, head.len().saturating_sub(self.margin));
         let tail = whole(self.tail.make_contiguous());
         let tail = &tail[boundary(&tail, self.margin.min(tail.len()))..];
-        // If a line is longer than the kept text, it is cut.
+        // A line longer than the kept text is cut.
         let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
         let shown = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
         let cut = self.total.saturating_sub(shown);

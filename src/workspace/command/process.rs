@@ -101,8 +101,9 @@ pub(crate) async fn run(
     run_within(tree, settings, (command, input), confined, limit, ()).await
 }
 
-/// Runs one of git-cowork's own commands, confined in the same way. `kept` restores the files that
-/// the command must not change: it is dropped when all processes of the command have ended.
+/// Runs one of git-cowork's own commands, confined in the same way. When all processes of
+/// the command have ended, `kept` is dropped, which restores the files that the command must not
+/// change.
 pub(crate) async fn run_confined(
     tree: &WorkingTree,
     settings: &CommandSettings,
@@ -247,7 +248,7 @@ fn detach() -> std::io::Result<()> {
     // A command must stop writing if git-cowork is killed.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    // No core dumps of crashing tests in the tree.
+    // Crashing tests must not leave core dumps in the tree.
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     Ok(())
 }

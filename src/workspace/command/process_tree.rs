@@ -88,7 +88,7 @@ mod linux {
             }
         }
 
-        /// Stops all processes: stopped processes cannot fork, so the list is then complete.
+        /// Stops all processes: stopped processes cannot fork, so none escapes the kill.
         fn stop_all(&self) {
             let mut stopped = BTreeSet::new();
             loop {

@@ -74,7 +74,7 @@ impl Need {
         if self.place.as_os_str().is_empty() { root.to_owned() } else { root.join(&self.place) }
     }
 
-    /// True if the files that fetching leaves in the tree exist.
+    /// True if the tree contains what fetching leaves in it.
     pub(super) fn left(&self, root: &Path) -> bool {
         root.join(&self.place).join(self.manager.leaves).exists()
     }

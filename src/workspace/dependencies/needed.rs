@@ -35,7 +35,7 @@ pub(super) fn only_looks(command: &str) -> bool {
     script.commands.iter().all(|words| words.first().is_some_and(|word| looks(word)))
 }
 
-/// A program that needs no dependencies, in addition to those listed by languages and those that
+/// Another program that needs no dependencies, besides those listed in `languages` and those that
 /// only read files.
 const ALONE: &str = "typos";
 /// Words that may precede the program.

@@ -20,7 +20,7 @@ const DEPTH_MAX: usize = 2;
 const FOLDERS_MAX: usize = 256;
 /// Larger files are not manifests.
 const FILE_MAX: u64 = 32 * 1024 * 1024;
-/// Folders that contain other projects' manifests, in addition to those listed by languages.
+/// Folders that contain other projects' manifests, besides those listed in `languages`.
 const PASSED_OVER: [&str; 6] = ["target", "vendor", "dist", "build", "testdata", "fixtures"];
 
 /// A manifest or lock file: its path relative to the root, modification time and size.

@@ -34,7 +34,7 @@ pub(crate) struct Found {
     pub matches: Vec<Match>,
 }
 
-/// A way to find a passage: text, old passage, new passage.
+/// A way to find a passage; the arguments are the text, the old passage and the new one.
 type Look = fn(&str, &str, &str) -> Vec<Match>;
 
 /// Finds `old`, to be replaced by `new`; both have `\n` line endings.

@@ -31,7 +31,7 @@ pub(super) fn put_back_moved(
     for (path, id) in with_ids(tree, &moved.keys().copied().collect()) {
         let Some(was) = moved.get(&id).map(|path| tree.root.join(path)) else { continue };
         let putting = || format!("restoring {}", was.display());
-        // Anything that a command created in its place is removed.
+        // Anything that a command created at the original path is removed.
         if let Ok(other) = was.symlink_metadata() {
             let gone = match other.is_dir() {
                 true => std::fs::remove_dir_all(&was),

@@ -14,7 +14,7 @@ const LINES_MAX: u64 = 3000;
 const BYTES_MAX: usize = 15_000;
 /// Maximum size of one returned line in bytes.
 const LINE_MAX: usize = 2_000;
-/// After this many bytes lines are no longer counted.
+/// After this many bytes, lines are no longer counted.
 const COUNT_MAX: u64 = 64 * 1024 * 1024;
 /// Maximum number of bytes skipped to find the first requested line.
 const SKIP_MAX: u64 = 1024 * 1024 * 1024;

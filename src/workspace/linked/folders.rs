@@ -61,7 +61,7 @@ pub(super) fn overlays(
     Ok(overlays)
 }
 
-/// Makes the overlays' work folders removable: the kernel creates a folder in each that nobody can
+/// Makes the overlays' work folders removable: in each, the kernel creates a folder that nobody can
 /// open.
 #[cfg(unix)]
 pub fn open_overlay_work(notes: &Path) {
@@ -154,7 +154,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let modified = fs::metadata(from)?.modified()?;
     match fs::File::options().write(true).open(to) {
         Ok(file) => file.set_modified(modified),
-        // A read-only file keeps the time of the copy.
+        // The copy of a read-only file cannot be opened to set its time, so it looks new.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(error),
     }

@@ -61,7 +61,7 @@ mod tests {
             drop(server);
             !is_listening(port)
         };
-        // Another test may be given the same port at once.
+        // Another test may be given the same port as soon as it is free.
         assert!((0..10).any(|_| ends()));
     }
 }

@@ -34,7 +34,7 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// Directory where some systems link to their own files: `/run/current-system`.
+/// Some systems have links to their own files in this directory, such as `/run/current-system`.
 pub(super) const OF_SYSTEM: &str = "/run";
 
 /// The list of users.
@@ -96,7 +96,7 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     for name in DEVICES {
         let path = Path::new(DEV).join(name);
         if path.exists() {
-            // Devices can be written even on a read-only mount; without that mount, root could
+            // Devices can be written even on a read-only mount; on a writable one, root could
             // change their mode for everybody.
             mounts.push(tree(&path, libc::MOUNT_ATTR_RDONLY)?);
         }

@@ -119,7 +119,7 @@ pub(super) const OF_FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Drops all capabilities but these permanently, also for root.
+/// Permanently drops all capabilities except `kept`, also for root.
 pub(super) fn drop_capabilities_but(kept: CapabilitySet) -> anyhow::Result<()> {
     let _ = clear_ambient_capability_set();
     for bit in 0..u64::BITS {

@@ -68,7 +68,7 @@ impl Nested {
 fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<PathBuf>) {
     let mut folders = vec![(top.to_owned(), 0)];
     while let Some((folder, above)) = folders.pop() {
-        // A command cannot write a folder that it cannot read.
+        // A folder that cannot be read is skipped: usually, a command cannot write it either.
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if entry.file_name() == ".git" {

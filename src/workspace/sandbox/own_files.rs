@@ -19,7 +19,7 @@ const DATABASE: &str = ".sqlite";
 pub struct OwnFiles {
     /// Its path.
     pub at: PathBuf,
-    /// True for a file, of which the program gets a private copy.
+    /// True for a file: the program gets a private copy of it. False for a folder.
     pub is_file: bool,
     /// Names in the folder whose changes persist; names of folders (created if missing) end with a
     /// slash. An empty name means the whole folder.

@@ -116,7 +116,7 @@ pub(super) fn relink(to: Option<PathBuf>, dir: &Dir, name: &str) -> std::io::Res
     Ok(())
 }
 
-/// Writes to `dir`, where commands cannot write, the settings files that variables name.
+/// Writes the settings files that variables name into `dir`, where commands cannot write.
 pub(super) fn named(
     dir: &Path,
     real: Option<&Path>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::confinement::{Level, Overlay};
 use super::covers::Cover;
 
-/// The first argument that starts git-cowork as the helper.
+/// The first argument with which git-cowork runs as the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
 /// The specification, passed to the helper as JSON in its second argument, or in the file named
@@ -20,7 +20,7 @@ pub(super) struct Spec {
     pub(super) writable: Vec<PathBuf>,
     /// Files, directories and sockets that look empty: keys, and sockets of other programs.
     pub(super) hidden: Vec<PathBuf>,
-    /// Directories with other programs' files that a command gets its own version of.
+    /// Directories with other programs' files; a command gets its own version of each directory.
     #[serde(default)]
     pub(super) covers: Vec<Cover>,
     /// Homes in which only kept, sealed and writable paths are visible.

@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 const MEASURED_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// File beside the caches; its modification time is the time of the last measurement.
 const MEASURED: &str = "measured";
-/// A temporary directory younger than this may not be locked yet.
+/// A temporary directory younger than this is possibly not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 /// File in a cache: contains the path the cache belongs to; its modification time is the time of
 /// last use.

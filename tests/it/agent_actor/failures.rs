@@ -136,7 +136,7 @@ fn what_a_program_cannot_do_is_said_before_anything_begins() {
     install(&sandbox, "codex", ENDS);
     install(&sandbox, "scribe", "echo so");
     sandbox.user_config("[models.x]\nprovider = \"agent\"\n");
-    sandbox.auto(&[]).exits(4).says("sets neither of agent and command");
+    sandbox.auto(&[]).exits(4).says("sets neither agent nor command");
     settle(&sandbox, "agent = \"codex\"", "[project]\nprivate = [\"secret\"]\n");
     refused(&sandbox).says("nothing here hides private files from it");
     settle(&sandbox, "command = [\"scribe\"]", "[budget]\ntokens = 1000\n");

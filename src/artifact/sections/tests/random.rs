@@ -259,7 +259,7 @@ impl Random {
         all
     }
 
-    /// Returns a document with prose and these records, in canonical form or as people write.
+    /// Returns a document with prose and these records, in canonical form or as people write it.
     pub(super) fn document(&mut self, records: &[Record]) -> String {
         let mut out =
             (*self.one(&["", "# PRD\n\n", "---\na: b\n---\n\nProse.\n\n", "\u{feff}Prose\n\n"]))

@@ -96,7 +96,8 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
     json!({"name": spec.name, "description": spec.description, "input_schema": schema})
 }
 
-/// The turns of a conversation: user and assistant alternate, and turns without text are left out.
+/// The turns of a conversation: user and assistant alternate, and turns without content are left
+/// out.
 struct Turns<'a> {
     to: &'a Origin,
     refused: Refusals,
@@ -127,7 +128,7 @@ impl<'a> Turns<'a> {
 
     fn say(&mut self, role: &'static str, mut blocks: Vec<Value>) {
         blocks.retain(|block| !is_blank(block));
-        // A turn that ends with a thought has no content, and the API refuses it.
+        // A turn that consists only of thoughts has no content, and the API refuses it.
         if blocks.iter().all(is_thought) {
             return;
         }

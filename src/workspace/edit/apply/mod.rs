@@ -136,7 +136,7 @@ fn replace(text: &str, matches: &[Match]) -> (String, Vec<usize>) {
 }
 
 /// Gives `edited` a final newline if `text` has one, and none otherwise, unless the edit changed
-/// only that.
+/// nothing but the final newline.
 fn with_end_of(text: &str, edited: String) -> String {
     if edited.is_empty() || text.is_empty() || text.ends_with('\n') == edited.ends_with('\n') {
         return edited;

@@ -159,8 +159,8 @@ fn acted_on(tree: &WorkingTree) -> &GitControlFiles {
     })
 }
 
-/// Refuses a tool's write to a git control file, and saves the write for a person. `None` is a
-/// deletion.
+/// Refuses a tool's write to a git control file, and saves the write for a person. If `content` is
+/// `None`, the write is a deletion.
 pub(crate) fn leave_to_person(
     tree: &WorkingTree,
     path: &str,

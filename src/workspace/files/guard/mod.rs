@@ -113,13 +113,13 @@ pub(crate) fn resolve_entry(
     judge_real(tree, &named, &real.join(name), purpose)
 }
 
-/// True if a path that was looked at contains no link. Where names of either case open a file, as
-/// is usual outside Linux, the path's names may still not be the real ones.
+/// True if a path that was looked up contains no link. Always false outside Linux: file systems
+/// there usually ignore case, so the path's names may still differ from the real ones.
 fn is_real(look: &std::io::Result<Metadata>) -> bool {
     cfg!(target_os = "linux") && look.as_ref().is_ok_and(|metadata| !metadata.is_symlink())
 }
 
-/// True if nothing is there, and no link leads to it.
+/// True if nothing is at the path that was looked up, and the path contains no link.
 fn is_missing(look: &std::io::Result<Metadata>) -> bool {
     look.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

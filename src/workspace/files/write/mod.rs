@@ -123,8 +123,8 @@ pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> 
     Ok(format!("deleted {path}"))
 }
 
-/// True if something is at the path. Refuses a directory if a file is expected, before the check
-/// for protected paths.
+/// True if something is at the path. Refuses a directory; called before the check for protected
+/// paths, so that this refusal comes first.
 fn exists(tree: &WorkingTree, path: &str, instead: &str) -> Result<bool, Refusal> {
     let look = tree.look(path);
     if path == "." || look.as_ref().is_ok_and(Metadata::is_dir) {

@@ -1,4 +1,4 @@
-//! The environment of commands in their place.
+//! The environment of commands, which names the directories of their `Place`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -69,7 +69,7 @@ impl Place {
         if env.get(target).is_some_and(|dir| !self.root.join(dir).starts_with(&self.root)) {
             env.insert(target.to_owned(), cache.join("cargo-target").into());
         }
-        // Without this flag the modules could not be removed.
+        // Without this flag, Go makes fetched modules read-only, and they could not be removed.
         let flags = env.entry("GOFLAGS".into()).or_default();
         flags.push(if flags.is_empty() { "-modcacherw" } else { " -modcacherw" });
         for packages in &*self.python.borrow() {
