@@ -6,7 +6,7 @@ use std::fmt;
 use super::ledger::{History, records_of, replace};
 use super::older_documents::{ReadOnce, is_older};
 use super::sections::{
-    self, About, Context, Document, Documents, Reading, RecordFiles, Records, Remark, Taken,
+    self, Context, Document, Documents, Reading, RecordFiles, Records, Remark, RemarkKind, Taken,
     Writer, different_fields, further_status,
 };
 use super::{Artifact, Files, Flaw, IdFloors, IdKind, read_json, render_json, unreadable};
@@ -31,7 +31,13 @@ pub struct Found {
     /// The problem, as a sentence.
     pub text: String,
     /// What the problem is about.
-    pub about: About,
+    pub kind: RemarkKind,
+}
+
+impl Found {
+    fn new(artifact: Artifact, line: usize, id: Option<&str>, text: String) -> Self {
+        Self { artifact, line, id: id.map(str::to_owned), text, kind: RemarkKind::Other }
+    }
 }
 
 impl fmt::Display for Found {
@@ -102,8 +108,8 @@ impl Known<'_> {
             let artifact = one.document.artifact();
             for remark in &one.reading.refusals {
                 let id = record_at(&one.reading, remark.line);
-                let Remark { line, text, about } = remark.clone();
-                compared.unreadable.push(Found { artifact, line, id, text, about });
+                let Remark { line, text, kind } = remark.clone();
+                compared.unreadable.push(Found { artifact, line, id, text, kind });
             }
         }
         compared.unreadable.extend(self.dangling(&read, &records)?);
@@ -111,13 +117,7 @@ impl Known<'_> {
             read.iter().any(|one| one.kinds.iter().any(|kind| file_of(*kind) == artifact))
         };
         for (artifact, why) in broken.into_iter().filter(|(artifact, _)| held(*artifact)) {
-            compared.different.push(Found {
-                artifact,
-                line: 0,
-                id: None,
-                text: why.to_string(),
-                about: About::Other,
-            });
+            compared.different.push(Found::new(artifact, 0, None, why.to_string()));
             compared.broken.push(artifact);
         }
         for one in &read {
@@ -204,10 +204,10 @@ impl Known<'_> {
         let found = sections::references(Documents::of(self.files)?, &readings, records);
         Ok(found
             .into_iter()
-            .map(|(document, Remark { line, text, about })| {
+            .map(|(document, Remark { line, text, kind })| {
                 let reading = readings.iter().find(|(other, ..)| *other == document);
                 let id = reading.and_then(|(.., reading)| record_at(reading, line));
-                Found { artifact: document.artifact(), line, id, text, about }
+                Found { artifact: document.artifact(), line, id, text, kind }
             })
             .collect())
     }
@@ -229,13 +229,7 @@ impl Known<'_> {
                     format!("{id} differs from {file}: {}", fields.join(", "))
                 }
             };
-            found.push(Found {
-                artifact,
-                line: section.line,
-                id: Some(id.to_owned()),
-                text,
-                about: About::Other,
-            });
+            found.push(Found::new(artifact, section.line, Some(id), text));
         }
         for kind in one.kinds {
             let json = file_of(*kind);
@@ -251,13 +245,7 @@ impl Known<'_> {
                     continue;
                 };
                 let line = line_of_id(&text, id);
-                found.push(Found {
-                    artifact: json,
-                    line,
-                    id: Some(id.to_owned()),
-                    text: said,
-                    about: About::Other,
-                });
+                found.push(Found::new(json, line, Some(id), said));
             }
         }
         Ok(found)

@@ -80,8 +80,8 @@ impl Ledger<'_> {
         records_of(self.files)
     }
 
-    /// True if the document's JSON is the source: the sections contain the records neither in the
-    /// current version nor in the one that the newest completed stage left.
+    /// True if the document's JSON is the source: the records in its sections differ from the JSON
+    /// both in the current version and in the one that the newest completed stage left.
     ///
     /// # Errors
     ///

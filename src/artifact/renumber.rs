@@ -28,7 +28,7 @@ pub struct Renumbered {
     pub side: usize,
 }
 
-/// The author of a record: the sides of the merge that wrote it.
+/// Who wrote a record: one or more sides of the merge.
 struct Author {
     /// The original id.
     id: String,

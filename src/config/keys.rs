@@ -313,8 +313,8 @@ keys! {
         /// How models are credited: "assisted-by", "co-authored-by" or "none".
         attribution: Attribution = Attribution::AssistedBy => Trust;
         /// How much process a session has: "quick" (one document and the code), "standard" (all
-        /// documents, few gates), "thorough" (every stage separately), or "auto": depends on the
-        /// idea.
+        /// documents, few gates), "thorough" (every stage separately), or "auto" (depends on the
+        /// idea).
         depth: DepthChoice = DepthChoice::Auto => Stricter;
         /// Stages in which the actor reviews its own draft after the checks have passed. If not
         /// set, the session's depth decides: at depth "thorough" it is the plan.

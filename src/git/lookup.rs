@@ -65,7 +65,7 @@ impl Libgit2 {
         see(object.kind(), object.data())
     }
 
-    /// The id of the tree of a commit or tree.
+    /// The id of a commit's tree; for a tree, its own id.
     pub(super) fn tree_id(&self, of: &Oid) -> Result<git2::Oid> {
         let id = raw(of)?;
         let tree = self.read_any(id, |kind, text| match kind {

@@ -87,8 +87,8 @@ impl Libgit2 {
         tree: Option<git2::Oid>,
         changes: &[(&str, &Becomes)],
     ) -> Result<Option<git2::Oid>> {
-        // As long as only documents change, each new tree makes the same changes in the other
-        // folders.
+        // If only documents change from one tree to the next, the other folders get the same
+        // changes each time, so their trees are cached.
         let (now, question) = (Moment::now(), KeptTrees::question(tree, changes));
         if let Some(known) = self.trees.get(&question) {
             return Ok(known);

@@ -133,6 +133,11 @@ impl Operation {
         }
     }
 
+    /// The error for a command that cannot run meanwhile.
+    pub fn refusal(self) -> Error {
+        Error::repository(self.message()).hint(format!("finish it, or abort it: {}", self.abort()))
+    }
+
     /// The command that aborts it.
     pub const fn abort(self) -> &'static str {
         match self {

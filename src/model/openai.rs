@@ -236,12 +236,13 @@ impl OpenAi {
             asked.map_err(|error| Failure::transient(FailedAt::Waiting, error.to_string()))?;
         if refused.stream {
             let answer = asked.create_byot(body);
-            let answer = heard(answer, &pulse, self.timeouts.first).await?;
+            let answer = heard(answer, &pulse, self.timeouts.first, FailedAt::Waiting).await?;
             let answer = whole(answer, &reader, refused, &pulse)?;
             return take(&answer, &mut reader, refused, assembly, on_text);
         }
         let opened = asked.create_stream_byot::<_, Value>(body);
-        let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
+        let mut events = match heard(opened, &pulse, self.timeouts.first, FailedAt::Waiting).await?
+        {
             Ok(events) => events,
             Err(error) => {
                 let answer = whole(Err(error), &reader, refused, &pulse)?;
@@ -251,7 +252,8 @@ impl OpenAi {
         let mut finished = None;
         loop {
             let limit = self.limit(assembly);
-            let event = heard(events.next(), &pulse, limit);
+            let at = if assembly.started() { FailedAt::Answering } else { FailedAt::Waiting };
+            let event = heard(events.next(), &pulse, limit, at);
             let event = match assembly.finish_reason {
                 // Keep-alive comments do not extend the wait.
                 Some(_) => {

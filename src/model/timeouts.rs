@@ -56,11 +56,13 @@ pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Opt
     }
 }
 
-/// Waits for a future as long as the server sends a byte at least every `limit`.
+/// Waits for a future as long as the server sends a byte at least every `limit`; otherwise the try
+/// has failed at this.
 pub(super) async fn heard<F: Future>(
     future: F,
     pulse: &Pulse,
     limit: Duration,
+    at: FailedAt,
 ) -> Result<F::Output, Failure> {
     let mut future = pin!(future);
     loop {
@@ -70,10 +72,7 @@ pub(super) async fn heard<F: Future>(
             () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
         }
         if pulse.last_byte() + limit <= Instant::now() {
-            return Err(Failure::transient(
-                FailedAt::Waiting,
-                format!("silent for {:.0} s", limit.as_secs_f64()),
-            ));
+            return Err(Failure::transient(at, format!("silent for {:.0} s", limit.as_secs_f64())));
         }
     }
 }

@@ -115,7 +115,7 @@ impl Pulse {
 /// A result that is not passed to async-openai, which would misread it.
 #[derive(Debug, thiserror::Error)]
 pub enum Diverted {
-    /// No answer: the network failed.
+    /// The network failed, before the answer or in it.
     #[error("{1}")]
     Network(FailedAt, String),
     /// The request could not be built or sent.
@@ -283,11 +283,12 @@ pub fn explain(error: &reqwest::Error) -> String {
 
 /// What a request with a network error failed at.
 pub fn failed_at(error: &reqwest::Error) -> FailedAt {
-    match error {
-        e if e.is_connect() => FailedAt::Connecting,
-        e if e.is_timeout() => FailedAt::Waiting,
-        e if e.is_body() || e.is_decode() => FailedAt::Answering,
-        _ => FailedAt::Waiting,
+    if error.is_connect() {
+        FailedAt::Connecting
+    } else if !error.is_timeout() && (error.is_body() || error.is_decode()) {
+        FailedAt::Answering
+    } else {
+        FailedAt::Waiting
     }
 }
 

@@ -48,10 +48,7 @@ impl Recorder<'_> {
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
         if let Some(operation) = git::state::operation_in_progress(self.git)? {
-            return Err(Error::repository(operation.message())
-                .hint(format!("finish it, or abort it: {}", operation.abort()))
-                .hint("then: git cowork resume")
-                .into());
+            return Err(operation.refusal().hint("then: git cowork resume").into());
         }
         let branch = self.refs.branch(self.name);
         match self.git.head()? {

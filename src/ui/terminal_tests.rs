@@ -78,7 +78,7 @@ fn told(look: Look) -> String {
             tool: "run_command".into(),
             brief: "cargo\x1b]0;x\x07 test".into(),
             ok: false,
-            command_failed: true,
+            command_failed: false,
             answer: "exit 1\nmore".into(),
         },
         Event::Feedback {
@@ -362,11 +362,13 @@ fn a_failed_command_is_shown() {
         call("run_command", "true", "exit 0 after 0.1 s"),
         failed("check_tests", "", "failed: `cargo test`, exit 1 after 3.0 s"),
         call("check_tests", "", "passed: `cargo test`, exit 0 after 3.0 s"),
+        failed("ticket", "42", "exit 1 after 0.1 s"),
     ]);
     assert_eq!(
         shown,
         "  ✗ run_command cargo test: exit 101\n  · run_command true\n  \
-         ✗ check_tests: failed: `cargo test`, exit 1\n  · check_tests\n"
+         ✗ check_tests: failed: `cargo test`, exit 1\n  · check_tests\n  \
+         ✗ ticket 42: exit 1\n"
     );
 }
 

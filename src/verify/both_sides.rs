@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::finished::Finished;
 use super::known_readable::AskedTree;
 use super::problem::Problem;
-use crate::artifact::sections::{About, Document, Writer};
+use crate::artifact::sections::{Document, RemarkKind, Writer};
 use crate::artifact::{Artifact, Compared, Files, Found, Known, Ledger, RECORDS, is_plainly_same};
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
@@ -54,7 +54,7 @@ pub(super) fn problems(
         let details = told(session, found);
         let path = artifact_path(&session.name, found.artifact);
         let id = found.id.clone().unwrap_or_default();
-        problems.push(match found.about == About::RepeatedId {
+        problems.push(match found.kind == RemarkKind::RepeatedId {
             true if tellable.contains(&id) => {
                 Problem::new(session, "duplicate-id", id, details).fixable()
             }

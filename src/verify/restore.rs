@@ -33,10 +33,8 @@ pub fn restore_unreadable(
             .into());
     }
     if let Some(operation) = git::state::operation_in_progress(git)? {
-        return Err(Error::repository(operation.message())
-            .hint(format!("finish it, or abort it: {}", operation.abort()))
-            .hint(format!("then: git cowork verify {name} --fix"))
-            .into());
+        let then = format!("then: git cowork verify {name} --fix");
+        return Err(operation.refusal().hint(then).into());
     }
     let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
     found.retain(|one| one.recipe().is_some());

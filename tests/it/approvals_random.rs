@@ -1,8 +1,8 @@
 //! Approvals after random rebases, amends, squashes and cherry-picks of stage commits, compared with
 //! what a slow and obvious reading of the history says is still approved.
 //!
-//! `COWORK_APPROVAL_TRIALS` says how many histories (default 4, 8 in `.ci/run`), `COWORK_APPROVAL_SEED` where seeds
-//! begin. A failure names its seed and what was done.
+//! `COWORK_APPROVAL_TRIALS` says how many histories (default 4, 8 in `.ci/run`),
+//! `COWORK_APPROVAL_SEED` where seeds begin. A failure names its seed and what was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -121,7 +121,7 @@ fn nothing_is_written_outside() {
         std::os::unix::fs::symlink("../../outside/theirs", sandbox.path("lib/file")).unwrap();
         std::os::unix::fs::symlink("../outside", sandbox.path("top")).unwrap();
         sandbox.commit_all("links");
-        let stray = format!("cowork-hostile-{}", std::process::id());
+        let stray = format!("cowork-hostile-{}-{}", level.word(), std::process::id());
         let before = (contents(&root.join("outside")), contents(&root.join("bin")));
         let (top, stray) = (root.display(), &stray);
         let attempts = [

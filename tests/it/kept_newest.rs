@@ -1,8 +1,8 @@
 //! With many sessions, the newest session is cached, and users see no difference: whatever git and
 //! git-cowork did to the branches before, `git cowork` prints what git reads from the branches.
 //!
-//! `COWORK_NEWEST_TRIALS` is the number of random histories (default 2, 4 in `.ci/run`), `COWORK_NEWEST_SEED` the
-//! first seed. A failure reports its seed and operations.
+//! `COWORK_NEWEST_TRIALS` is the number of random histories (default 2, 4 in `.ci/run`),
+//! `COWORK_NEWEST_SEED` the first seed. A failure reports its seed and operations.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -38,7 +38,8 @@ fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
         let sandbox = Sandbox::new();
         let go = held_up(&sandbox);
         let mut screen = sandbox.screen(width, &[&NEW[..], args].concat());
-        let seen = screen.shows(|text| text.contains("waiting for scripted · 1 s"));
+        let counts = |text: &str, n| text.contains(&format!("waiting for scripted · {n} s"));
+        let seen = screen.shows(|text| (1..60).any(|n| counts(text, n)));
         let last: Vec<&str> = seen.trim_end().lines().rev().take(2).collect();
         assert_eq!(last[0], place, "{width}: {seen}");
         assert!(last[1].starts_with(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏']), "{seen}");

@@ -154,12 +154,12 @@ fn comments_alone_are_no_answer_and_the_second_time_ends_the_run() {
     sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
 }
 
-/// Silence in the middle of an answer, where it costs a second each: some kinds in each session.
+/// Silence in the middle of an answer, where it costs two seconds each: some kinds in each session.
 #[test]
 fn a_server_that_falls_silent_is_left_at_every_kind_of_request() {
     at_once(KINDS.chunks(3), |kinds| {
         let sandbox = Sandbox::new();
-        sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 0\n");
+        sandbox.user_config("[llm]\ntimeout_s = 2\nmax_retries = 0\n");
         let silent: Arc<Mutex<Vec<usize>>> = Arc::default();
         let had = Arc::clone(&silent);
         let asked = kinds.to_vec();
@@ -176,6 +176,8 @@ fn a_server_that_falls_silent_is_left_at_every_kind_of_request() {
         for (stage, role, _) in kinds {
             let told = &outcome.stderr;
             assert_eq!(outcome.code, 4, "{stage} {role}: {told}");
+            let says = "the model server did not finish its answer: silent for 2 s";
+            assert!(told.contains(says), "{stage} {role}: {told}");
             assert!(told.contains("git cowork resume"), "{stage} {role}: {told}");
             sandbox.assert_clean();
             outcome = sandbox.cowork(&RESUME);

@@ -1,8 +1,8 @@
 //! What the program reads fast is what a slow and obvious reading finds, whatever people, git and
 //! the program itself did to the histories before: random histories, read again after every step.
 //!
-//! `COWORK_READING_TRIALS` says how many histories (default 3, 6 in `.ci/run`), `COWORK_READING_SEED` where seeds
-//! begin. A failure names its seed and what was done. By hand:
+//! `COWORK_READING_TRIALS` says how many histories (default 3, 6 in `.ci/run`),
+//! `COWORK_READING_SEED` where seeds begin. A failure names its seed and what was done. By hand:
 //! `COWORK_READING_TRIALS=200 COWORK_READING_SEED=1000 cargo test --locked --test it readings::`
 
 mod operations;

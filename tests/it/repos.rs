@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::support::sandbox::Outcome;
+use crate::support::skip::skipped;
 use crate::support::todo::TASKS;
 use crate::support::{Reply, Sandbox, at};
 
@@ -283,6 +284,21 @@ fn whole_run_in(format: &str, value: &str) {
     assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "completed");
     assert_eq!(sandbox.tags().len(), 7);
     sandbox.assert_sound();
+}
+
+/// The other tests do without git's examples of hooks, which are no hooks.
+#[test]
+fn a_repository_made_from_gits_template_works() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q"]);
+    if !sandbox.exists(".git/hooks/pre-commit.sample") {
+        skipped("this git has no template");
+        return;
+    }
+    sandbox.auto(&[]).exits(0);
+    sandbox.assert_sound();
+    let told = sandbox.cowork(&["doctor"]).stdout;
+    assert!(told.contains("git") && !told.contains("pre-commit"), "{told}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use console::measure_text_width;
 use crate::support::pty::Screen;
 use crate::support::snapshot::{compare, plain, styled};
 use crate::support::todo::{PRD, reject};
-use crate::support::{Reply, Sandbox, at, at_once};
+use crate::support::{Reply, Sandbox, at};
 
 const WIDTHS: [u16; 3] = [40, 100, 200];
 const COLORS: [&str; 2] = ["never", "always"];
@@ -51,21 +51,22 @@ impl Drawn {
 }
 
 /// Draws one of the screens at every width, with and without colour, and compares it with what is kept.
-fn drawn(name: &str, draw: impl Fn(u16, &str) -> Drawn + Sync) {
-    let cases = WIDTHS.iter().flat_map(|width| COLORS.map(|color| (*width, color)));
-    let wrong = at_once(cases, |(width, color)| {
-        let Drawn { plain, styled } = draw(width, color);
-        let widest = plain.lines().map(measure_text_width).max().unwrap();
-        assert!(widest <= usize::from(width), "{name} is {widest} columns wide\n{plain}");
-        if color == "never" {
-            assert_eq!(plain, styled);
-            compare(&format!("{name}-{width}"), &plain)
-        } else {
-            assert_ne!(plain, styled);
-            compare(&format!("{name}-{width}-colour"), &styled)
+fn drawn(name: &str, draw: impl Fn(u16, &str) -> Drawn) {
+    let mut wrong = Vec::new();
+    for width in WIDTHS {
+        for color in COLORS {
+            let Drawn { plain, styled } = draw(width, color);
+            let widest = plain.lines().map(measure_text_width).max().unwrap();
+            assert!(widest <= usize::from(width), "{name} is {widest} columns wide\n{plain}");
+            if color == "never" {
+                assert_eq!(plain, styled);
+                wrong.extend(compare(&format!("{name}-{width}"), &plain));
+            } else {
+                assert_ne!(plain, styled);
+                wrong.extend(compare(&format!("{name}-{width}-colour"), &styled));
+            }
         }
-    });
-    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+    }
     assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 

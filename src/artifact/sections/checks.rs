@@ -5,28 +5,28 @@ use std::ops::Range;
 
 use super::super::{IdKind, number_of};
 use super::parse::Reader;
-use super::{About, mentions};
+use super::{RemarkKind, mentions};
 
 impl Reader<'_> {
     /// Finds duplicate ids, ids of deleted records, and ids above the next number.
     pub(super) fn ids(&mut self) {
         let mut seen: Vec<(String, usize)> = Vec::new();
         let mut added: Vec<(String, usize)> = Vec::new();
-        let mut refusals: Vec<(usize, String, About)> = Vec::new();
+        let mut refusals: Vec<(usize, String, RemarkKind)> = Vec::new();
         for section in &self.out.sections {
             let id = section.record.id();
             let (at, kind) = (section.range.start, section.record.kind());
             let prefix = kind.prefix();
             if section.unnumbered {
                 let text = format!("{}? has no number yet", id.trim_end_matches('?'));
-                refusals.push((at, text, About::Unnumbered));
+                refusals.push((at, text, RemarkKind::Unnumbered));
                 continue;
             }
             if let Some((_, line)) = seen.iter().find(|(known, _)| known == id) {
                 let text = format!(
                     "{id} is already at line {line}; write {prefix}? to give this one a new number"
                 );
-                refusals.push((at, text, About::RepeatedId));
+                refusals.push((at, text, RemarkKind::RepeatedId));
                 continue;
             }
             seen.push((id.to_owned(), section.line));
@@ -39,7 +39,7 @@ impl Reader<'_> {
                     let text = format!(
                         "{id} was \"{title}\" and was deleted; write {prefix}? for a new number"
                     );
-                    refusals.push((at, text, About::Other));
+                    refusals.push((at, text, RemarkKind::Other));
                 }
                 None => added.push((id.to_owned(), at)),
             }
@@ -61,8 +61,8 @@ impl Reader<'_> {
             }
             floors.see(kind, &id);
         }
-        for (at, text, about) in refusals {
-            self.refuse_about(at, text, about);
+        for (at, text, kind) in refusals {
+            self.refuse_as(at, text, kind);
         }
         for (at, text) in notes {
             self.note(at, text);
@@ -94,7 +94,7 @@ impl Reader<'_> {
             }
         }
         for (at, text) in found {
-            self.refuse_about(at, text, About::NoSection);
+            self.refuse_as(at, text, RemarkKind::NoSection);
         }
     }
 

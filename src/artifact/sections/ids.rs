@@ -4,7 +4,7 @@ use super::super::{IdFloors, IdKind, number_of};
 use super::blocks::{document_blocks, line_of};
 use super::heading::IdText;
 use super::parse::heads;
-use super::{About, Context, Reading, Remark, edit, read};
+use super::{Context, Reading, Remark, RemarkKind, edit, read};
 
 /// A document after its new records got numbers.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Taken {
 /// refused. Raises `floors`, the highest numbers used so far, to the new numbers.
 pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
     let mut reading = read(text, context);
-    let is_unnumbered = |remark: &Remark| remark.about == About::Unnumbered;
+    let is_unnumbered = |remark: &Remark| remark.kind == RemarkKind::Unnumbered;
     let only_numbers = reading.refusals.iter().all(is_unnumbered);
     if reading.refusals.is_empty() || !only_numbers {
         reading.refusals.retain(|remark| !is_unnumbered(remark));

@@ -44,7 +44,7 @@ pub use json::{JsonEdit, RecordFiles, take_json_edit};
 pub use merge::{Conflict, MergeProse, Merged, Texts, merge};
 pub use merge_records::further_status;
 pub use parse::read;
-pub use reading::{About, Reading, Remark, Section};
+pub use reading::{Reading, Remark, RemarkKind, Section};
 pub use record::{Record, Records};
 pub use references::references;
 pub use render::{LEVEL, normal, render};

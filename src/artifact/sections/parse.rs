@@ -9,7 +9,7 @@ use super::body::{self, Body};
 use super::fields::{self, Value};
 use super::heading::{self, IdText, RecordHeading};
 use super::values::{self, Remarks};
-use super::{About, Context, Reading, Record, Remark, Section, Writer, criteria, open, paths};
+use super::{Context, Reading, Record, Remark, RemarkKind, Section, Writer, criteria, open, paths};
 
 /// A heading that starts a record; `at` is the index of its block.
 pub(super) struct Head {
@@ -96,11 +96,11 @@ impl Reader<'_> {
     }
 
     pub(super) fn refuse(&mut self, at: usize, text: String) {
-        self.refuse_about(at, text, About::Other);
+        self.refuse_as(at, text, RemarkKind::Other);
     }
 
-    pub(super) fn refuse_about(&mut self, at: usize, text: String, about: About) {
-        self.out.refusals.push(Remark { line: line_of(self.text, at), text, about });
+    pub(super) fn refuse_as(&mut self, at: usize, text: String, kind: RemarkKind) {
+        self.out.refusals.push(Remark { line: line_of(self.text, at), text, kind });
     }
 
     /// Finds unclosed blocks, and conflict markers outside code.

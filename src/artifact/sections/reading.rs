@@ -13,12 +13,12 @@ pub struct Remark {
     /// The remark, as a sentence.
     pub text: String,
     /// What the remark is about.
-    pub about: About,
+    pub kind: RemarkKind,
 }
 
 /// What a remark is about, if the program does more with the remark than print it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum About {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemarkKind {
     /// A record that has no number yet.
     Unnumbered,
     /// A record that the text names but that has no section.
@@ -26,14 +26,13 @@ pub enum About {
     /// An id that another record has as well.
     RepeatedId,
     /// Anything else.
-    #[default]
     Other,
 }
 
 impl Remark {
     /// A remark that is only printed.
     pub fn new(line: usize, text: String) -> Self {
-        Self { line, text, about: About::Other }
+        Self { line, text, kind: RemarkKind::Other }
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::IdFloors;
 use super::apply::{Change, apply, inserted, same};
 use super::blocks::{Block, BlockKind, document_blocks};
 use super::ids::take;
-use super::{About, Context, LEVEL, Reading, Remark, Section, heading, open, parse, read};
+use super::{Context, LEVEL, Reading, Remark, RemarkKind, Section, heading, open, parse, read};
 
 /// A document that a model saved.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ fn merged(
     floors: &mut IdFloors,
 ) -> Result<String, Vec<Remark>> {
     let new = take(sent, context, floors);
-    let gone = |remark: &Remark| remark.about == About::NoSection;
+    let gone = |remark: &Remark| remark.kind == RemarkKind::NoSection;
     let refusals: Vec<Remark> = new.reading.refusals.into_iter().filter(|one| !gone(one)).collect();
     if !refusals.is_empty() {
         return Err(refusals);

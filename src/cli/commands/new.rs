@@ -215,7 +215,7 @@ fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
     let commit = &from.base.commit;
     let Some(start) = git.resolve(commit)? else {
         return Err(Error::repository(format!(
-            "the commit from which the session of --from started is missing: {commit}"
+            "the commit that the --from session started from is missing: {commit}"
         ))
         .hint("fetch it: git fetch --unshallow")
         .hint("or start from another commit: -b REV")

@@ -13,9 +13,7 @@ pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     git::state::require_identity(git)?;
     git::refs::refuse_symbolic(git, &refs.own_roots())?;
     if let Some(operation) = git::state::operation_in_progress(git)? {
-        return Err(Error::repository(operation.message())
-            .hint(format!("finish it, or abort it: {}", operation.abort()))
-            .into());
+        return Err(operation.refusal().into());
     }
     Ok(())
 }

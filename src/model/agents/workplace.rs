@@ -48,7 +48,7 @@ pub trait Confines {
 pub struct OpenWay {
     /// The command to put before the program to use this connection.
     pub before: Vec<OsString>,
-    /// The number of the descriptor that its first process inherits.
+    /// The number of the descriptor that the first process of this command inherits.
     pub descriptor: i32,
     /// Forwards the traffic; polled while the program runs.
     pub serving: Pin<Box<dyn Future<Output = ()>>>,

@@ -105,8 +105,8 @@ fn reader_part<'a>(
     })
 }
 
-/// Adds to the draft a person's edits made while the critic read `bytes`. If nobody is asked at a
-/// gate, the draft then passes as edited. Returns true if there were any.
+/// Adds to the draft the edits that a person made while the critic read `bytes`. If nobody is asked
+/// at a gate, the draft then passes as edited. Returns true if there were any edits.
 fn edited_while_read(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -8,8 +8,8 @@ use crate::record::ApprovedContent;
 use crate::session;
 use crate::stages::{Approves, StageSpec};
 
-/// The folder of all records, which are not part of the code.
-const RECORDS: &str = ".cowork/";
+/// The folder of everything that is not the session's code.
+const COWORK: &str = ".cowork/";
 
 /// The commit on which a stage's work is based.
 pub(crate) fn before_stage(run: &Run<'_>) -> Oid {
@@ -53,13 +53,12 @@ pub(crate) fn shown_diff_in(
     if spec.approves == Approves::Artifacts {
         return git::diff::text(git, from, to, &document_paths(run, spec), style, color);
     }
-    let changed = git::paths::changed(git, from, to)?;
-    let code: Vec<String> = changed.into_iter().filter(|path| !path.starts_with(RECORDS)).collect();
+    let code = changed_code(run, from, to)?;
     let shown: Vec<&String> = code.iter().filter(|path| is_shown(run, path)).collect();
     if shown.is_empty() {
         Ok(String::new())
     } else if shown.len() == code.len() {
-        git::diff::text_outside(git, from, to, RECORDS, style, color)
+        git::diff::text_outside(git, from, to, COWORK, style, color)
     } else {
         git::diff::text(git, from, to, &shown, style, color)
     }
@@ -75,8 +74,15 @@ pub(crate) fn shown_paths(
     if spec.approves == Approves::Artifacts {
         return Ok(document_paths(run, spec));
     }
+    let mut code = changed_code(run, from, to)?;
+    code.retain(|path| is_shown(run, path));
+    Ok(code)
+}
+
+/// The paths of the code that differ between two commits or trees.
+fn changed_code(run: &Run<'_>, from: &Oid, to: &Oid) -> anyhow::Result<Vec<String>> {
     let mut changed = git::paths::changed(run.env.git, from, to)?;
-    changed.retain(|path| !path.starts_with(RECORDS) && is_shown(run, path));
+    changed.retain(|path| !path.starts_with(COWORK));
     Ok(changed)
 }
 

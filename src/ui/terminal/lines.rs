@@ -74,7 +74,12 @@ impl Sink for Terminal {
                 self.line(screen, Verbosity::Verbose, &self.paint(Slot::Dim, &text));
             }
             Event::ToolCall { tool, brief, ok, command_failed, answer } => {
-                self.tool(screen, &tool, &brief, (ok, command_failed), &answer);
+                let ended = match ok {
+                    true if command_failed => Ended::CommandFailed,
+                    true => Ended::Well,
+                    false => Ended::Badly,
+                };
+                self.tool(screen, &tool, &brief, ended, &answer);
             }
             // The user knows what they just said at a gate. A typed note reaches the actor later,
             // so it is shown.
@@ -282,14 +287,8 @@ impl Terminal {
         self.line(screen, Verbosity::Quiet, text.trim_end());
     }
 
-    fn tool(
-        &self,
-        screen: &mut State,
-        tool: &str,
-        brief: &str,
-        (ok, command_failed): (bool, bool),
-        answer: &str,
-    ) {
+    fn tool(&self, screen: &mut State, tool: &str, brief: &str, ended: Ended, answer: &str) {
+        let ok = ended != Ended::Badly;
         let answer = one_line(answer.lines().next().unwrap_or_default(), LINE);
         let verbose = self.look.verbosity >= Verbosity::Verbose;
         if ok && !verbose {
@@ -305,8 +304,7 @@ impl Terminal {
                 _ => {}
             }
         }
-        // For the model, a failed command is a result like any other; for a person it is not.
-        let failed = ok && command_failed;
+        let failed = ended == Ended::CommandFailed;
         let mark = if ok && !failed { "·" } else { "✗" };
         let mut text = one_line(&format!("{tool} {brief}"), LINE);
         if let Some((added, removed)) = screen.changed.take().filter(|_| ok) {
@@ -325,6 +323,16 @@ impl Terminal {
         };
         self.line(screen, Verbosity::Normal, &text);
     }
+}
+
+/// How a tool's call ended, as a person sees it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Well,
+    /// The call went well, but the command that it ran failed, which for the model is a result like
+    /// any other.
+    CommandFailed,
+    Badly,
 }
 
 /// Maximum number of files named in a line.

@@ -2,8 +2,8 @@
 //! its git children or the one process alone: the same command again, or `resume` where it runs a
 //! session, comes to the end that was wanted.
 //!
-//! `COWORK_KILL_TRIALS` says how many kills (default 21, 42 in `.ci/run`), `COWORK_KILL_SEED` with which seed they begin.
-//! By hand:
+//! `COWORK_KILL_TRIALS` says how many kills (default 21, 42 in `.ci/run`), `COWORK_KILL_SEED` with
+//! which seed they begin. By hand:
 //! `COWORK_KILL_TRIALS=500 cargo test --locked --test it kill::commands -- --nocapture`
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,8 +4,8 @@
 //! would have had.
 //!
 //! A short session has some 500 such calls, and more where a hook makes git write the commits.
-//! `COWORK_INJECT_EVERY` says which are tried: 1 for all (default 120, 60 in `.ci/run`); `COWORK_INJECT_FIRST` with which
-//! to begin. By hand:
+//! `COWORK_INJECT_EVERY` says which are tried: 1 for all (default 120, 60 in `.ci/run`);
+//! `COWORK_INJECT_FIRST` with which to begin. By hand:
 //! `COWORK_INJECT_EVERY=1 cargo test --locked --test it injected:: -- --nocapture`
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

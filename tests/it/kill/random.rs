@@ -3,8 +3,8 @@
 //! SIGKILL, SIGINT, SIGTERM, or SIGINT again and again; the program alone, git alone, or both.
 //! However often, the end is the same.
 //!
-//! `COWORK_KILL_TRIALS` says how many runs (default 12, 42 in `.ci/run`), `COWORK_KILL_SEED` where seeds begin, so
-//! that long runs can be shared out. A failure names its seed. By hand:
+//! `COWORK_KILL_TRIALS` says how many runs (default 12, 42 in `.ci/run`), `COWORK_KILL_SEED` where
+//! seeds begin, so that long runs can be shared out. A failure names its seed. By hand:
 //! `COWORK_KILL_TRIALS=300 COWORK_KILL_SEED=1000 cargo test --locked --test it random:: -- --nocapture`
 
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! Several cases of one check at the same time.
 
-/// Runs a check for each case, all at once, because each waits for whole seconds and not for the
-/// processor. Returns the results in the order of the cases.
+use std::panic::resume_unwind;
+
+/// Runs a check for each case, all at once: most of their time they wait, for a limit of whole seconds
+/// or for the end of something. Returns the results in the order of the cases.
 pub fn at_once<T: Send, R: Send>(
     cases: impl IntoIterator<Item = T>,
     check: impl Fn(T) -> R + Sync,
@@ -10,6 +12,8 @@ pub fn at_once<T: Send, R: Send>(
     std::thread::scope(|scope| {
         let running: Vec<_> =
             cases.into_iter().map(|case| scope.spawn(move || check(case))).collect();
-        running.into_iter().map(|one| one.join().unwrap()).collect()
+        let ended =
+            running.into_iter().map(|one| one.join().unwrap_or_else(|why| resume_unwind(why)));
+        ended.collect()
     })
 }

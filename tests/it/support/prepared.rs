@@ -28,7 +28,7 @@ fn prepared(stage: &'static str, options: &[&str]) -> Sandbox {
     let original = once.get_or_init(|| {
         let sandbox = Sandbox::new();
         sandbox.auto(options).exits(0);
-        // There are fewer files to copy.
+        // So that there are fewer files to copy.
         sandbox.git(&["repack", "-a", "-d", "-q"]);
         sandbox
     });

@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::outcome::Outcome;
@@ -13,12 +15,14 @@ use super::outcome::Outcome;
 /// A timeout longer than any run of a test, even on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// A command for a program that is looked for in `path`. If the command looked for it in a `PATH` of
-/// its own, the tests, a large process, would be forked for it instead of spawning it.
+/// A command for a program that is looked for in `path` now. If the command looked for it in a `PATH`
+/// of its own, the tests, a large process, would be forked for it instead of spawning it.
 pub(super) fn found(program: &OsStr, path: &OsStr) -> Command {
+    let can_be_run = |file: &PathBuf| access(file, Access::EXEC_OK).is_ok() && file.is_file();
     let mut files = std::env::split_paths(path).map(|folder| folder.join(program));
-    let file = files.find(|file| file.is_file()).unwrap_or_else(|| program.into());
-    let mut command = Command::new(file);
+    let is_name = Path::new(program).components().count() == 1;
+    let file = if is_name { files.find(can_be_run) } else { None };
+    let mut command = Command::new(file.unwrap_or_else(|| program.into()));
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;

@@ -65,6 +65,7 @@ impl Sandbox {
     pub fn unborn(init: &[&str]) -> Self {
         let sandbox = Self::nowhere();
         sandbox.git(&[&["init", "-q", "--template="], init].concat());
+        // What tests look for in a git directory.
         let bare = !sandbox.exists(".git");
         let git = if bare { sandbox.repo() } else { sandbox.path(".git") };
         for folder in ["hooks", "info"] {
@@ -283,7 +284,11 @@ impl Sandbox {
         let home = root.join("home");
         let own_path = self.env.iter().rfind(|(name, _)| name == "PATH");
         let own_path = own_path.map_or(path.as_os_str(), |(_, path)| OsStr::new(path));
-        let mut command = found(program.as_ref(), own_path);
+        let mut command = match self.user {
+            None => found(program.as_ref(), own_path),
+            // That user may not enter the folder.
+            Some(_) => Command::new(program),
+        };
         command
             .env_clear()
             .current_dir(&self.cwd)

@@ -3,7 +3,8 @@
 //!
 //! Two layers: first the names in the path are checked, without accessing the disk; then the path
 //! is resolved through a handle of the root that confines symbolic links to the tree, and the names
-//! of the real path are checked again, because a link inside the tree may still lead to `.git`.
+//! of the real path are checked again, because a link inside the tree may still lead to `.git`. On
+//! Linux, one look that follows no link is usually enough: a path without links is the real one.
 //! Later accesses to the resolved path follow no links (`nofollow.rs`).
 
 use std::collections::BTreeSet;
@@ -58,7 +59,7 @@ pub(crate) fn metadata(tree: &WorkingTree, path: &str) -> Option<Metadata> {
 /// Resolves an existing path: without links, relative to the root (`.` is the root itself).
 pub(crate) fn resolve(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
     let named = judge(tree, path, purpose)?;
-    if is_real(&tree.look(&named)) {
+    if is_real(&tree.look(&named), false) {
         return Ok(named);
     }
     match tree.dir.canonicalize(&named) {
@@ -74,8 +75,7 @@ pub(crate) fn resolve_new(
     purpose: Purpose,
 ) -> Result<String, Refusal> {
     let named = judge(tree, path, purpose)?;
-    let look = tree.look(&named);
-    if is_real(&look) || cfg!(target_os = "linux") && is_missing(&look) {
+    if is_real(&tree.look(&named), true) {
         return Ok(named);
     }
     let mut there = Path::new(&named);
@@ -113,15 +113,16 @@ pub(crate) fn resolve_entry(
     judge_real(tree, &named, &real.join(name), purpose)
 }
 
-/// True if a path that was looked up contains no link. Always false outside Linux: file systems
-/// there usually ignore case, so the path's names may still differ from the real ones.
-fn is_real(look: &std::io::Result<Metadata>) -> bool {
-    cfg!(target_os = "linux") && look.as_ref().is_ok_and(|metadata| !metadata.is_symlink())
-}
-
-/// True if nothing is at the path that was looked up, and the path contains no link.
-fn is_missing(look: &std::io::Result<Metadata>) -> bool {
-    look.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+/// True if a look that follows no link shows that the path contains none. Always false outside
+/// Linux: file systems there usually ignore case, so the path's names may differ from the real ones.
+/// With `may_be_missing`, its end need not exist: a link on the way would be another error than
+/// "not found", because a link is never entered, and a last link is found itself.
+fn is_real(look: &std::io::Result<Metadata>, may_be_missing: bool) -> bool {
+    cfg!(target_os = "linux")
+        && match look {
+            Ok(metadata) => !metadata.is_symlink(),
+            Err(error) => may_be_missing && error.kind() == ErrorKind::NotFound,
+        }
 }
 
 /// Refuses changes to a person's files and to files of another repository. `exists` says whether

@@ -39,9 +39,10 @@ pub(crate) fn write(
     content: &str,
 ) -> Result<(String, String), Refusal> {
     let path = guard::resolve_new(tree, path, Purpose::Change)?;
-    let exists = exists(tree, &path, WRITES)?;
-    guard::refuse_protected(tree, &path, exists)?;
-    let old = if exists { tree.bytes_if_there(&path)? } else { None };
+    let found = file_at(tree, &path, WRITES)?;
+    guard::refuse_protected(tree, &path, found.is_some())?;
+    // Looked at again: a person may have made the file in the meantime.
+    let old = tree.bytes_if_there(&path)?;
     let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     placeholder::refuse(content, old_text.unwrap_or_default())?;
     let content = apply::in_style_of(old_text.unwrap_or_default(), content);
@@ -77,8 +78,8 @@ pub(crate) fn edit(
     edits: &[Edit],
 ) -> Result<(String, String), Refusal> {
     let path = guard::resolve(tree, path, Purpose::Change)?;
-    let exists = exists(tree, &path, WRITES)?;
-    guard::refuse_protected(tree, &path, exists)?;
+    let found = file_at(tree, &path, WRITES)?;
+    guard::refuse_protected(tree, &path, found.is_some())?;
     let bytes = tree.bytes_if_there(&path)?;
     let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
     // Edits apply to the version that waits for a person, if there is one.
@@ -101,15 +102,9 @@ pub(crate) fn edit(
 /// Deletes a file, or a symbolic link itself; never a directory.
 pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> {
     let path = guard::resolve_entry(tree, path, Purpose::Change)?;
-    let exists = exists(tree, &path, DELETES)?;
-    guard::refuse_protected(tree, &path, exists)?;
-    let metadata = match tree.look(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(Refusal::failed(format!("{path} does not exist")));
-        }
-        Err(error) => return Err(tree.io_errors.unreadable(&path, error)),
-    };
+    let found = file_at(tree, &path, DELETES)?;
+    guard::refuse_protected(tree, &path, found.is_some())?;
+    let metadata = found.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
     if !metadata.is_file() && !metadata.is_symlink() {
         return Err(Refusal::guard(format!("Security: {path} is not a regular file")));
     }
@@ -123,16 +118,16 @@ pub(crate) fn delete(tree: &WorkingTree, path: &str) -> Result<String, Refusal> 
     Ok(format!("deleted {path}"))
 }
 
-/// True if something is at the path. Refuses a directory; called before the check for protected
+/// What is at the path, if anything. Refuses a directory; called before the check for protected
 /// paths, so that this refusal comes first.
-fn exists(tree: &WorkingTree, path: &str, instead: &str) -> Result<bool, Refusal> {
+fn file_at(tree: &WorkingTree, path: &str, instead: &str) -> Result<Option<Metadata>, Refusal> {
     let look = tree.look(path);
     if path == "." || look.as_ref().is_ok_and(Metadata::is_dir) {
         return Err(Refusal::failed(format!("{path} is a directory, not a file; {instead}")));
     }
     match look {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(tree.io_errors.unreadable(path, error)),
     }
 }
