@@ -57,7 +57,7 @@ pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Opt
 }
 
 /// Waits for a future as long as the server sends a byte at least every `limit`; otherwise the try
-/// has failed at this.
+/// has failed at `at`.
 pub(super) async fn heard<F: Future>(
     future: F,
     pulse: &Pulse,
