@@ -43,7 +43,7 @@ impl OpenAi {
                 return Ok(());
             }
             Failure::Transient { at, message, retry_after, busy } => {
-                return self.wait((at, &message), retry_after, busy, tries).await;
+                return self.wait(at, &message, retry_after, busy, tries).await;
             }
             Failure::Endless => return self.ask_for_the_end(tries),
             Failure::Unexplained { status, message } => {
@@ -90,7 +90,8 @@ impl OpenAi {
 
     async fn wait(
         &self,
-        (at, message): (FailedAt, &str),
+        at: FailedAt,
+        message: &str,
         asked: Option<Duration>,
         busy: bool,
         tries: &mut Tries,

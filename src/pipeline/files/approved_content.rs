@@ -50,14 +50,12 @@ pub(crate) fn shown_diff_in(
     color: bool,
 ) -> anyhow::Result<String> {
     let git = run.env.git;
-    if spec.approves == Approves::Artifacts {
-        return git::diff::text(git, from, to, &document_paths(run, spec), style, color);
-    }
-    let code = changed_code(run, from, to)?;
-    let shown: Vec<&String> = code.iter().filter(|path| is_shown(run, path)).collect();
+    let shown = shown_paths(run, spec, from, to)?;
+    let is_all_code = || Ok::<_, anyhow::Error>(shown.len() == changed_code(run, from, to)?.len());
     if shown.is_empty() {
+        // Without paths, git would show every file.
         Ok(String::new())
-    } else if shown.len() == code.len() {
+    } else if spec.approves == Approves::Tree && is_all_code()? {
         git::diff::text_outside(git, from, to, COWORK, style, color)
     } else {
         git::diff::text(git, from, to, &shown, style, color)
@@ -75,7 +73,8 @@ pub(crate) fn shown_paths(
         return Ok(document_paths(run, spec));
     }
     let mut code = changed_code(run, from, to)?;
-    code.retain(|path| is_shown(run, path));
+    let private = run.env.workspace.private();
+    code.retain(|path| !private.has(path));
     Ok(code)
 }
 
@@ -84,11 +83,6 @@ fn changed_code(run: &Run<'_>, from: &Oid, to: &Oid) -> anyhow::Result<Vec<Strin
     let mut changed = git::paths::changed(run.env.git, from, to)?;
     changed.retain(|path| !path.starts_with(COWORK));
     Ok(changed)
-}
-
-/// False for a person's private files.
-fn is_shown(run: &Run<'_>, path: &str) -> bool {
-    !run.env.workspace.private().has(path)
 }
 
 /// The paths of the stage's documents.
