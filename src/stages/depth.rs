@@ -30,7 +30,7 @@ pub struct DepthSpec {
     pub critics: &'static [Stage],
     /// Stages whose first draft the actor reviews itself, unless the configuration says otherwise.
     pub self_review: &'static [Stage],
-    /// The minimum number of records of each kind; it replaces a higher minimum in the
+    /// The usual least number of records of each kind; it replaces a higher one in the
     /// configuration.
     pub fewest: Option<u32>,
 }

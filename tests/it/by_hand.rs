@@ -120,12 +120,11 @@ fn edits_that_are_refused_again_stop_again_and_are_kept() {
 fn edits_the_checks_refuse_wait_with_what_they_say() {
     let sandbox = refused(1);
     edit(&sandbox);
-    // Two requirements are too few.
-    let fewer = sandbox.read(PATH).replace("### REQ-003 ", "### ").replace(" `REQ-003`", "");
-    sandbox.write(PATH, &fewer);
+    let without = sandbox.read(PATH).replace("- Tick a todo off works\n", "");
+    sandbox.write(PATH, &without);
     let told = sandbox.cowork(&resume("wait", "prd")).exits(3).stderr;
     assert!(told.contains("your edit does not pass the checks"), "{told}");
-    assert!(told.contains("at least 3"), "{told}");
+    assert!(told.contains("REQ-003 has no acceptance_criteria"), "{told}");
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.assert_sound();
 }

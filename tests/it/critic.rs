@@ -136,7 +136,7 @@ fn a_critics_marker_stays_out_of_what_people_read() {
 #[test]
 fn checks_come_before_the_critic_and_cost_no_request() {
     let sandbox = Sandbox::new();
-    // One requirement is too few, and a feature names one that is not there.
+    // Without a feature nothing would be built.
     let thin = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
         .and("create_requirement", requirement("Add a todo"));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), thin);

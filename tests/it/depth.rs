@@ -297,18 +297,23 @@ fn a_standard_session_shows_two_documents_at_a_gate() {
 #[test]
 fn the_depth_is_chosen_by_the_work() {
     let long = "a todo list ".repeat(40);
-    let cases: [(&[&str], &str, &str); 4] = [
-        (&["a todo list", "--stop-after", "plan"], "quick", "a short idea"),
-        (&[&long], "standard", "479 characters"),
-        (&["a todo list", "--stop-after", "prd"], "standard", "stops after prd"),
-        (&["a todo list", "--stop-after", "idea", "--depth", "thorough"], "thorough", "--depth"),
+    let thorough = ["a todo list", "--stop-after", "idea", "--depth", "thorough"];
+    let cases: [(&str, &[&str], &str, &str); 7] = [
+        ("quick", &["a todo list", "--stop-after", "plan"], "quick", "Two modules change."),
+        // The model has read the idea; its length says less.
+        ("quick", &[&long], "quick", "Two modules change."),
+        ("standard", &["a todo list"], "standard", "Two modules change."),
+        ("", &["a todo list"], "quick", "a short idea"),
+        ("", &[&long], "standard", "479 characters"),
+        ("quick", &["a todo list", "--stop-after", "prd"], "standard", "stops after prd"),
+        ("quick", &thorough, "thorough", "--depth"),
     ];
     let original = with_code();
     original.git(&["config", "cowork.project.depth", "auto"]);
-    for (args, chosen, why) in cases {
+    for (suggested, args, chosen, why) in cases {
         let sandbox = original.fork();
         sandbox.server.inherit(&original.server);
-        suggest(&sandbox, "quick");
+        suggest(&sandbox, suggested);
         let told = sandbox.cowork(&[&["new", "-n", "todo", "--review", "wait"], args].concat());
         let found = depth(&sandbox, &sandbox.commit_of("cowork/todo", "start: "));
         assert_eq!(found, chosen, "{args:?}: {}", told.stderr);
@@ -318,14 +323,16 @@ fn the_depth_is_chosen_by_the_work() {
     let sandbox = original.fork();
     suggest(&sandbox, "standard");
     let told = new(&sandbox, &["--review", "wait"]).exits(3);
-    assert!(told.stderr.contains("depth standard (Two modules change.)"), "{}", told.stderr);
+    let ways = "raise it: git cowork resume todo --depth thorough; with less process: \
+                git cowork new --depth quick";
+    assert!(told.stderr.contains(ways), "{}", told.stderr);
     let sandbox = original.fork();
     sandbox.git(&["config", "cowork.review.gates", "prd,coding"]);
     let told = new(&sandbox, &["--review", "wait"]).exits(3);
     assert!(told.stderr.contains("depth standard (prd is among your gates)"), "{}", told.stderr);
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "cowork.project.depth", "auto"]);
-    suggest(&sandbox, "quick");
+    suggest(&sandbox, "");
     let told = new(&sandbox, &["--review", "wait"]).exits(3);
     assert!(told.stderr.contains("depth standard (a repository without code)"), "{}", told.stderr);
 }

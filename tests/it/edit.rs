@@ -293,17 +293,17 @@ fn edits_and_comments_in_a_waiting_draft_are_taken_up_without_an_answer() {
 #[test]
 fn an_edit_the_checks_refuse_waits_and_says_so() {
     let mut sandbox = prd_waits();
-    // Two requirements are too few.
-    sandbox.editor("sed -i -e '/^### REQ-003/,/works$/d' -e 's/ `REQ-003`//' \"$f\"");
+    // Its only criterion goes.
+    sandbox.editor("sed -i '/^### REQ-003/,/works$/{/^- /d}' \"$f\"");
     sandbox.cowork(&["review", "--edit"]).exits(0);
     let outcome = resume(&sandbox).exits(3);
     assert!(outcome.stderr.contains("your edit does not pass the checks"), "{}", outcome.stderr);
-    assert!(!sandbox.artifact("prd.md").contains("REQ-003"), "the edit is gone");
+    assert!(!sandbox.artifact("prd.md").contains("Tick a todo off works"), "the edit is gone");
     // Now it is the actor's, and it knows what the person wrote.
-    sandbox.cowork(&["review", "--feedback", "one more"]).exits(0);
+    sandbox.cowork(&["review", "--feedback", "what shows REQ-003?"]).exits(0);
     sandbox.server.on_with(at("prd", "actor").iteration(2).turn(1), |received| {
         let told = received.text().contains("I edited prd.md by hand");
-        let more = crate::support::todo::requirement_section("REQ-004", "Sort todos");
+        let more = crate::support::todo::requirement_section("REQ-003", "Sort todos");
         told.then(|| Reply::call("save_prd_doc", json!({"content": more})))
     });
     resume(&sandbox).exits(3);

@@ -37,9 +37,9 @@ const UNCOVERED: &str = "is covered by no component";
 #[test]
 fn limits_that_no_longer_hold_are_said_and_nothing_is_done_again() {
     let sandbox = up_to("plan");
-    sandbox.git(&["config", "cowork.limits.tasks", "[6, 12]"]);
+    sandbox.git(&["config", "cowork.limits.tasks", "[1, 4]"]);
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
-    let said = "plan no longer passes its checks: 5 tasks; at least 6 are needed";
+    let said = "plan no longer passes its checks: 5 tasks; at most 4 are allowed";
     assert_eq!(told.matches(said).count(), 1, "{told}");
     assert!(sandbox.server.requests_of("plan", "actor").is_empty());
     let stages = sandbox.stages("main..cowork/todo");

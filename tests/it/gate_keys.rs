@@ -13,8 +13,10 @@ const ASKED: &str = "? help";
 const BROKEN: &str = "leave it as it is and stop";
 
 const MINE: &str = ".cowork/sessions/todo/prd.md";
-/// Two requirements are too few.
-const TOO_FEW: &str = "case \"$f\" in *prd.md) sed -i -e '/^### REQ-003/,/works$/d' -e 's/ `REQ-003`//' \"$f\";; esac";
+/// Deletes the only criterion of a requirement.
+const NO_CRITERION: &str =
+    "case \"$f\" in *prd.md) sed -i '/^### REQ-003/,/works$/{/^- /d}' \"$f\";; esac";
+const CRITERION: &str = "- Tick a todo off works";
 /// The second time it corrects what it broke.
 const URGENT: &str = "case \"$f\" in *prd.md) if grep -q urgent \"$f\"; then \
     sed -i 's/urgent/high/' \"$f\"; else sed -i '0,/`high`/s//`urgent`/' \"$f\"; fi;; esac";
@@ -78,15 +80,15 @@ fn an_edit_that_broke_is_taken_back_and_kept() {
 
 #[test]
 fn an_edit_the_checks_refuse_is_said_at_once_and_stays_where_it_is_left() {
-    let (sandbox, mut terminal) = at_prd(TOO_FEW);
+    let (sandbox, mut terminal) = at_prd(NO_CRITERION);
     let asked = sandbox.server.requests().len();
     terminal.types("e");
     let shown = terminal.sees(BROKEN);
-    assert!(shown.contains("2 requirements; at least 3 are needed"), "{shown}");
+    assert!(shown.contains("REQ-003 has no acceptance_criteria"), "{shown}");
     assert!(shown.contains("Your edit does not pass the checks"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
-    assert!(!sandbox.artifact("prd.md").contains("REQ-003"), "the edit is gone");
+    assert!(!sandbox.artifact("prd.md").contains(CRITERION), "the edit is gone");
     assert_eq!(sandbox.server.requests().len(), asked);
     // The gate says it again, and there the edit can be taken back, too.
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
@@ -100,17 +102,17 @@ fn an_edit_the_checks_refuse_is_said_at_once_and_stays_where_it_is_left() {
     terminal.types("p");
     assert_eq!(terminal.ends().0, 0);
     assert_eq!(sandbox.blob(&sandbox.stage_commit("prd"), MINE), PRD);
-    assert!(!attempted(&sandbox, 1).contains("REQ-003"));
+    assert!(!attempted(&sandbox, 1).contains(CRITERION));
     sandbox.assert_sound();
 }
 
 #[test]
 fn an_edit_the_checks_refuse_can_be_handed_to_the_actor() {
-    let (sandbox, mut terminal) = at_prd(TOO_FEW);
+    let (sandbox, mut terminal) = at_prd(NO_CRITERION);
     sandbox.server.on_with(at("prd", "actor").iteration(2).turn(1), |received| {
         let text = received.text();
-        let told = text.contains("I edited prd.md by hand") && text.contains("at least 3");
-        let more = requirement_section("REQ-004", "Sort todos");
+        let told = text.contains("I edited prd.md by hand") && text.contains("REQ-003 has no acceptance_criteria");
+        let more = requirement_section("REQ-003", "Sort todos");
         told.then(|| Reply::call("save_prd_doc", json!({"content": more})))
     });
     terminal.types("e");
@@ -118,7 +120,7 @@ fn an_edit_the_checks_refuse_can_be_handed_to_the_actor() {
     terminal.types("p");
     let shown = terminal.sees(ASKED);
     assert!(shown.contains("draft 2 of 3"), "{shown}");
-    assert!(sandbox.artifact("prd.md").contains("REQ-004 Sort todos"));
+    assert!(sandbox.artifact("prd.md").contains("REQ-003 Sort todos"));
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
 }
@@ -275,13 +277,13 @@ fn a_review_says_what_an_edit_broke_and_takes_it_back() {
     assert!(attempted(&sandbox, 1).contains("`urgent`"));
     sandbox.assert_sound();
     // Left as it is, it is there for the next time.
-    sandbox.editor(TOO_FEW);
+    sandbox.editor(NO_CRITERION);
     let mut terminal = sandbox.terminal(&["review", "--edit"]);
     let shown = terminal.sees(BROKEN);
-    assert!(shown.contains("2 requirements; at least 3 are needed"), "{shown}");
+    assert!(shown.contains("REQ-003 has no acceptance_criteria"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
-    assert!(!sandbox.artifact("prd.md").contains("REQ-003"));
+    assert!(!sandbox.artifact("prd.md").contains(CRITERION));
     // At the review's gate it is taken back as at a run's.
     let mut terminal = sandbox.terminal(&["review"]);
     let shown = terminal.sees(ASKED);

@@ -251,16 +251,14 @@ fn streamed_text_is_shown() {
 #[test]
 fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
     let mut sandbox = Sandbox::stopped_after("idea");
-    // Two requirements are too few.
-    sandbox.editor("sed -i -e 's/^### REQ-003 /### /' -e 's/ `REQ-003`//' \"$f\"");
+    // Its only criterion becomes a sentence.
+    sandbox.editor("sed -i 's/^- Tick a todo off works/Tick a todo off works/' \"$f\"");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
     terminal.types("e");
     let shown = terminal.sees("leave it as it is and stop");
-    assert!(shown.contains("Your edit") && shown.contains("at least 3"), "{shown}");
-    sandbox.editor(
-        "sed -i -e 's/^### Tick/### REQ-003 Tick/' -e 's/^`REQ-002`$/`REQ-002` `REQ-003`/' \"$f\"",
-    );
+    assert!(shown.contains("Your edit") && shown.contains("REQ-003 has no acceptance_criteria"), "{shown}");
+    sandbox.editor("sed -i 's/^Tick a todo off works/- Tick a todo off works/' \"$f\"");
     terminal.types("e");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");

@@ -238,7 +238,7 @@ fn documents_are_held_to_schemas_limits_coverage_and_order() {
     commit(&sandbox);
     let found = codes(&sandbox, 1);
     assert!(found.contains(&"dependency-cycle".to_owned()), "{found:?}");
-    sandbox.git(&["config", "cowork.limits.tasks", "[6, 12]"]);
+    sandbox.git(&["config", "cowork.limits.tasks", "[1, 4]"]);
     let found = sandbox.cowork(&["verify", "todo", "--json"]).exits(1).stdout;
     assert!(found.contains("task-count"), "{found}");
 }

@@ -113,7 +113,7 @@ impl Finding {
 /// The codes of the findings of [`Report::count`].
 const LIMITS: [&str; 4] = ["requirement-count", "feature-count", "component-count", "task-count"];
 
-/// Allowed numbers of records, minimum and maximum.
+/// Numbers of records: the least that is usual, and the most that is allowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Requirements.
@@ -188,8 +188,9 @@ impl Report {
         text
     }
 
-    /// Checks a count against its limits. In a patch session (`added`), only the upper limit
-    /// applies, and only new records count.
+    /// Checks a count against its limits. The lower limit is advice: only a kind without any record
+    /// is a finding, because a one-line fix needs neither three requirements nor five tasks. In a
+    /// patch session (`added`), only the upper limit applies, and only new records count.
     pub(crate) fn count(
         &mut self,
         kind: IdKind,
@@ -201,6 +202,7 @@ impl Report {
         let old = |id: &&&str| added.is_some_and(|baseline| baseline.has(id));
         let count = ids.len() - ids.iter().filter(old).count();
         let (few, many) = (count < least as usize, count > most as usize);
+        let (kind_name, range) = (kind.name(), format!("{least}–{most}"));
         let [requirements, features, components, tasks] = LIMITS;
         let code = match kind {
             IdKind::Requirement => requirements,
@@ -208,29 +210,36 @@ impl Report {
             IdKind::Component => components,
             IdKind::Task => tasks,
         };
-        let are = if least == 1 { "is" } else { "are" };
-        let counted = if count == 1 { what.trim_end_matches('s') } else { what };
+        let counted = if count == 1 { kind_name } else { what };
+        let are = if most == 1 { "is" } else { "are" };
         match added {
             Some(_) if many => self.find(
                 Finding::wrong(
                     code,
-                    format!("{count} {counted} added; at most {most} are allowed"),
+                    format!("{count} {counted} added; at most {most} {are} allowed"),
                 )
                 .fix(format!("keep only the {what} that the change needs")),
             ),
             Some(_) => self.passed.push(format!("{count} {counted} added (at most {most})")),
-            None if few => self.find(Finding::missing(
+            None if few && count == 0 => self.find(Finding::missing(
                 code,
-                format!("{count} {counted}; at least {least} {are} needed ({least}–{most})"),
+                format!("no {kind_name}; at least one is needed ({range})"),
             )),
+            None if few => {
+                self.passed.push(format!("{count} {counted} ({range} are usual)"));
+                self.notes.push(format!(
+                    "{count} {counted} where {range} are usual: is one missing, or is the work this \
+                     small?"
+                ));
+            }
             None if many => self.find(
                 Finding::wrong(
                     code,
-                    format!("{count} {counted}; at most {most} are allowed ({least}–{most})"),
+                    format!("{count} {counted}; at most {most} {are} allowed ({range})"),
                 )
                 .fix("merge or delete the less important ones; simplicity first"),
             ),
-            None => self.passed.push(format!("{count} {counted} ({least}–{most})")),
+            None => self.passed.push(format!("{count} {counted} ({range})")),
         }
     }
 
@@ -316,10 +325,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_record_has_a_singular_noun() {
+    fn a_lower_limit_is_advice_and_an_upper_one_binds() {
         let mut report = Report::default();
         report.count(IdKind::Feature, &["FEAT-001"], [1, 4], None);
-        report.count(IdKind::Requirement, &["REQ-001", "REQ-002"], [1, 6], None);
-        assert_eq!(report.passed, ["1 feature (1–4)", "2 requirements (1–6)"]);
+        report.count(IdKind::Requirement, &["REQ-001"], [3, 6], None);
+        assert_eq!(report.passed, ["1 feature (1–4)", "1 requirement (3–6 are usual)"]);
+        assert!(report.is_ok() && report.notes[0].starts_with("1 requirement where 3–6 are usual"));
+        report.count(IdKind::Task, &[], [5, 12], None);
+        report.count(IdKind::Component, &["COMP-001", "COMP-002"], [1, 1], None);
+        let found: Vec<&str> = report.findings.iter().map(|one| one.details.as_str()).collect();
+        assert_eq!(
+            found,
+            [
+                "no task; at least one is needed (5–12)",
+                "2 components; at most 1 is allowed (1–1)"
+            ]
+        );
     }
 }

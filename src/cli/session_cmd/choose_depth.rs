@@ -92,25 +92,28 @@ fn unchecked(
     if work.planned {
         return because(Depth::Quick, "the requirements and tasks already exist".to_owned());
     }
-    if let Some((Depth::Standard | Depth::Thorough, why)) = &work.suggested {
+    if let Some((depth, why)) = &work.suggested {
         let why = if why.is_empty() { "suggested by the model" } else { why.as_str() };
-        return because(Depth::Standard, why.to_owned());
+        return because(*depth, why.to_owned());
     }
     let has_code = || work.start.map_or(Ok(false), |start| holds_code(git, start));
     let (depth, why) = stages::depth_for_idea(work.idea, has_code)?;
     because(depth, why)
 }
 
-/// Prints the depth of a new session, the reason, and how to raise it.
+/// Prints the depth of a new session, the reason, and how to get more or less process. An existing
+/// session's depth cannot be lowered: another one is started.
 pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
     let Chosen { depth, why } = chosen;
     let name = &session.name;
-    let more = match depth {
-        Depth::Thorough => String::new(),
-        Depth::Standard => format!("; raise it: git cowork resume {name} --depth thorough"),
-        Depth::Quick => format!("; raise it: git cowork resume {name} --depth standard"),
+    let raise = |to: Depth| format!("; raise it: git cowork resume {name} --depth {to}");
+    let lower = |to: Depth| format!("; with less process: git cowork new --depth {to}");
+    let ways = match depth {
+        Depth::Thorough => lower(Depth::Standard),
+        Depth::Standard => raise(Depth::Thorough) + &lower(Depth::Quick),
+        Depth::Quick => raise(Depth::Standard),
     };
-    context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){more}") });
+    context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){ways}") });
 }
 
 /// True if a commit contains files of a known programming language.

@@ -5,7 +5,6 @@ pub(crate) mod challenger;
 pub(crate) mod second_reading;
 
 use crate::agent::{Conversation, WithWords};
-use crate::artifact::check::word_evidence;
 use crate::artifact::{Artifact, Feedback, Origin, Severity, Store};
 use crate::event::Event;
 use crate::gate::Mode;
@@ -15,6 +14,7 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::critic::second_reading::Reading;
+use crate::pipeline::draft::checks::check_report;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutcome};
@@ -43,7 +43,9 @@ pub(crate) async fn ask_critic(
         return Ok(StepOutcome::Next);
     }
     let mut variables = conversation::brief_variables(run, spec, progress)?;
-    variables.words = word_list(run, spec)?;
+    if spec.approves == Approves::Artifacts {
+        variables.words = check_report(run, spec, progress)?.notes.join("; ");
+    }
     let reading =
         Reading { by: Origin::Critic, role: critic, read: progress.readings.critic.as_ref() };
     let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
@@ -197,15 +199,4 @@ fn critique(
     let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Critic, &words);
     entry.severity = Severity::Major;
     vec![entry]
-}
-
-fn word_list(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
-    let mut text = String::new();
-    // The idea document is left out: everything it names was requested.
-    for artifact in spec.artifacts.iter().filter(|artifact| **artifact != Artifact::Idea) {
-        text += &store.text(*artifact)?.unwrap_or_default();
-    }
-    Ok(word_evidence(&text).join(", "))
 }
