@@ -297,7 +297,7 @@ keys! {
         signoff: bool = false => Trust;
         /// Tag completed stages.
         tags: bool = true => Trust;
-        /// "rust", "python", "node", "go", "ruby": from the design on, models get guidance for this
+        /// "rust", "python", "node", "go", "ruby": who writes the code gets guidance for this
         /// language, and its commands are tried first. If empty, detected from the files. Others
         /// need prompts/guidance-NAME.md.
         template: String = String::new() => Free;

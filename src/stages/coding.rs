@@ -53,7 +53,6 @@ pub(super) const CODING: StageSpec = StageSpec {
         },
     },
     context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
-    guidance: true,
     artifacts: &[Artifact::ImplementationPlan],
     runs_checks: true,
     check: |input| {

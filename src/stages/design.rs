@@ -41,7 +41,6 @@ pub(super) const DESIGN: StageSpec = StageSpec {
         ],
     }),
     context: &[Artifact::Idea, Artifact::Prd],
-    guidance: true,
     artifacts: &[Artifact::Design, Artifact::DesignSpec],
     check: |input| check::design(&input.store, &input.sizes, input.baseline),
     check_lasts: true,

@@ -133,7 +133,6 @@ const fn plan(actor: RoleSpec, artifacts: &'static [Artifact]) -> StageSpec {
             ],
         }),
         context: &[Artifact::Idea, Artifact::Prd, Artifact::Design],
-        guidance: true,
         artifacts,
         check: check_plan,
         check_lasts: true,

@@ -105,8 +105,6 @@ pub struct StageSpec {
     pub work: Work,
     /// Earlier artifacts that every role of the stage gets, in this order.
     pub context: &'static [Artifact],
-    /// Whether the roles get the style guides of the project's languages.
-    pub guidance: bool,
     /// The artifacts the stage writes; the first is the document a person reads.
     pub artifacts: &'static [Artifact],
     /// Whether its actor judges the results of earlier stages without changing them: its feedback
@@ -162,7 +160,6 @@ pub(super) const USUAL: StageSpec = StageSpec {
     critic: None,
     work: Work::Whole,
     context: &[],
-    guidance: false,
     artifacts: &[],
     judges: false,
     rechecks: false,

@@ -81,6 +81,10 @@ fn quick() -> Sandbox {
 #[test]
 fn a_quick_session_is_a_plan_and_the_code() {
     let sandbox = quick();
+    for (stage, has) in [("plan", true), ("coding", false)] {
+        let text = sandbox.server.requests_of(stage, "actor")[0].text();
+        assert_eq!(text.contains("## The idea, as it was given"), has, "{stage}: {text}");
+    }
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "plan", "coding", "delivery"]);
     assert_eq!(sandbox.server.requests_of("coding", "critic").len(), 1);
     for (stage, role) in [("plan", "critic"), ("plan", "self-review"), ("delivery", "actor")] {

@@ -111,7 +111,8 @@ fn an_edit_the_checks_refuse_can_be_handed_to_the_actor() {
     let (sandbox, mut terminal) = at_prd(NO_CRITERION);
     sandbox.server.on_with(at("prd", "actor").iteration(2).turn(1), |received| {
         let text = received.text();
-        let told = text.contains("I edited prd.md by hand") && text.contains("REQ-003 has no acceptance_criteria");
+        let told = text.contains("I edited prd.md by hand")
+            && text.contains("REQ-003 has no acceptance_criteria");
         let more = requirement_section("REQ-003", "Sort todos");
         told.then(|| Reply::call("save_prd_doc", json!({"content": more})))
     });

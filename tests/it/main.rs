@@ -152,6 +152,7 @@ mod records_merge;
 mod replay;
 mod report;
 mod repos;
+mod requests;
 mod responses;
 mod review;
 mod rules;

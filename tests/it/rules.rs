@@ -14,6 +14,13 @@ const UNFINISHED: &str = "The draft is refused while a task is not completed, a 
 const NO_KEYS: &[(&str, &str)] = &[("system", "Never write a key, password or token")];
 const GIVEN: &[(&str, &str)] = &[("system", "Ids are given in that order")];
 const CODING: &[(&str, &str)] = &[("coding-actor", UNFINISHED), ("coding-correct", UNFINISHED)];
+const PROGRAM_RUNS: &str = "Leave the project's own commands (build, tests, lint) to the program: it \
+                            runs them when your turn ends, and what fails newly is yours to fix.";
+const OWN_COMMANDS: &[(&str, &str)] = &[
+    ("coding-actor", PROGRAM_RUNS),
+    ("coding-correct", PROGRAM_RUNS),
+    ("coding-change", PROGRAM_RUNS),
+];
 const TASK: &[(&str, &str)] = &[(
     "plan-actor",
     "title, description, feature, component and criteria are never empty, and every id named must \
@@ -93,30 +100,9 @@ const RULES: &[Rule] = &[
         ],
     ),
     ("feature-status", &[("coding-correct", "features follow their tasks")]),
-    (
-        "build-fails",
-        &[
-            ("coding-actor", "run_command with `{{ commands.build }}`"),
-            ("coding-correct", "run_command with `{{ commands.build }}`"),
-            ("coding-change", "run_command with `{{ commands.build }}`"),
-        ],
-    ),
-    (
-        "tests-fail",
-        &[
-            ("coding-actor", "run_command with `{{ commands.test }}`"),
-            ("coding-correct", "run_command with `{{ commands.test }}`"),
-            ("coding-change", "run_command with `{{ commands.test }}`"),
-        ],
-    ),
-    (
-        "lint-fails",
-        &[
-            ("coding-actor", "`{{ commands.lint }}` must find nothing new"),
-            ("coding-correct", "`{{ commands.lint }}` must find nothing new"),
-            ("coding-change", "`{{ commands.lint }}` must find nothing new"),
-        ],
-    ),
+    ("build-fails", OWN_COMMANDS),
+    ("tests-fail", OWN_COMMANDS),
+    ("lint-fails", OWN_COMMANDS),
     (
         "unwanted-tests",
         &[

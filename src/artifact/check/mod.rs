@@ -336,10 +336,7 @@ mod tests {
         let found: Vec<&str> = report.findings.iter().map(|one| one.details.as_str()).collect();
         assert_eq!(
             found,
-            [
-                "no task; at least one is needed (5–12)",
-                "2 components; at most 1 is allowed (1–1)"
-            ]
+            ["no task; at least one is needed (5–12)", "2 components; at most 1 is allowed (1–1)"]
         );
     }
 }

@@ -13,7 +13,7 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
 use crate::pipeline::brief::{
-    continued, knowledge, open_feedback, repository, task_brief, typed_notes,
+    continued, knowledge, open_feedback, repository, role_tools, task_brief, typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
@@ -25,9 +25,9 @@ use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::{artifact_path, completed_files, recorded_files};
-use crate::stage::Role;
+use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
-use crate::tool::{CommandTool, Context};
+use crate::tool::Context;
 
 /// Maximum bytes of the idea or change request.
 const ASKED: usize = 24_000;
@@ -129,9 +129,12 @@ async fn converse_once(
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
-        false => tools(run, part),
+        false => role_tools::tools(run, part, &|artifact| {
+            role_tools::is_in_message(&store, artifact, &prompt, &told)
+        })?,
     };
-    let command_tools = if without_tools { Vec::new() } else { command_tools(run, part) };
+    let command_tools =
+        if without_tools { Vec::new() } else { role_tools::command_tools(run, part) };
     let limits = run.limits();
     let brief = Brief {
         session: run.session.name.to_string(),
@@ -240,34 +243,6 @@ fn asked(
     Ok(prompt)
 }
 
-/// Returns the tools a role may call, and the tools its requests declare.
-fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str>) {
-    let shared = run.depth().shared_tools(part.spec.stage);
-    if shared.is_empty() {
-        return (part.tools.clone(), part.tools.clone());
-    }
-    let own = part.tools.iter().copied().filter(|tool| shared.contains(tool));
-    (own.collect(), shared)
-}
-
-/// The user's own command tools that a role's requests declare: those of its stage, and in a
-/// conversation of several stages those of all its stages, so that the requests share a prefix.
-/// Only roles that write drafts may call them, since a command may change files.
-fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> {
-    let (stage, depth) = (part.spec.stage, run.depth());
-    let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && part.question.is_none();
-    if !drafts && depth.shared_tools(stage).is_empty() {
-        return Vec::new();
-    }
-    let mut stages = depth.conversation(stage).to_vec();
-    stages.push(stage);
-    let tools = run.env.config.tools.iter();
-    tools
-        .filter(|(_, tool)| stages.iter().any(|stage| tool.is_offered_in(*stage)))
-        .map(|(name, tool)| CommandTool::new(name, tool, drafts && tool.is_offered_in(stage)))
-        .collect()
-}
-
 /// The start of a new conversation, before its brief.
 fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
     let files = run.files();
@@ -297,13 +272,15 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     if !out.is_empty() {
         out += &repository::own_commands(run);
     }
-    let language = run.session.file.language.as_ref();
-    let within = language.map(|name| format!(", in {name}")).unwrap_or_default();
-    let title = match run.session.is_patch() {
-        true => "The change, as requested",
-        false => "The idea, as it was given",
-    };
-    section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
+    if needs_raw_idea(run, spec) {
+        let language = run.session.file.language.as_ref();
+        let within = language.map(|name| format!(", in {name}")).unwrap_or_default();
+        let title = match run.session.is_patch() {
+            true => "The change, as requested",
+            false => "The idea, as it was given",
+        };
+        section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
+    }
     let mut context = spec.context.to_vec();
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
@@ -315,11 +292,26 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     out += &knowledge::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
     out += &task_brief::written_before(run, part.task)?;
+    let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
     if let Some(task) = part.task {
-        let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
         out += &repository::task_files(run, task, &Known { files: &is_shown, beside: true })?;
+    } else if let Some(change) = store.change_request()?.filter(|_| spec.writes_code()) {
+        // A change without a plan: its triage named the files.
+        out += &repository::files_now(run, &change.affected_files, &is_shown)?;
     }
     Ok(out)
+}
+
+/// True until the stage that turns the words of the idea into requirements or tasks is passed: its
+/// documents say the same, so later requests do without. A change without such a stage is coded
+/// from these words.
+fn needs_raw_idea(run: &Run<'_>, spec: &StageSpec) -> bool {
+    let order = run.session.order();
+    let reads = |stage: &&Stage| {
+        let row = stages::row(**stage);
+        row.leaves_records() || row.writes_code()
+    };
+    order.iter().find(reads).is_none_or(|first| spec.stage <= *first)
 }
 
 /// What a conversation that grew too long has produced: the draft's documents, or the list of
@@ -392,8 +384,8 @@ pub(crate) fn brief_variables(
         document: spec.document().map_or("", Artifact::file_name),
         document_path: document_path(run, spec),
         tests_rule: tests_rule(config.project.tests).to_owned(),
-        guidance: match spec.guidance {
-            true => repository::guidance_text(run, spec)?,
+        guidance: match spec.writes_code() {
+            true => repository::guidance_text(run)?,
             false => String::new(),
         },
         commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },

@@ -7,6 +7,7 @@ pub(crate) mod open_feedback;
 pub(crate) mod part;
 pub(crate) mod reader;
 pub(crate) mod repository;
+mod role_tools;
 pub(crate) mod sections;
 pub(crate) mod task_brief;
 mod typed_notes;

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Artifact, Store, Task};
+use crate::artifact::{Store, Task};
 use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
@@ -128,20 +128,7 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
     let said = FileNames::of(&words);
     let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
     paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
-    let (mut out, mut shown) = (String::new(), BTreeSet::new());
-    for path in paths {
-        let text = run.env.workspace.head(path, TASK_FILE);
-        if (known.files)(path, &text) {
-            shown.insert(path);
-        } else if !text.trim().is_empty() && out.len() < TASK_FILES && shown.insert(path) {
-            // A draft that was refused because it contains a key is still in the working tree.
-            let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
-                true => text.as_str(),
-                false => "(not shown: it holds what looks like a key)",
-            };
-            section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
-        }
-    }
+    let (mut out, shown) = file_sections(run, paths, known.files)?;
     if !known.beside {
         return Ok(out);
     }
@@ -159,6 +146,39 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
     let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
     section(&mut out, "Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
     Ok(out)
+}
+
+/// Files as they are now, without those that the model has seen.
+pub(crate) fn files_now(
+    run: &Run<'_>,
+    paths: &[String],
+    is_seen: &dyn Fn(&str, &str) -> bool,
+) -> anyhow::Result<String> {
+    Ok(file_sections(run, paths.iter().map(String::as_str), is_seen)?.0)
+}
+
+/// The sections of files as they are now, while there is room, and the paths whose text the model
+/// has then seen.
+fn file_sections<'a>(
+    run: &Run<'_>,
+    paths: impl IntoIterator<Item = &'a str>,
+    is_seen: &dyn Fn(&str, &str) -> bool,
+) -> anyhow::Result<(String, BTreeSet<&'a str>)> {
+    let (mut out, mut seen) = (String::new(), BTreeSet::new());
+    for path in paths {
+        let text = run.env.workspace.head(path, TASK_FILE);
+        if is_seen(path, &text) {
+            seen.insert(path);
+        } else if !text.trim().is_empty() && out.len() < TASK_FILES && seen.insert(path) {
+            // A draft that was refused because it contains a key is still in the working tree.
+            let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
+                true => text.as_str(),
+                false => "(not shown: it holds what looks like a key)",
+            };
+            section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
+        }
+    }
+    Ok((out, seen))
 }
 
 /// The code the session has written so far: its files and their definitions. Empty before the
@@ -206,12 +226,12 @@ pub(crate) fn own_commands(run: &Run<'_>) -> String {
     out
 }
 
-/// The style guides of the project's languages, for a stage: the language of the template, else
-/// those of the tracked files and of the files the plan is to create, else those the design names.
-/// Only the results of earlier stages count, so that author and critic read the same text.
-pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+/// The style guides of the project's languages, for who writes code: the language of the template,
+/// else those of the tracked files and of the files the plan is to create, else those the design
+/// names.
+pub(crate) fn guidance_text(run: &Run<'_>) -> anyhow::Result<String> {
     let template = run.env.config.project.template.as_str();
-    let languages = if template.is_empty() { language_names(run, spec)? } else { vec![template] };
+    let languages = if template.is_empty() { language_names(run)? } else { vec![template] };
     let mut guidance = Vec::new();
     for language in languages.into_iter().take(2) {
         let text = run.env.prompts.guidance(language)?;
@@ -224,18 +244,15 @@ pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<S
     Ok(guidance.join("\n\n"))
 }
 
-fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
+fn language_names(run: &Run<'_>) -> anyhow::Result<Vec<&'static str>> {
     let files = run.files();
     let store = Store::new(&files);
     let mut paths = git::paths::tracked(run.env.git)?;
-    if spec.context.contains(&Artifact::Plan) {
-        let plan = store.plan()?;
-        paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
-        paths.sort();
-        paths.dedup();
-    }
+    paths.extend(store.plan()?.tasks.iter().flat_map(Task::files).map(str::to_owned));
+    paths.sort();
+    paths.dedup();
     let languages = codebase::main_languages(paths.iter().map(String::as_str));
-    if !spec.context.contains(&Artifact::Design) || !languages.is_empty() {
+    if !languages.is_empty() {
         return Ok(languages);
     }
     let technologies = store.design()?.components.into_iter().map(|c| c.technology);

@@ -11,7 +11,7 @@ use crate::excerpt;
 use crate::session::{SessionName, artifact_path};
 
 /// Maximum bytes of each artifact.
-const ARTIFACT: usize = 24_000;
+pub const ARTIFACT: usize = 24_000;
 /// Maximum bytes of a diff.
 pub const DIFF: usize = 40_000;
 

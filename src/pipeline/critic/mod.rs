@@ -5,7 +5,7 @@ pub(crate) mod challenger;
 pub(crate) mod second_reading;
 
 use crate::agent::{Conversation, WithWords};
-use crate::artifact::{Artifact, Feedback, Origin, Severity, Store};
+use crate::artifact::{Feedback, Origin, Severity};
 use crate::event::Event;
 use crate::gate::Mode;
 use crate::markers::without_markers;
