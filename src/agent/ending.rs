@@ -72,15 +72,20 @@ pub(super) const fn may_tell(nudges: u32) -> bool {
 }
 
 /// Returns the reply to an answer without tool calls, after `nudges` messages from git-cowork;
-/// `None` ends the run.
-pub(super) fn nudge(brief: &Brief, reply: &Reply, nudges: u32) -> Option<&'static str> {
+/// `None` ends the run. `reminded` is true if one of them asked for the verdict, which is done once.
+pub(super) fn nudge(
+    brief: &Brief,
+    reply: &Reply,
+    nudges: u32,
+    reminded: bool,
+) -> Option<&'static str> {
     if !may_nudge(nudges) {
         return None;
     }
     if reply.is_cut() {
         Some("Your answer was cut because it was too long. Go on from there, in smaller steps.")
     } else if let Some(missing) = verdict::missing(brief, &reply.content) {
-        Some(missing)
+        (!reminded).then_some(missing)
     } else if reply.content.trim().is_empty() && brief.role == Role::Actor {
         Some("Your answer was empty. Go on with the tools you have.")
     } else {

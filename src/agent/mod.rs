@@ -122,7 +122,8 @@ fn go_on_after(
     after: AfterWords,
     transcript: &mut Transcript,
 ) -> anyhow::Result<bool> {
-    let told = match (ending::nudge(brief, reply, talk.nudges), after) {
+    let reminded = talk.own().iter().any(verdict::is_reminder);
+    let told = match (ending::nudge(brief, reply, talk.nudges, reminded), after) {
         (_, AfterWords::Lacks(what)) => Some(what),
         (nudge, _) => nudge.map(str::to_owned),
     };

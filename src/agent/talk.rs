@@ -247,7 +247,7 @@ impl Talk {
     }
 
     /// The messages of this part of the conversation.
-    fn own(&self) -> &[Message] {
+    pub(super) fn own(&self) -> &[Message] {
         &self.messages[self.before..]
     }
 

@@ -2,6 +2,7 @@
 
 use crate::agent::Conversation;
 use crate::artifact::Origin;
+use crate::clean;
 use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::progress::Progress;
@@ -10,6 +11,8 @@ use crate::stage::{Depth, Stage};
 use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
+/// Maximum characters that are recorded of a text without a verdict.
+const MOST: usize = 4_000;
 /// Separates the role that asks from the stage it wants to go back to.
 const ASKS: &str = " asks to go back to ";
 
@@ -96,6 +99,9 @@ pub(crate) enum BlockReason {
     Replans(Asked),
     /// The challenger rejected the work altogether, with this reason.
     Rejected(String),
+    /// A critic or challenger was reminded and still gave no verdict; the draft is neither passed
+    /// nor refused. The text says who, and what it said instead.
+    NoVerdict(Origin, String),
 }
 
 /// A role's request besides its work.
@@ -108,6 +114,12 @@ pub(crate) enum Request {
 }
 
 impl BlockReason {
+    /// The reason if a critic or challenger said this and no verdict.
+    pub(crate) fn no_verdict(by: Origin, who: &str, text: &str) -> Self {
+        let text = if text.is_empty() { "nothing".to_owned() } else { clean::one_line(text, MOST) };
+        Self::NoVerdict(by, format!("{who} gave no verdict; it said: {text}"))
+    }
+
     /// One line for the box, the menu's header and the error.
     pub(crate) fn title(&self, used: u32, limit: u32) -> String {
         match self {
@@ -117,6 +129,7 @@ impl BlockReason {
             Self::Astray(_) => "not making progress".to_owned(),
             Self::Replans(_) => "going back again and again".to_owned(),
             Self::Rejected(_) => "rejected by the second opinion".to_owned(),
+            Self::NoVerdict(..) => "no verdict on the draft".to_owned(),
         }
     }
 
@@ -127,7 +140,8 @@ impl BlockReason {
             Self::Repetition(what)
             | Self::Asked(what)
             | Self::Astray(what)
-            | Self::Rejected(what) => what.clone(),
+            | Self::Rejected(what)
+            | Self::NoVerdict(_, what) => what.clone(),
             Self::Replans(asked) => {
                 format!("{} (again; the limit is {max_replans})", asked.words())
             }
@@ -211,7 +225,7 @@ impl WayBack {
     }
 }
 
-/// The start of the feedback of a critic that gave no verdict.
+/// The start of an entry that older sessions have in their feedback if a critic gave no verdict.
 pub(crate) const NO_VERDICT: &str = "the critic gave no verdict";
 
 /// The reason if the gate opens again on approved content.

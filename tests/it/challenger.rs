@@ -52,7 +52,9 @@ fn what_the_critic_approved_is_read_by_another_model_without_writing_tools() {
     let sandbox = challenged("Read all of it; nothing to fix.\n\nAPPROVED");
     let writes = Reply::call("save_prd_doc", json!({"content": "mine"}));
     sandbox.server.times(1, at("prd", "challenger"), writes);
-    sandbox.cowork(&RESUME).exits(0);
+    let told = sandbox.cowork(&RESUME).exits(0).stderr;
+    let approval = "prd: the challenger approved: Read all of it; nothing to fix.";
+    assert!(told.contains(approval), "{told}");
     let requests = sandbox.server.requests();
     let roles: Vec<&str> = requests.iter().map(|r| r.role.as_str()).collect();
     let critic = roles.iter().rposition(|role| *role == "critic").unwrap();
@@ -260,10 +262,10 @@ fn killed_after_it_approved_it_is_not_asked_again() {
 #[test]
 fn who_gives_no_verdict_is_reminded_and_then_the_run_ends_with_the_draft_kept() {
     let sandbox = challenged("Looks fine to me.");
-    let outcome = sandbox.cowork(&RESUME).exits(4);
+    let outcome = sandbox.cowork(&RESUME).exits(1);
     let outcome = outcome.says("gave no verdict").says("Looks fine to me.");
     outcome.says("git config cowork.roles.challenger ''");
-    assert_eq!(asked(&sandbox), (1, 3));
+    assert_eq!(asked(&sandbox), (1, 2));
     let reminded = sandbox.server.requests_of("prd", "challenger")[1].text();
     assert!(reminded.contains("APPROVED, NEEDS_REVISION or REJECTED"), "{reminded}");
     sandbox.server.forget();

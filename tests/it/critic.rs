@@ -8,6 +8,10 @@ use crate::support::server::Received;
 use crate::support::todo::{PRD, lingers, prd_draft, reject, requirement};
 use crate::support::{Reply, Sandbox, anywhere, at};
 
+/// The last line of a gate.
+#[cfg(unix)]
+const ASKED: &str = "stop for now";
+
 /// The second and later PRD drafts change the document a little.
 fn later_drafts(sandbox: &Sandbox) {
     let draft = |at: At, n: u32| {
@@ -114,12 +118,72 @@ fn a_critic_may_answer_in_prose_with_a_marker() {
     later_drafts(&sandbox);
     let no = "The order is missing.\n<review>NEEDS_REVISION</review>";
     sandbox.server.on(at("prd", "critic").iteration(1), Reply::text(no));
-    let yes = Reply::text("Good now. <review>PASS</review>");
+    let yes = Reply::text("Good now.\n**Verdict:** <review>PASS</review>");
     sandbox.server.on(at("prd", "critic").iteration(2), yes);
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     let drafts = sandbox.server.requests_of("prd", "actor");
     let second = drafts.iter().find(|r| r.iteration == 2).unwrap();
     assert!(second.text().contains("The order is missing."));
+}
+
+#[test]
+fn a_refusal_that_names_the_marker_of_a_pass_is_neither_a_pass_nor_a_rejection() {
+    const REFUSAL: &str = "To earn `<review>PASS</review>` this draft must first name a user.";
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.forget();
+    sandbox.server.on(at("prd", "critic"), Reply::text(REFUSAL));
+    for mode in ["auto", "wait"] {
+        let resume = ["resume", "--review", mode, "--stop-after", "prd"];
+        if mode == "wait" {
+            sandbox.cowork(&["review", "--pass"]).exits(5);
+            sandbox.user_config("[review]\ngates = [\"plan\"]\n");
+        }
+        let told = sandbox.cowork(&resume).exits(1).stderr;
+        assert!(told.contains("prd: the critic gave no verdict; it said: To earn"), "{told}");
+        assert!(told.contains("ask again: git cowork resume"), "{told}");
+    }
+    // Reminded once each time; the actor was asked for one draft.
+    assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 4);
+    let drafts = sandbox.server.requests_of("prd", "actor");
+    assert!(drafts.iter().all(|request| request.iteration == 1), "a draft was used up");
+    assert!(sandbox.refs("refs/tags/cowork/todo/prd").is_empty());
+    let kept = sandbox.trailers("refs/cowork/drafts/todo/prd")["Cowork-Stuck"].join("");
+    assert!(kept.contains("must first name a user."), "{kept}");
+    let status = sandbox.cowork(&["status"]).exits(0).stdout;
+    assert!(status.contains("the critic gave no verdict"), "{status}");
+    sandbox.server.on(at("prd", "critic"), crate::support::todo::approve());
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
+    sandbox.assert_sound();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_person_decides_where_the_critic_gives_no_verdict() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.on(at("prd", "critic"), Reply::text("This cannot be approved as it stands."));
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+    terminal.sees(ASKED);
+    terminal.types("p");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("the critic gave no verdict; it said: This cannot be"), "{shown}");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    let commit = sandbox.stage_commit("prd");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["passed"]);
+    assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 2);
+}
+
+#[test]
+fn the_actors_reason_for_leaving_a_draft_as_it_is_reaches_the_critic() {
+    const REASON: &str = "REQ-002 stays as it is: the idea names no order.";
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.on(at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
+    sandbox.server.on(at("prd", "actor").iteration(2), Reply::text(REASON));
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    let readings = sandbox.server.requests_of("prd", "critic");
+    let second = readings.iter().find(|request| request.iteration == 2).unwrap().text();
+    assert!(second.contains("Nothing in it has changed.") && second.contains(REASON), "{second}");
 }
 
 #[test]

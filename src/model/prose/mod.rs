@@ -1,4 +1,4 @@
-//! Tool calls and verdicts that a model wrote into its text.
+//! Tool calls and documents that a model wrote into its text.
 //!
 //! Small models do this, and agents without tools. Only a call to an offered tool counts as a call;
 //! everything else stays text.
@@ -13,76 +13,6 @@ mod tests;
 
 use super::stream::made_up_id;
 use super::{Reply, ToolCall, ToolSpec, written_tools};
-
-/// A verdict on a draft, read from a marker in the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Marker {
-    /// Approved as it is.
-    Pass,
-    /// Another draft is needed.
-    NeedsRevision,
-    /// Not to be delivered at all.
-    Rejected,
-}
-
-/// The verdict of a critic or self-reviewer, `<review>PASS</review>` or
-/// `<review>NEEDS_REVISION</review>`; the last one counts.
-pub fn verdict_marker(text: &str) -> Option<Marker> {
-    let mut found = None;
-    for piece in text.split("<review>").skip(1) {
-        let Some((word, _)) = piece.split_once("</review>") else { continue };
-        found = match word.trim().to_ascii_uppercase().as_str() {
-            "PASS" | "PASSED" => Some(Marker::Pass),
-            "NEEDS_REVISION" | "NEEDS REVISION" => Some(Marker::NeedsRevision),
-            _ => found,
-        };
-    }
-    found
-}
-
-/// The verdict of a challenger: the last line that contains only `APPROVED`, `NEEDS_REVISION` or
-/// `REJECTED`, with punctuation or a word such as "Verdict:" before it; otherwise the worst of
-/// these words in the text that are in capitals and not negated.
-pub fn challenge_marker(text: &str) -> Option<Marker> {
-    let alone = text.lines().rev().find_map(|line| {
-        let words: Vec<&str> = words(line).collect();
-        match words.as_slice() {
-            [word] => judgement(word),
-            [before, word] if line.contains(':') && *before != "not" => judgement(word),
-            _ => None,
-        }
-    });
-    let mut before = "";
-    let anywhere = words(text).filter_map(|word| {
-        let negated = std::mem::replace(&mut before, word).eq_ignore_ascii_case("not");
-        judgement(word).filter(|_| !negated)
-    });
-    alone.or_else(|| anywhere.max())
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
-}
-
-fn judgement(word: &str) -> Option<Marker> {
-    match word.trim_matches('_') {
-        "APPROVED" => Some(Marker::Pass),
-        "NEEDS_REVISION" => Some(Marker::NeedsRevision),
-        "REJECTED" => Some(Marker::Rejected),
-        _ => None,
-    }
-}
-
-/// A challenger's text without the line that contains its verdict.
-pub fn without_judgement(text: &str) -> String {
-    let is_verdict = |line: &&str| {
-        let mut last = words(line);
-        let first = last.next();
-        first.and_then(judgement).is_some() && last.next().is_none()
-    };
-    let lines: Vec<&str> = text.lines().filter(|line| !is_verdict(line)).collect();
-    lines.join("\n").trim().to_owned()
-}
 
 /// The document between `<document>` tags in a text; the last tag may be missing. Since a sentence
 /// may mention the tags too, content with a heading is preferred.

@@ -33,9 +33,6 @@ fn only_real_calls_are_found_in_any_text() {
             );
             taken += 1;
         }
-        verdict_marker(&text);
-        challenge_marker(&text);
-        without_judgement(&text);
         document_between_tags(&text);
         whole_document(&text);
     });

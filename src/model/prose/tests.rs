@@ -78,26 +78,6 @@ fn native_calls_come_first() {
     assert_eq!((reply.content.as_str(), reply.tool_calls.len()), (text, 1));
 }
 
-#[test]
-fn the_last_marker_counts() {
-    assert_eq!(verdict_marker("ok <review>PASS</review>"), Some(Marker::Pass));
-    let text = "say <review>PASS</review> or… <review> needs_revision </review>";
-    assert_eq!(verdict_marker(text), Some(Marker::NeedsRevision));
-    assert_eq!(verdict_marker("<review>maybe</review> PASS"), None);
-    assert_eq!(challenge_marker("Verdict: **APPROVED**"), Some(Marker::Pass));
-    assert_eq!(challenge_marker("REJECTED: no tests"), Some(Marker::Rejected));
-    assert_eq!(challenge_marker("not APPROVED, NEEDS_REVISION"), Some(Marker::NeedsRevision));
-    assert_eq!(challenge_marker("it was approved"), None);
-    // A separate line takes precedence; otherwise the worst verdict counts, since a pass must not
-    // be guessed.
-    let alone = "REJECTED input is shown again.\n\n**APPROVED**\n\nI read all of it.";
-    assert_eq!(challenge_marker(alone), Some(Marker::Pass));
-    assert_eq!(without_judgement(alone), "REJECTED input is shown again.\n\n\nI read all of it.");
-    let mixed = "NEEDS_REVISION, though I would have APPROVED it with tests";
-    assert_eq!(challenge_marker(mixed), Some(Marker::NeedsRevision));
-    assert_eq!(challenge_marker("Not APPROVED"), None);
-}
-
 /// Each form with a call of `read_file` with a text `path` and a numeric `limit`.
 const FORMS: [(&str, &str); 19] = [
     (

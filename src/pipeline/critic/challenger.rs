@@ -4,8 +4,8 @@
 
 use crate::agent::WithWords;
 use crate::artifact::{Origin, Severity};
-use crate::error::Error;
-use crate::model::prose::{Marker, challenge_marker, without_judgement};
+use crate::event::Event;
+use crate::markers::{Marker, challenge_verdict, without_challenge_verdict};
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
@@ -48,20 +48,27 @@ pub(crate) async fn ask_challenger(
         conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
     progress.note_run(&mut conversation);
     progress.newest.credit.merge(usage::take_credit(run));
-    let said = without_judgement(&conversation.text);
+    let said = without_challenge_verdict(&conversation.text);
     let said: String = said.chars().take(MOST_SAID).collect();
-    let Some(verdict) = challenge_marker(&conversation.text) else {
+    let Some(verdict) = challenge_verdict(&conversation.text) else {
         return match conversation.outcome.astray {
             Some(why) => {
                 let why = format!("the challenger: {why}");
                 Ok(StepOutcome::Blocked(BlockReason::Astray(why)))
             }
-            None => Err(no_verdict(run, spec, &said)),
+            None => {
+                let model = run.env.config.roles.challenger.as_deref().unwrap_or_default();
+                let who = format!("the challenger ('{model}')");
+                Ok(StepOutcome::Blocked(BlockReason::no_verdict(Origin::Challenger, &who, &said)))
+            }
         };
     };
     progress.readings.challenger.clone_from(&progress.newest.commit);
     let edited = edited_while_read(run, spec, progress, &bytes)?;
     if verdict == Marker::Pass {
+        let words = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let text = format!("{}: the challenger approved{words}", spec.stage);
+        run.env.sink.emit(Event::Note { text });
         progress.verdicts.challenger = Some((bytes, said));
         keep::keep(run, spec, progress)?;
         // The challenger approved a version that has changed in the meantime.
@@ -101,20 +108,6 @@ fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow:
         }
     };
     let part = reader_part(run, spec, progress, (Role::Challenger, &CHALLENGER), variables)?;
+    let extra = extra + &second_reading::author_words(progress);
     Ok(Part { opening, extra, ..part })
-}
-
-/// An error: the challenger did not do its part; the draft is not at fault.
-fn no_verdict(run: &Run<'_>, spec: &StageSpec, said: &str) -> anyhow::Error {
-    let who = run.env.config.roles.challenger.as_deref().unwrap_or_default();
-    let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
-    let message = format!(
-        "{}: the challenger ('{who}') gave no verdict (APPROVED, NEEDS_REVISION or REJECTED); it \
-         said: {said}",
-        spec.stage
-    );
-    Error::model(message)
-        .hint("nothing is lost; ask it again: git cowork resume")
-        .hint("or continue without a second opinion: git config cowork.roles.challenger ''")
-        .into()
 }

@@ -8,8 +8,7 @@ use crate::agent::{Conversation, WithWords};
 use crate::artifact::{Feedback, Origin, Severity};
 use crate::event::Event;
 use crate::gate::Mode;
-use crate::markers::without_markers;
-use crate::model::prose::{Marker, verdict_marker};
+use crate::markers::{Marker, review_verdict, without_markers};
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
@@ -17,7 +16,7 @@ use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::checks::check_report;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
-use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutcome};
+use crate::pipeline::outcome::{Asked, BlockReason, Request, StepOutcome};
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::prompts::Variables;
 use crate::pipeline::review::feedback;
@@ -27,6 +26,9 @@ use crate::record::{Approval, ApprovedContent, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
 use crate::stages::{Approves, RoleSpec, StageSpec};
+
+/// Maximum characters of its text that are recorded.
+const MOST_TEXT: usize = 4_000;
 
 /// Asks the stage's critic, unless it has already approved these very bytes.
 pub(crate) async fn ask_critic(
@@ -49,13 +51,14 @@ pub(crate) async fn ask_critic(
     let reading =
         Reading { by: Origin::Critic, role: critic, read: progress.readings.critic.as_ref() };
     let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
-    let unfixed = self_review::unfixed_section(run, spec, progress)?;
+    let notes = self_review::unfixed_section(run, spec, progress)?
+        + &second_reading::author_words(progress);
     let (opening, extra) = match again {
         Some(again) => {
             variables.delta = again.changes;
-            (Some(again.opening + &unfixed), String::new())
+            (Some(again.opening + &notes), String::new())
         }
-        None => (None, reader::draft_for_reader(run, spec)? + &unfixed),
+        None => (None, reader::draft_for_reader(run, spec)? + &notes),
     };
     let part = reader_part(run, spec, progress, (Role::Critic, critic), variables)?;
     let part = Part { opening, extra, ..part };
@@ -66,7 +69,7 @@ pub(crate) async fn ask_critic(
     let outcome = &conversation.outcome;
     if outcome.approved.is_some()
         || !outcome.feedback.is_empty()
-        || verdict_marker(&conversation.text).is_some()
+        || review_verdict(&conversation.text).is_some()
     {
         // A critic that gave no verdict has not judged the whole draft: its reading does not count.
         progress.readings.critic.clone_from(&progress.newest.commit);
@@ -159,44 +162,46 @@ fn take_verdict(
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
         return Ok(StepOutcome::Blocked(BlockReason::Asked(why)));
     }
-    let marker = verdict_marker(&conversation.text);
-    if outcome.feedback.is_empty() {
-        if let Some(summary) = outcome.approved {
-            let words = without_markers(&summary).trim().to_owned();
-            progress.verdicts.critic = Some((bytes, words));
-            keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-            return Ok(StepOutcome::Next);
+    let text: String = without_markers(&conversation.text).trim().chars().take(MOST_TEXT).collect();
+    let feedback = match (outcome.feedback, outcome.approved, review_verdict(&conversation.text)) {
+        (feedback, _, _) if !feedback.is_empty() => feedback,
+        (_, Some(summary), _) => {
+            // The call is the verdict; models repeat it in its summary.
+            let words = summary.replace("<review>PASS</review>", "").trim().to_owned();
+            return Ok(approved(run, progress, bytes, words));
         }
-        if marker == Some(Marker::Pass) {
-            progress.verdicts.critic = Some((bytes, String::new()));
-            keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-            return Ok(StepOutcome::Next);
+        (_, None, Some(Marker::Pass)) => return Ok(approved(run, progress, bytes, text)),
+        (_, None, Some(_)) => vec![refusal(run, spec, progress, text)],
+        (_, None, None) => {
+            return Ok(StepOutcome::Blocked(BlockReason::no_verdict(
+                Origin::Critic,
+                "the critic",
+                &text,
+            )));
         }
-    }
-    run.give_feedback(critique(run, spec, progress, outcome.feedback, &conversation.text))?;
+    };
+    run.give_feedback(feedback)?;
     progress.next = Next::Draft;
     Ok(StepOutcome::Again)
 }
 
-/// A critic that answers in prose has not approved the draft; its text is the feedback.
-fn critique(
+fn approved(
     run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    feedback: Vec<Feedback>,
-    text: &str,
-) -> Vec<Feedback> {
-    if !feedback.is_empty() {
-        return feedback;
+    progress: &mut Progress,
+    bytes: ApprovedContent,
+    words: String,
+) -> StepOutcome {
+    progress.verdicts.critic = Some((bytes, words));
+    keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
+    StepOutcome::Next
+}
+
+/// The feedback of a critic that refused the draft in prose.
+fn refusal(run: &Run<'_>, spec: &StageSpec, progress: &Progress, mut words: String) -> Feedback {
+    if words.is_empty() {
+        words = "the critic refused the draft without a reason".to_owned();
     }
-    let said: String = without_markers(text).trim().chars().take(4_000).collect();
-    let words = match (verdict_marker(text).is_some(), said.is_empty()) {
-        (true, false) => said,
-        (true, true) => "the critic refused the draft without a reason".to_owned(),
-        (false, true) => NO_VERDICT.to_owned(),
-        (false, false) => format!("{NO_VERDICT}; it said: {said}"),
-    };
     let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Critic, &words);
     entry.severity = Severity::Major;
-    vec![entry]
+    entry
 }

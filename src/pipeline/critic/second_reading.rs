@@ -71,6 +71,16 @@ pub(crate) fn changes_since_reading(
     Ok(Some(SecondReading { opening, changes }))
 }
 
+/// The author's closing words about a later draft, as a section: where the author leaves a point as
+/// it is, they are the reason.
+pub(super) fn author_words(progress: &Progress) -> String {
+    let mut out = String::new();
+    if progress.used() > 1 {
+        section(&mut out, "What the author says about this draft", &progress.said(), SAID);
+    }
+    out
+}
+
 /// A judge's feedback on earlier drafts of this run of the stage.
 pub(super) fn own_words(
     run: &Run<'_>,

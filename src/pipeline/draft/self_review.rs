@@ -9,8 +9,7 @@ use crate::agent::WithWords;
 use crate::artifact::{Artifact, Feedback, Origin};
 use crate::event::Event;
 use crate::git::{self, Oid};
-use crate::markers::without_markers;
-use crate::model::prose::{Marker, verdict_marker};
+use crate::markers::{Marker, review_verdict, without_markers};
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
@@ -139,7 +138,7 @@ fn take_unfixed(
     conversation: &mut crate::agent::Conversation,
 ) -> Vec<Feedback> {
     let named = std::mem::take(&mut conversation.outcome.feedback);
-    let marker = verdict_marker(&conversation.text);
+    let marker = review_verdict(&conversation.text);
     if marker.is_none() {
         run.warn(format!(
             "{}: the self-review gave no <review> marker; treated as PASS",

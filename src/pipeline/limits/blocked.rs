@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::Origin;
 use crate::config::Config;
 use crate::error::{Kind, kind_of};
 use crate::git::Git;
@@ -18,6 +19,9 @@ const FAILED: &str = "failed.json";
 
 /// The kind in [`BlockReason::render`] if the challenger rejected the draft.
 const REJECTED: &str = "rejected";
+
+/// The kind, with its origin, if a critic or challenger gave no verdict.
+const NO_VERDICT: &str = "no-verdict";
 
 /// A run that failed on this tip.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +40,7 @@ impl BlockReason {
             Self::Astray(_) => "astray".to_owned(),
             Self::Replans(asked) => format!("replans={}", asked.wish.stage),
             Self::Rejected(_) => REJECTED.to_owned(),
+            Self::NoVerdict(by, _) => format!("{NO_VERDICT}={}", by.name()),
         };
         format!("{kind} {words}")
     }
@@ -47,6 +52,12 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
         Some(("drafts", _)) => {
             let more = config.iterations(stage) + 2;
             format!("or allow more drafts: git config cowork.limits.iterations.{stage} {more}")
+        }
+        Some((NO_VERDICT, by)) if by == Origin::Challenger.name() => {
+            "or continue without a second opinion: git config cowork.roles.challenger ''".to_owned()
+        }
+        Some((NO_VERDICT, _)) => {
+            format!("or decide in the critic's place, on a terminal: git cowork resume {name}")
         }
         Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
         None if kind == "circle" || kind == REJECTED => {

@@ -115,6 +115,11 @@ pub(crate) async fn stuck(
     }
     let said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
     let title = why.title(used, limit);
+    if matches!(why, BlockReason::NoVerdict(..)) && run.env.gate.is_some() {
+        // The draft is not at fault: who reads it decides in the critic's place.
+        progress.gate.critic_asks = true;
+        return read_draft(run, spec, progress, words).await;
+    }
     if why != BlockReason::Drafts {
         alert(run, spec.stage, &title, &words);
     }
@@ -199,7 +204,10 @@ fn nobody_there(
     if !said.is_empty() {
         message = format!("{message}; the last feedback:\n{}", said.join("\n"));
     }
-    let resume = "nothing is lost; on a terminal, choose how to continue: git cowork resume";
+    let resume = match why {
+        BlockReason::NoVerdict(..) => "nothing is lost; ask again: git cowork resume",
+        _ => "nothing is lost; on a terminal, choose how to continue: git cowork resume",
+    };
     let mut error = Error::failed(message).hint(resume);
     let noted = why.render(0, "");
     let kind = noted.trim_end();
