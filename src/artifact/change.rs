@@ -23,6 +23,23 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// The scope that names the stages of either one.
+    #[must_use]
+    pub const fn with(self, other: &Self) -> Self {
+        Self {
+            prd: self.prd || other.prd,
+            design: self.design || other.design,
+            plan: self.plan || other.plan,
+            code: self.code || other.code,
+        }
+    }
+
+    /// Reads what [`Scope::describe`] writes.
+    pub fn named(words: &str) -> Self {
+        let has = |name: &str| words.split([',', ' ']).any(|word| word == name);
+        Self { prd: has("prd"), design: has("design"), plan: has("plan"), code: has("code") }
+    }
+
     /// `prd, plan and code`; `nothing` for an empty scope.
     pub fn describe(self) -> String {
         let parts =

@@ -6,8 +6,8 @@ use std::fmt;
 use super::ledger::{History, records_of, replace};
 use super::older_documents::{ReadOnce, is_older};
 use super::sections::{
-    self, Context, Document, Documents, Reading, RecordFiles, Records, Remark, RemarkKind, Taken,
-    Writer, different_fields, further_status,
+    self, Context, Dangling, Document, Documents, Reading, RecordFiles, Records, Remark,
+    RemarkKind, Taken, Writer, different_fields, further_status,
 };
 use super::{Artifact, Files, Flaw, IdFloors, IdKind, read_json, render_json, unreadable};
 
@@ -201,10 +201,12 @@ impl Known<'_> {
     fn dangling(&self, read: &[Read], records: &Records) -> anyhow::Result<Vec<Found>> {
         let readings: Vec<(Document, &str, &Reading)> =
             read.iter().map(|one| (one.document, one.text.as_str(), &one.reading)).collect();
+        let used = self.history.titles();
         let found = sections::references(Documents::of(self.files)?, &readings, records);
         Ok(found
             .into_iter()
-            .map(|(document, Remark { line, text, kind })| {
+            .filter(|one| !one.is_history(used) && !one.waits_for_its_stage(used))
+            .map(|Dangling { document, remark: Remark { line, text, kind }, .. }| {
                 let reading = readings.iter().find(|(other, ..)| *other == document);
                 let id = reading.and_then(|(.., reading)| record_at(reading, line));
                 Found { artifact: document.artifact(), line, id, text, kind }

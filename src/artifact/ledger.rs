@@ -159,8 +159,11 @@ impl Ledger<'_> {
             .iter()
             .map(|(document, text, reading)| (*document, text.as_str(), reading))
             .collect();
-        for (document, remark) in sections::references(documents, &readings, &records) {
-            settled.refusals.extend(told(document, &[remark]));
+        let used = self.history.titles();
+        for one in sections::references(documents, &readings, &records) {
+            if !one.is_history(used) && !one.waits_for_its_stage(used) {
+                settled.refusals.extend(told(one.document, &[one.remark]));
+            }
         }
         let texts = texts.into_iter().map(|(document, text, _)| (document, text)).collect();
         Ok(Read { settled, texts, records })
@@ -209,17 +212,22 @@ impl Ledger<'_> {
         let present = self.records()?;
         let in_base = |path: &str| self.history.in_base(path);
         let context = self.context(documents.kinds(document), &present, &in_base, Writer::Model);
-        let made = self.made_in_this_draft(&present)?;
-        let saved = by(before.as_deref(), sent, &context, &made, &mut self.floors(&present))
+        let (made, mut floors) = (self.made_in_this_draft(&present)?, self.floors(&present));
+        let saved = by(before.as_deref(), sent, &context, &made, &mut floors)
             .map_err(|found| refused(document, &found))?;
         let mut records = present.clone();
         replace(&mut records, context.kinds, &saved.reading);
-        let reading = [(document, saved.text.as_str(), &saved.reading)];
-        let found = sections::references(documents, &reading, &records);
-        let found: Vec<Remark> = found.into_iter().map(|(_, remark)| remark).collect();
-        if !found.is_empty() {
-            return Err(refused(document, &found));
-        }
+        let dangling = |text: &str, reading: &Reading, records: &Records| {
+            sections::references(documents, &[(document, text, reading)], records)
+        };
+        // What dangled before is for the checks: a save may fix one record after the other.
+        let before = before.unwrap_or_default();
+        let earlier = dangling(&before, &sections::read(&before, &context), &records);
+        let now = dangling(&saved.text, &saved.reading, &records).into_iter();
+        let introduced =
+            now.filter(|one| !one.is_history(self.history.titles()) && !one.is_among(&earlier));
+        let introduced: Vec<Remark> = introduced.map(|one| one.remark).collect();
+        anyhow::ensure!(introduced.is_empty(), refused(document, &introduced));
         let changed = self.files.read(artifact)?.as_ref() != Some(&saved.text);
         if changed {
             self.files.write(artifact, &saved.text)?;

@@ -28,9 +28,14 @@ pub(crate) fn record_stage(
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     let tip = run.session.tip.clone();
+    let wider = scope::widened(run, spec)?;
+    if let Some((_, words)) = &wider {
+        run.note(words.clone());
+    }
     let record = StageRecord {
         stage: spec.stage,
         depth: depth::depth(run)?,
+        scope: wider.map(|(scope, _)| scope),
         summary: commit_message::summary_line(run, spec, progress)?,
         body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),

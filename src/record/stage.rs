@@ -3,6 +3,7 @@
 use super::{
     Approval, Credit, DraftEnding, DraftNotes, Recorded, Recorder, commit, draft_refs, logs, point,
 };
+use crate::artifact::Scope;
 use crate::git::{self, Oid, RefTransaction};
 use crate::session::{Entry, Message, Session, Verdict, key};
 use crate::stage::{Depth, Stage};
@@ -18,6 +19,8 @@ pub struct StageRecord {
     pub stage: Stage,
     /// How much process the session gets.
     pub depth: Depth,
+    /// The wider scope of a change request from here on, if the stage needs one.
+    pub scope: Option<Scope>,
     /// The result of the stage.
     pub summary: String,
     /// A few lines.
@@ -51,6 +54,7 @@ pub fn commit(
     let mut trailers = recorder.base_trailers();
     trailers.push(key::STAGE, record.stage.name());
     trailers.push(key::DEPTH, record.depth.name());
+    trailers.push(key::SCOPE, record.scope.map(Scope::describe).unwrap_or_default());
     trailers.push(key::ITERATIONS, record.iterations.to_string());
     let verdict = record.approval.as_ref().map_or(Verdict::Auto, |approval| approval.verdict);
     trailers.push(key::REVIEW, verdict.name());

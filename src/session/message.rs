@@ -28,6 +28,9 @@ pub mod key {
     pub const STAGE: &str = "Cowork-Stage";
     /// The session's depth from this commit on.
     pub const DEPTH: &str = "Cowork-Depth";
+    /// On a stage commit of a change request: the scope from this commit on, wider than its
+    /// triage's: `prd, plan and code`.
+    pub const SCOPE: &str = "Cowork-Scope";
     /// Task id.
     pub const TASK: &str = "Cowork-Task";
     /// Feature id.

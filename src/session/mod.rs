@@ -179,7 +179,8 @@ impl Session {
             SessionKind::New => (None, None),
             SessionKind::Patch => {
                 let prd = artifact_path(name, Artifact::Prd);
-                (scope(reader, name, tip)?, Some(reader.blob(Object::At(tip, &prd))?.is_some()))
+                let scope = scope(reader, name, tip)?.map(|scope| scope.with(&widened(&history)));
+                (scope, Some(reader.blob(Object::At(tip, &prd))?.is_some()))
             }
         };
         Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope, has_prd })
@@ -382,6 +383,12 @@ fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<O
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else { return Ok(None) };
     let change: Option<ChangeRequest> = serde_json::from_slice(&bytes).ok();
     Ok(change.map(|change| change.scope))
+}
+
+/// The scopes that the stage commits of a change request name, together.
+fn widened(history: &[Entry]) -> Scope {
+    let named = history.iter().filter_map(|entry| entry.trailers.get(key::SCOPE));
+    named.fold(Scope::default(), |scope, words| scope.with(&Scope::named(words)))
 }
 
 /// True if the commit exists in this repository.

@@ -42,7 +42,12 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
                 Records::Requirements => requirements_of(&store.requirements()?),
                 Records::Features => features_of(&store.features()?, &store.requirements()?),
                 Records::Design => components_of(&store.design()?, &store.features()?),
-                Records::Plan => tasks_of(&store.plan()?, &store.features()?, &store.design()?),
+                Records::Plan => tasks_of(
+                    &store.plan()?,
+                    &store.requirements()?,
+                    &store.features()?,
+                    &store.design()?,
+                ),
             };
             Ok(told(&report))
         },
@@ -76,7 +81,8 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
         run: |context, _: Nothing| {
             let store = context.store;
             let plan = store.plan()?;
-            let mut report = tasks_of(&plan, &store.features()?, &store.design()?);
+            let (requirements, features) = (store.requirements()?, store.features()?);
+            let mut report = tasks_of(&plan, &requirements, &features, &store.design()?);
             report.findings.retain(|f| matches!(f.code, "unknown-dependency" | "dependency-cycle"));
             Ok(match task_order(&plan) {
                 Ok(order) if report.is_ok() => {

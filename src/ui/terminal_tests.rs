@@ -350,7 +350,7 @@ fn speakers_are_named_and_verdict_markers_removed() {
     ]);
     assert_eq!(
         shown,
-        "I draft.\n-\ncritic: Good, small. \n  critic (major): split it\n  \
+        "I draft.\n-\ncritic: Good, small.\n  critic (major): split it\n  \
          critic: approved · small and whole\n  critic: approved\n"
     );
 }

@@ -66,7 +66,7 @@ fn addition(sandbox: &Sandbox) {
 }
 
 /// A quick session that is delivered.
-fn quick() -> Sandbox {
+pub fn quick() -> Sandbox {
     static QUICK: OnceLock<Sandbox> = OnceLock::new();
     let original = QUICK.get_or_init(|| {
         let sandbox = with_code();

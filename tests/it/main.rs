@@ -149,6 +149,8 @@ mod prune;
 #[cfg(unix)]
 mod readings;
 mod records_merge;
+mod removals;
+#[cfg(unix)]
 mod replay;
 mod report;
 mod repos;

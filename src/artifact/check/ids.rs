@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Finding, Report, plural_of};
-use crate::artifact::{Artifact, IdKind, Store, number_of};
+use crate::artifact::sections::without_sections;
+use crate::artifact::{Artifact, IdKind, Store, TaskStatus, number_of};
 
 /// Returns the ids of a kind that a text mentions, in canonical form (`REQ-1` is `REQ-001`).
 pub fn mentioned_ids(kind: IdKind, text: &str) -> BTreeSet<String> {
@@ -74,12 +75,19 @@ pub(super) fn agree(
     let text = report.load(store.text(document)).filter(|text| !text.trim().is_empty());
     let Some(text) = text else { return };
     let name = document.file_name();
+    // What completed tasks mention may have been removed since: they are history.
+    let plan = report.load(store.plan());
+    let is_done = |id: &str| {
+        plan.tasks.iter().any(|task| task.id == id && task.status == TaskStatus::Completed)
+    };
+    let open_text = without_sections(&text, &is_done);
     report.rule(&format!("{name} and JSON agree"), |report| {
         for kind in own.iter().chain(others) {
             let known = report.load(known_ids(store, *kind));
             let mentioned = mentioned_ids(*kind, &text);
             let names: BTreeSet<String> = known.iter().map(|id| name_of(*kind, id)).collect();
-            for id in mentioned.iter().filter(|id| !names.contains(*id)) {
+            let mentioned_openly = mentioned_ids(*kind, &open_text);
+            for id in mentioned_openly.iter().filter(|id| !names.contains(*id)) {
                 report.find(
                     Finding::wrong(
                         "unknown-id-in-document",

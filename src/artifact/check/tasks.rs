@@ -8,7 +8,8 @@ use super::records::{blank, incomplete, requirements_and_features};
 use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::record_diff::count;
 use crate::artifact::{
-    Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
+    Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Requirements, Store, Task,
+    TaskStatus,
 };
 
 /// Maximum number of levels of task ids: `TASK-001.1.1` has three.
@@ -20,6 +21,7 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
     let mut report = Report::default();
     let text = report.document(store, Artifact::Plan);
     let plan = report.load(store.plan());
+    let requirements = report.load(store.requirements());
     let features = report.load(store.features());
     let design = report.load(store.design());
     let top: Vec<_> = plan
@@ -33,7 +35,7 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
         report.merge(requirements_and_features(store, sizes, added));
     }
     report.count(IdKind::Task, &top, sizes.tasks, added);
-    report.merge(tasks_of(&plan, &features, &design));
+    report.merge(tasks_of(&plan, &requirements, &features, &design));
     let kinds = [IdKind::Task, IdKind::Requirement, IdKind::Feature, IdKind::Component];
     let (own, others) = kinds.split_at(if is_alone { 3 } else { 1 });
     ids::agree(&mut report, store, Artifact::Plan, own, others);
@@ -134,7 +136,12 @@ fn open_tasks(plan: &Plan) -> Vec<Finding> {
 }
 
 /// Checks the form of every task, the records that it names, and its dependencies.
-pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
+pub(crate) fn tasks_of(
+    plan: &Plan,
+    requirements: &Requirements,
+    features: &FeatureList,
+    design: &DesignSpec,
+) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
     let named = match design.components.is_empty() {
@@ -151,7 +158,7 @@ pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec)
                 ("acceptance_criteria", task.is_top_level() && blank(&task.acceptance_criteria)),
             ];
             incomplete(report, "incomplete-task", &task.id, &empty);
-            traced(report, task, features, design);
+            traced(report, task, requirements, features, design);
             nested(report, task, &ids);
         }
     });
@@ -159,7 +166,18 @@ pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec)
     report
 }
 
-fn traced(report: &mut Report, task: &Task, features: &FeatureList, design: &DesignSpec) {
+/// A completed task is history: it may name what was removed since.
+fn is_done(task: &Task) -> bool {
+    task.status == TaskStatus::Completed
+}
+
+fn traced(
+    report: &mut Report,
+    task: &Task,
+    requirements: &Requirements,
+    features: &FeatureList,
+    design: &DesignSpec,
+) {
     let names = [
         ("feature", &task.feature_id, features.features.iter().any(|f| f.id == task.feature_id)),
         (
@@ -168,10 +186,19 @@ fn traced(report: &mut Report, task: &Task, features: &FeatureList, design: &Des
             design.components.iter().any(|c| c.id == task.component_id),
         ),
     ];
+    for id in &task.requirement_ids {
+        if !is_done(task) && !requirements.requirements.iter().any(|one| one.id == *id) {
+            let details = format!("{} names {id}, which does not exist", task.id);
+            report.find(Finding::wrong("untraced-task", details).about(&task.id));
+        }
+    }
     for (what, id, known) in names {
         // A sub-task can inherit the id from its parent; without a design there are no components.
         let none = what == "component" && design.components.is_empty();
-        if known || (id.is_empty() && (none || !task.is_top_level())) {
+        if known
+            || (id.is_empty() && (none || !task.is_top_level()))
+            || (!id.is_empty() && is_done(task))
+        {
             continue;
         }
         let details = if id.is_empty() {
@@ -207,7 +234,7 @@ fn nested(report: &mut Report, task: &Task, ids: &[&str]) {
 }
 
 fn dependencies(report: &mut Report, plan: &Plan) {
-    for task in &plan.tasks {
+    for task in plan.tasks.iter().filter(|task| !is_done(task)) {
         for id in &task.dependencies {
             if !plan.tasks.iter().any(|other| &other.id == id) {
                 report.find(

@@ -71,6 +71,16 @@ fn read_for_merge(text: &str, kinds: &[IdKind]) -> Reading {
     read(text, &merge_context(kinds, &used, &present))
 }
 
+/// Returns a text without the sections of these records.
+pub fn without_sections(text: &str, is_left_out: &dyn Fn(&str) -> bool) -> String {
+    let mut rest = text.to_owned();
+    let reading = read_for_merge(text, &IdKind::ALL);
+    for section in reading.sections.iter().rev().filter(|one| is_left_out(one.record.id())) {
+        rest.replace_range(section.range.clone(), "");
+    }
+    rest
+}
+
 /// Both sides were accepted when they were committed, so all their paths count as known.
 pub(super) fn merge_context<'a>(
     kinds: &'a [IdKind],
@@ -238,12 +248,12 @@ fn dangling(
                 .collect();
             references(documents, &all, &records_of(&all))
         })
-        .map(|(_, remark)| remark.text)
+        .map(|one| one.remark.text)
         .collect();
     let mut found: Vec<Conflict> = references(documents, &all, &records_of(&all))
         .into_iter()
-        .filter(|(_, remark)| !before.contains(&remark.text))
-        .map(|(document, remark)| Conflict { document, text: remark.text })
+        .filter(|one| !before.contains(&one.remark.text))
+        .map(|one| Conflict { document: one.document, text: one.remark.text })
         .collect();
     for (document, _, reading) in &read {
         found.extend(reading.refusals.iter().map(|remark| Conflict {

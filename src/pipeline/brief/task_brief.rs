@@ -35,8 +35,10 @@ impl Names {
     fn item(&self, task: &Task) -> TaskItem {
         let feature = self.features.iter().find(|feature| feature.id == task.feature_id);
         let component = self.components.iter().find(|c| c.id == task.component_id);
-        let named = |id: &str, name: Option<&str>| {
-            format!("{id} {}", name.unwrap_or_default()).trim().to_owned()
+        let named = |id: &str, name: Option<&str>| match name {
+            _ if id.is_empty() => String::new(),
+            Some(name) => format!("{id} {name}"),
+            None => format!("{id} (removed)"),
         };
         TaskItem {
             id: task.id.clone(),

@@ -3,12 +3,13 @@
 
 use crate::artifact::check::{self, Report, UNPLANNED};
 use crate::artifact::record_diff::{self, Became, Change};
-use crate::artifact::{Artifact, Files as _, Origin, Store, Task};
+use crate::artifact::{Artifact, Files as _, Origin, Scope, Store, Task};
 use crate::pipeline::files::project_files;
 use crate::pipeline::outcome::{Asked, Request};
 use crate::pipeline::run::Run;
 use crate::session::{self, CommittedFiles, changes_within, parents_files};
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
 /// The records that a change request edits in place.
@@ -84,6 +85,57 @@ pub(crate) fn needs_wider_scope(
     };
     let by = Origin::Validator;
     Ok(told.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
+}
+
+/// The wider scope of a change whose draft removes records that later documents name, and the reason:
+/// the stages of these documents follow, so that a task can take the code out.
+pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<(Scope, String)>> {
+    let Some(before) = parents_files(run.env.git, &run.session).filter(|_| spec.leaves_records())
+    else {
+        return Ok(None);
+    };
+    let removed: Vec<String> = changes_of(run, &RECORDS)?
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|change| change.became == Became::Removed)
+        .map(|change| change.id)
+        .collect();
+    let Some(mut scope) = run.session.scope.filter(|_| !removed.is_empty()) else {
+        return Ok(None);
+    };
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut followers = Vec::new();
+    for (document, is_named) in
+        [(Artifact::Design, &mut scope.design), (Artifact::Plan, &mut scope.plan)]
+    {
+        let Some(text) = store.text(document)?.filter(|_| !spec.artifacts.contains(&document))
+        else {
+            continue;
+        };
+        // A tool that deletes a feature takes it out of the components, too.
+        let follows = removed.iter().any(|id| text.contains(id.as_str()))
+            || before.read(document)?.as_ref() != Some(&text);
+        if follows && !std::mem::replace(is_named, true) {
+            followers.push(document.file_name());
+        }
+    }
+    if followers.is_empty() {
+        return Ok(None);
+    }
+    scope.code = true;
+    let words = format!(
+        "the scope of this change is now {}: {} removed, and {} must follow",
+        scope.describe(),
+        are(&removed),
+        followers.join(" and ")
+    );
+    Ok(Some((scope, words)))
+}
+
+/// `REQ-001 is`, `REQ-001, REQ-002 are`
+fn are(ids: &[String]) -> String {
+    format!("{} {}", ids.join(", "), if ids.len() == 1 { "is" } else { "are" })
 }
 
 /// The top-level tasks this session added: in a session that is not a change request, all of them.

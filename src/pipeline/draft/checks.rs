@@ -41,6 +41,7 @@ pub(crate) fn report_on(
     if spec.offers("save_idea") && run.session.is_patch() {
         report.merge(scope::report_on_idea(run)?);
     }
+    report.warnings.extend(scope::widened(run, spec)?.map(|(_, words)| words));
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
 }

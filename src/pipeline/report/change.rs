@@ -25,8 +25,10 @@ pub(crate) struct ChangeStory {
 }
 
 pub(crate) fn change_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
+    let mut asked = store.change_request()?.unwrap_or_default();
+    asked.scope = run.session.scope.unwrap_or(asked.scope);
     Ok(ChangeStory {
-        asked: store.change_request()?.unwrap_or_default(),
+        asked,
         outside: scope::outside_scope(
             run,
             &project_files::code_since_start(run, &run.session.tip)?,

@@ -112,8 +112,7 @@ fn outcome(edit: &Edit) -> (Vec<String>, Vec<String>, Vec<String>) {
         taken.reading.records().iter().for_each(|record| after.push(record));
     }
     if refusals.is_empty() {
-        refusals
-            .extend(references(DOCUMENTS, &all, &after).iter().map(|(_, remark)| print(remark)));
+        refusals.extend(references(DOCUMENTS, &all, &after).iter().map(|one| print(&one.remark)));
     }
     let mut changed: Vec<String> = Vec::new();
     for record in present.iter() {

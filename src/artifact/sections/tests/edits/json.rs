@@ -155,7 +155,7 @@ fn taken(committed: &Records, edited: &Records) -> Result<(Vec<String>, Records)
     if dangling.is_empty() {
         return Ok((notes, after));
     }
-    Err(dangling.into_iter().map(|(_, remark)| remark.text).collect())
+    Err(dangling.into_iter().map(|one| one.remark.text).collect())
 }
 
 #[test]
