@@ -33,6 +33,11 @@ pub trait Ending {
     fn after_words(&self, _words: &str, _told: u32) -> anyhow::Result<AfterWords> {
         Ok(AfterWords::Ends)
     }
+
+    /// Called for an actor's answer without tool calls after the closing act.
+    fn after_act(&self) -> anyhow::Result<AfterWords> {
+        Ok(AfterWords::Ends)
+    }
 }
 
 /// The handling of an answer without calls.

@@ -214,8 +214,7 @@ impl Talk {
         })
     }
 
-    /// Decides what to do with an actor's answer. An answer with calls, or after the closing act,
-    /// gets no reply.
+    /// Decides what to do with an actor's answer. An answer with calls gets no reply.
     pub(super) fn after_words(
         &self,
         brief: &Brief,
@@ -223,10 +222,14 @@ impl Talk {
         ending: &dyn Ending,
     ) -> anyhow::Result<AfterWords> {
         let whole = reply.tool_calls.is_empty() && !reply.is_cut();
-        if !whole || self.acted || brief.role != Role::Actor {
+        if !whole || brief.role != Role::Actor {
             return Ok(AfterWords::Ends);
         }
-        Ok(match ending.after_words(&reply.content, self.nudges)? {
+        let after = match self.acted {
+            true => ending.after_act()?,
+            false => ending.after_words(&reply.content, self.nudges)?,
+        };
+        Ok(match after {
             AfterWords::Document { tool, .. } if !brief.tools.contains(&tool) => AfterWords::Ends,
             AfterWords::Lacks(_) if !ending::may_nudge(self.nudges) => AfterWords::Ends,
             after => after,

@@ -17,6 +17,9 @@ const GOTO_STAGE: &str = "goto_stage";
 const REJECTED: &str = "rejected";
 /// The extra field of an entry that explains a record's change: the id of the record.
 const RECORD: &str = "record";
+/// The words of an entry, behind the task's id, that explains why a task is completed although
+/// nothing was changed for it.
+pub const UNCHANGED: &str = "needs no change";
 
 /// Who gave the feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +154,12 @@ impl Feedback {
     /// rejects a draft nor requests anything.
     pub fn is_reason(&self) -> bool {
         self.extra.contains_key(RECORD)
+    }
+
+    /// Returns why this task is completed although nothing was changed for it.
+    pub fn why_unchanged(&self, task: &str) -> Option<&str> {
+        let words = self.details.strip_prefix(task).filter(|_| self.is_reason())?;
+        words.strip_prefix(' ')?.strip_prefix(UNCHANGED)?.strip_prefix(": ")
     }
 
     /// True for a note that a person typed for the actor while it worked: it neither rejects a

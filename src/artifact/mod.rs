@@ -31,7 +31,7 @@ pub mod specs;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
 pub use derived::{Compared, Found, Known, RECORDS, is_plainly_same};
-pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};
+pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};

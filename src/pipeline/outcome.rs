@@ -102,6 +102,8 @@ pub(crate) enum BlockReason {
     /// A critic or challenger was reminded and still gave no verdict; the draft is neither passed
     /// nor refused. The text says who, and what it said instead.
     NoVerdict(Origin, String),
+    /// Tasks were completed without a change and without a reason; the text names them.
+    Unchanged(String),
 }
 
 /// A role's request besides its work.
@@ -130,6 +132,7 @@ impl BlockReason {
             Self::Replans(_) => "going back again and again".to_owned(),
             Self::Rejected(_) => "rejected by the second opinion".to_owned(),
             Self::NoVerdict(..) => "no verdict on the draft".to_owned(),
+            Self::Unchanged(_) => "a task without a change".to_owned(),
         }
     }
 
@@ -141,7 +144,8 @@ impl BlockReason {
             | Self::Asked(what)
             | Self::Astray(what)
             | Self::Rejected(what)
-            | Self::NoVerdict(_, what) => what.clone(),
+            | Self::NoVerdict(_, what)
+            | Self::Unchanged(what) => what.clone(),
             Self::Replans(asked) => {
                 format!("{} (again; the limit is {max_replans})", asked.words())
             }
@@ -224,6 +228,10 @@ impl WayBack {
         }
     }
 }
+
+/// The kind of [`BlockReason::Unchanged`] in a saved draft: the actor is asked again, in a new
+/// conversation.
+pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// The start of an entry that older sessions have in their feedback if a critic gave no verdict.
 pub(crate) const NO_VERDICT: &str = "the critic gave no verdict";

@@ -24,6 +24,8 @@ pub struct TaskRecord {
     pub evidence: Vec<String>,
     /// The facts about the project that its actor proposes, in the form recorded in history.
     pub knowledge: Vec<String>,
+    /// Why the task needs no change; empty if it has code.
+    pub reason: String,
     /// Paths that are left to the commits of other tasks.
     pub left: Vec<String>,
 }
@@ -34,6 +36,7 @@ pub fn commit(recorder: &Recorder<'_>, tip: &Oid, task: &TaskRecord) -> anyhow::
     trailers.push(key::TASK, &task.id);
     task.features.iter().for_each(|feature| trailers.push(key::FEATURE, feature));
     task.credit.push(&mut trailers, recorder.project.attribution);
+    trailers.push(key::REASON, &task.reason);
     trailers.push(key::CHECKS, &task.checks);
     task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
     task.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));

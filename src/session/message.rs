@@ -108,7 +108,8 @@ pub mod key {
     /// starts from, the stage in progress before, the role that requested it, and the draft of the
     /// latter stage that the request was about: `design 1a2b… coding actor 1`.
     pub const BACK: &str = "Cowork-Back";
-    /// With `Cowork-Back`: the reason.
+    /// With `Cowork-Back`: the reason. With `Cowork-Task`, on a commit that changes no code: why
+    /// the task needs no change.
     pub const REASON: &str = "Cowork-Reason";
     /// On a saved draft: the commit last read by the critic.
     pub const READ: &str = "Cowork-Read";

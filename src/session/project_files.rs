@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
 
-use super::{Kind, Session, adopted};
+use super::{Kind, Session, adopted, key};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
 use crate::git::{self, Commit, Git, Oid};
@@ -147,7 +147,7 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
 /// What the commits of a session changed outside `.cowork`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommittedCode {
-    /// The tasks whose own commit changed code.
+    /// The tasks whose own commit changed code, or says why none was needed.
     tasks: BTreeSet<String>,
     /// The paths.
     touched: BTreeSet<String>,
@@ -160,7 +160,8 @@ pub(crate) fn committed_code(git: &Git, session: &Session) -> anyhow::Result<Com
         let [parent] = &entry.parents[..] else { continue };
         let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
         let files = code(changed.map(|change| change.path).collect());
-        if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
+        let explained = entry.trailers.get(key::REASON).is_some();
+        if let (Kind::Task(id), true) = (&entry.kind, explained || !files.is_empty()) {
             code_of.tasks.insert(id.clone());
         }
         code_of.touched.extend(files);

@@ -11,7 +11,7 @@ use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
 use crate::artifact::record_diff::count;
 use crate::artifact::sections::{Change, Record};
-use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
+use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus, UNCHANGED};
 
 arguments! {
     CreateTask {
@@ -50,6 +50,8 @@ arguments! {
     UpdateTaskStatus {
         task_id: String,
         new_status: TaskStatus,
+        /// why it needs no change, or is blocked
+        reason: Option<String>,
     }
 }
 
@@ -230,7 +232,14 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
         task.status = status;
     }
     let mut features = context.store.features()?;
-    let coded = (context.coded)(&plan);
+    let mut coded = (context.coded)(&plan);
+    if status == TaskStatus::Completed && !coded.contains(&id) && context.task == Some(id.as_str())
+    {
+        keep_reason(context, &id, UNCHANGED, args.reason.as_ref())?;
+        coded = (context.coded)(&plan);
+    } else if status == TaskStatus::Blocked {
+        keep_reason(context, &id, "blocked", args.reason.as_ref())?;
+    }
     let changes = derive_feature_status(&mut features, &plan, &|task| coded.contains(&task.id));
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     if !changes.is_empty() {

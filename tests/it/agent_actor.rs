@@ -276,6 +276,32 @@ fn a_rejected_draft_goes_on_in_its_conversation_and_a_blocked_task_ends_it() {
     let sandbox = coding_by(&blocked);
     let outcome = sandbox.cowork(&CODING).exits(1);
     outcome.says("TASK-001 is not completed: the actor says that it is blocked");
+    let history = ".cowork/sessions/todo/feedback_history.json";
+    let history = sandbox.blob("refs/cowork/drafts/todo/coding", history);
+    assert!(history.contains("\"TASK-001 blocked: no compiler\""), "{history}");
+    has_left_nothing(&sandbox);
+}
+
+#[test]
+fn a_task_that_needs_no_change_is_completed_for_a_reason_only() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("lib/add.sh", "# it adds\n", "adding");
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    settle(&sandbox, "agent = \"codex\"", "");
+    let does = |last: &str| {
+        let none = ENDS.replace("It is written.", &format!("Nothing to do.\\n{last}"));
+        format!("if [ \"$task\" = TASK-002 ]; then\n{none}\nelse {DOES_ITS_PART}{ENDS}\nfi")
+    };
+    install(&sandbox, "codex", &does("DONE:"));
+    let outcome = sandbox.cowork(&CODING).exits(1).says("TASK-002 is not completed");
+    outcome.says("nothing was changed, and the actor gave no reason; TASK-005 waits");
+    let told = (1..=runs(&sandbox)).map(|run| noted(&sandbox, &format!("input.{run}")));
+    let asked = told.filter(|told| told.contains("Nothing was changed for TASK-002.")).count();
+    assert_eq!(asked, 1);
+    install(&sandbox, "codex", &does("DONE: lib/add.sh adds already"));
+    sandbox.cowork(&CODING).exits(0);
+    let commit = sandbox.commit_of("cowork/todo", "coding: TASK-002");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Reason"], ["lib/add.sh adds already"]);
     has_left_nothing(&sandbox);
 }
 

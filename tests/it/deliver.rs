@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use crate::support::change::triage;
-use crate::support::todo::{self, approve, task_work};
+use crate::support::todo::{self, task_work};
 use crate::support::{Reply, Sandbox, at, kill};
 
 /// Where a small project may be planned with one of each.
-const SMALL: &str = "[limits]
+pub(super) const SMALL: &str = "[limits]
 requirements = [1, 6]
 features = [1, 4]
 components = [1, 4]
@@ -18,7 +18,7 @@ tasks = [1, 12]
 const SOURCE: &str = "due() { echo $(( $1 - 1 )); }\n";
 
 /// A task, as `create_task` takes it.
-fn task(title: &str, description: &str, create: &[&str], change: &[&str]) -> Value {
+pub(super) fn task(title: &str, description: &str, create: &[&str], change: &[&str]) -> Value {
     json!({
         "title": title,
         "description": description,
@@ -38,7 +38,7 @@ fn plan(tasks: &[Value]) -> Reply {
 }
 
 /// A repository with one source file, and a model that plans these tasks for it.
-fn one_source_file(tasks: &[Value]) -> Sandbox {
+pub(super) fn one_source_file(tasks: &[Value]) -> Sandbox {
     let sandbox = Sandbox::unborn(&[]);
     sandbox.commit_file("due.sh", SOURCE, "first");
     sandbox.user_config(SMALL);
@@ -59,12 +59,18 @@ fn one_source_file(tasks: &[Value]) -> Sandbox {
     sandbox
 }
 
-fn done(task: &str) -> Reply {
+pub(super) fn done(task: &str) -> Reply {
     Reply::call("update_task_status", json!({"task_id": task, "new_status": "completed"}))
 }
 
+/// The task needs no change.
+pub(super) fn needs_none(task: &str, why: &str) -> Reply {
+    let done = json!({"task_id": task, "new_status": "completed", "reason": why});
+    Reply::call("update_task_status", done)
+}
+
 /// The first task's work: one line of the source file.
-fn edit() -> Reply {
+pub(super) fn edit() -> Reply {
     let edit = json!({"path": "due.sh", "old_text": "$1 - 1", "new_text": "$1 + 1"});
     let done = json!({"task_id": "TASK-001", "new_status": "completed"});
     Reply::call("edit_file", edit).and("update_task_status", done)
@@ -78,12 +84,12 @@ fn edits() -> Sandbox {
     sandbox
 }
 
-fn new<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn new<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["new", "-n", "todo", "Kreditorsumme", "--review", "auto"], more].concat()
 }
 
 /// The status of the first feature in a stage's commit.
-fn status(sandbox: &Sandbox, stage: &str) -> String {
+pub(super) fn status(sandbox: &Sandbox, stage: &str) -> String {
     let text =
         sandbox.blob(&sandbox.stage_commit(stage), ".cowork/sessions/todo/feature_list.json");
     let list: Value = serde_json::from_str(&text).unwrap();
@@ -91,7 +97,7 @@ fn status(sandbox: &Sandbox, stage: &str) -> String {
 }
 
 /// Paths outside `.cowork` that a commit changed.
-fn code_of(sandbox: &Sandbox, commit: &str) -> Vec<String> {
+pub(super) fn code_of(sandbox: &Sandbox, commit: &str) -> Vec<String> {
     let paths = sandbox.git(&["diff", "--name-only", &format!("{commit}^"), commit]);
     paths.lines().filter(|path| !path.starts_with(".cowork/")).map(str::to_owned).collect()
 }
@@ -181,7 +187,8 @@ fn a_session_that_changes_nothing_ends_before_it_is_checked() {
         let sandbox = edits();
         sandbox.user_config(&format!("[review]\ngates = []\n{SMALL}"));
         sandbox.server.on(at("coding", "actor"), Reply::text("It was like that already."));
-        sandbox.server.on(at("coding", "actor").iteration(1).turn(1), done("TASK-001"));
+        let none = needs_none("TASK-001", "it was like that");
+        sandbox.server.on(at("coding", "actor").iteration(1).turn(1), none);
         let args = ["new", "-n", "todo", "Kreditorsumme", "--review", review];
         let told = sandbox.cowork(&args).exits(1).says("changes no file outside .cowork").stderr;
         assert!(!told.contains("TASK-001 is completed, but"), "said twice: {told}");
@@ -191,8 +198,9 @@ fn a_session_that_changes_nothing_ends_before_it_is_checked() {
         assert!(sandbox.server.requests_of("coding", "critic").is_empty());
         let history: Value =
             serde_json::from_str(&kept(&sandbox, "feedback_history.json")).unwrap();
-        assert_eq!(history[0]["severity"], "critical", "{history}");
-        assert_eq!(history[0]["from"], "validator", "{history}");
+        assert_eq!(history[0]["details"], "TASK-001 needs no change: it was like that");
+        assert_eq!(history[1]["severity"], "critical", "{history}");
+        assert_eq!(history[1]["from"], "validator", "{history}");
         for stage in ["coding", "check", "delivery"] {
             assert!(sandbox.refs(&format!("refs/tags/cowork/todo/{stage}")).is_empty(), "{stage}");
         }
@@ -229,7 +237,8 @@ fn the_gate_tells_that_nothing_was_changed() {
         "[review]\ngates = [\"coding\"]\n{SMALL}iterations = {{ coding = 1 }}\n"
     ));
     sandbox.server.on(at("coding", "actor"), Reply::text("It was like that already."));
-    sandbox.server.on(at("coding", "actor").turn(1), done("TASK-001"));
+    let none = needs_none("TASK-001", "it was like that");
+    sandbox.server.on(at("coding", "actor").turn(1), none);
     let mut terminal = sandbox.terminal(&["new", "-n", "todo", "Kreditorsumme"]);
     terminal.sees("draft limit reached");
     terminal.sees("changes no file outside");
@@ -379,33 +388,6 @@ fn a_task_left_with_nothing_names_the_commit_that_holds_its_files() {
     assert!(report.contains("\n- TASK-002 Two: (with others)\n"), "{report}");
     assert!(report.contains("verified by the check"), "{report}");
     sandbox.cowork(&["verify"]).exits(0);
-}
-
-#[test]
-fn a_task_none_of_whose_files_is_touched_is_a_finding() {
-    let tasks = [
-        task("One", "The sum.", &[], &["due.sh"]),
-        task("Two", "How to use it.", &[], &["USAGE.md"]),
-    ];
-    let sandbox = one_source_file(&tasks);
-    sandbox.commit_file("USAGE.md", "# Usage\n", "usage");
-    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), edit());
-    sandbox.server.on(at("coding", "actor").task("TASK-002").turn(1), done("TASK-002"));
-    let write = json!({"path": "USAGE.md", "content": "# Usage\n\ndue N\n"});
-    sandbox.server.on(at("coding", "actor").iteration(2).turn(1), Reply::call("write_file", write));
-    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Written."));
-    sandbox.server.on(at("coding", "critic").iteration(2), approve());
-    let outcome = sandbox.cowork(&new(&[])).exits(0);
-    let flat = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    let finding = "TASK-002 is completed, but no commit of this session changes USAGE.md";
-    assert!(flat.contains(finding), "{}", outcome.stderr);
-    // Its feature was not implemented before.
-    let second = sandbox.commit_of("cowork/todo", "coding: TASK-002 ");
-    let list = sandbox.blob(&second, ".cowork/sessions/todo/feature_list.json");
-    assert!(list.contains("\"in_progress\""), "{list}");
-    assert_eq!(status(&sandbox, "coding"), "implemented");
-    let body = sandbox.git(&["log", "-1", "--format=%b", &second]);
-    assert!(body.contains("It changed no file."), "{body}");
 }
 
 #[test]

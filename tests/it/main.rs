@@ -189,6 +189,7 @@ mod two_people;
 mod typed;
 #[cfg(unix)]
 mod unasked;
+mod unchanged;
 mod unlisted;
 mod untold;
 mod usage;

@@ -15,23 +15,22 @@ pub struct CodeChanges {
     /// The paths in `now`, the paths that commits changed and later commits changed back, and the
     /// paths that were merged into the session.
     pub touched: BTreeSet<String>,
-    /// Tasks whose own commit changed code.
+    /// Tasks whose own commit changed code, or says why none was needed.
     pub tasks: BTreeSet<String>,
 }
 
 impl CodeChanges {
-    /// True if the session has code for a top-level task: the task's own commit changed code, or
-    /// any commit changed a file that the task names. For a task that names no file, any change of
-    /// the session counts.
+    /// True if the session has code for a top-level task, as [`Self::has_work_of`]. For a task that
+    /// names no file, any change of the session counts.
     pub fn stands_behind(&self, plan: &Plan, task: &Task) -> bool {
-        if self.tasks.contains(&task.id) {
-            return true;
-        }
-        let mut files = plan.files_of(&task.id).peekable();
-        match files.peek() {
-            None => !self.now.is_empty(),
-            Some(_) => files.any(|file| self.touches(file)),
-        }
+        self.has_work_of(plan, task)
+            || plan.files_of(&task.id).next().is_none() && !self.now.is_empty()
+    }
+
+    /// True if the task's own commit changed code or says why none was needed, or any commit changed
+    /// a file that the task names.
+    pub fn has_work_of(&self, plan: &Plan, task: &Task) -> bool {
+        self.tasks.contains(&task.id) || plan.files_of(&task.id).any(|file| self.touches(file))
     }
 
     /// True if the file, or a file in the folder, was changed.

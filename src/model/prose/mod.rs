@@ -107,15 +107,18 @@ pub enum TaskWord {
     Blocked,
 }
 
-/// The statement about a task at the start of the last line: `DONE: why` or `BLOCKED: why`.
-pub fn said_of_task(text: &str) -> Option<TaskWord> {
+/// The statement about a task at the start of the last line, and what follows: `DONE: why` or
+/// `BLOCKED: why`.
+pub fn said_of_task(text: &str) -> Option<(TaskWord, &str)> {
     let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
     let line = last.trim().trim_start_matches(['*', '`', '_', '#', '-', ' ']);
-    match line.split_once(':')?.0.trim_end_matches(['*', '`', '_']) {
-        "DONE" => Some(TaskWord::Done),
-        "BLOCKED" => Some(TaskWord::Blocked),
-        _ => None,
-    }
+    let (word, why) = line.split_once(':')?;
+    let word = match word.trim_end_matches(['*', '`', '_']) {
+        "DONE" => TaskWord::Done,
+        "BLOCKED" => TaskWord::Blocked,
+        _ => return None,
+    };
+    Some((word, why.trim_matches(['*', '`', '_', ' '])))
 }
 
 /// Converts a document in a reply's text to the call that saves it.

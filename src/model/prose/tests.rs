@@ -228,9 +228,10 @@ fn an_invented_tool_result_is_ignored() {
 #[test]
 fn the_last_line_reports_on_the_task() {
     let cases = [
-        ("All there.\nDONE: it was so", Some(TaskWord::Done)),
-        ("No.\n\n**BLOCKED:** no compiler\n\n", Some(TaskWord::Blocked)),
-        ("`BLOCKED: x`", Some(TaskWord::Blocked)),
+        ("All there.\nDONE: it was so", Some((TaskWord::Done, "it was so"))),
+        ("No.\n\n**BLOCKED:** no compiler\n\n", Some((TaskWord::Blocked, "no compiler"))),
+        ("**DONE:**", Some((TaskWord::Done, ""))),
+        ("`BLOCKED: x`", Some((TaskWord::Blocked, "x"))),
         ("DONE: no\nI wrote it.", None),
         ("done: in lower case", None),
         ("The task is DONE: yes", None),

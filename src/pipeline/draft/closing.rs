@@ -2,6 +2,8 @@
 //! checks find nothing in the draft and the draft differs from the rejected one. Otherwise the
 //! actor gets a message about what is missing, and continues; this does not count as another draft.
 
+use std::cell::Cell;
+
 use crate::agent::{AfterWords, Ending, Standing};
 use crate::artifact::check::Report;
 use crate::artifact::{Artifact, Store, Task, TaskStatus};
@@ -11,7 +13,7 @@ use crate::model::prose::{document_between_tags, whole_document};
 use crate::pipeline::draft::missing_words::Works;
 use crate::pipeline::draft::{checks, finish_draft};
 use crate::pipeline::evidence::{Evidence, gather};
-use crate::pipeline::files::task_files;
+use crate::pipeline::files::{project_files, task_files};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
@@ -43,6 +45,8 @@ pub(crate) struct Closing<'a, 'r> {
     works: Works,
     /// The tree of the draft when the actor was last sent a message about what is missing.
     told: Option<Oid>,
+    /// The actor was asked why its task needs no change.
+    asked_why: Cell<bool>,
 }
 
 impl<'a, 'r> Closing<'a, 'r> {
@@ -56,7 +60,21 @@ impl<'a, 'r> Closing<'a, 'r> {
             true => Works::OnFiles,
             false => Works::WithTools,
         };
-        Self { run, spec, progress, task, works, told: None }
+        Self { run, spec, progress, task, works, told: None, asked_why: Cell::new(false) }
+    }
+
+    /// Decides about a completed task without a change: its actor is asked once for the change or
+    /// for the reason.
+    fn of_unchanged(&self) -> anyhow::Result<Option<Standing>> {
+        let Some(task) = self.task else { return Ok(None) };
+        if !project_files::lacks_change(self.run, task)? {
+            return Ok(None);
+        }
+        if self.asked_why.replace(true) {
+            return Ok(Some(Standing::Ends));
+        }
+        self.run.note(format!("{}: nothing was changed for it; the actor is asked why", task.id));
+        Ok(Some(Standing::Lacks(self.works.no_change(&task.id))))
     }
 
     async fn stands(&mut self, outcome: &Outcome) -> anyhow::Result<Standing> {
@@ -70,6 +88,9 @@ impl<'a, 'r> Closing<'a, 'r> {
         run.recorder().expect_tip(&run.session.tip)?;
         self.progress.note_checked(&outcome.checked);
         finish_draft::finish(run, spec, self.progress, self.task)?;
+        if let Some(standing) = self.of_unchanged()? {
+            return Ok(standing);
+        }
         let tree = run.recorder().tree(&run.session.tip)?;
         if self.told.as_ref() == Some(&tree) {
             return Ok(Standing::Open);
@@ -174,6 +195,16 @@ impl Ending for Closing<'_, '_> {
                 let path = artifact_path(&self.run.session.name, artifact);
                 AfterWords::Lacks(self.works.unsaved(artifact, &path, told))
             }
+        })
+    }
+
+    fn after_act(&self) -> anyhow::Result<AfterWords> {
+        Ok(match (self.tasks()?, self.task) {
+            (Tasks::Done, Some(_)) => match self.of_unchanged()? {
+                Some(Standing::Lacks(what)) => AfterWords::Lacks(what),
+                _ => AfterWords::Ends,
+            },
+            _ => AfterWords::Ends,
         })
     }
 }

@@ -68,6 +68,22 @@ impl Works {
         }
     }
 
+    /// The message if the actor completed its task and nothing was changed for it.
+    pub(crate) fn no_change(self, id: &str) -> String {
+        let changed = format!("Nothing was changed for {id}.");
+        match self {
+            Self::WithTools => format!(
+                "{changed} Write what it asks for, then set its status again. If it needs no change, \
+                 call update_task_status {{\"task_id\": \"{id}\", \"new_status\": \"completed\", \
+                 \"reason\": \"why\"}}; if it cannot be done, set \"blocked\"."
+            ),
+            Self::OnFiles => format!(
+                "{changed} Write what it asks for in your working directory. If it needs no change, \
+                 end with the line `DONE: why`; if it cannot be done, with `BLOCKED: why`."
+            ),
+        }
+    }
+
     /// The message if the actor ends with text and has saved nothing. It asks the actor to save the
     /// document the usual way or, if it was asked that before (`told` > 0), to send the document as
     /// text. `path` is the document's path.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::artifact::knowledge::take_proposals;
-use crate::artifact::{Origin, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, Origin, Store, Task, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
@@ -13,8 +13,9 @@ use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::draft::{agent_program, finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
+use crate::pipeline::files::project_files;
 use crate::pipeline::files::task_files::{self, Left};
-use crate::pipeline::outcome::{self, StepOutcome};
+use crate::pipeline::outcome::{self, BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
@@ -32,6 +33,8 @@ enum TaskEnd {
     Open,
     /// A hook refused the task's commit.
     Refused,
+    /// Its actor completed it without a change and without a reason: it is blocked.
+    Unchanged,
 }
 
 /// Runs one conversation and makes one commit for each task that has none.
@@ -42,7 +45,12 @@ pub(crate) async fn work_on_tasks(
     pending: Vec<Task>,
 ) -> anyhow::Result<StepOutcome> {
     let last = pending.last().map(|task| task.id.clone());
+    let mut waiting = Waiting::default();
     for task in pending {
+        if waiting.takes(run, &task)? {
+            continue;
+        }
+        reopen(run, &task)?;
         let label = format!("{} {}", task.id, task.title);
         keep::announce(run, spec, progress, Some(label))?;
         let mut variables = conversation::brief_variables(run, spec, progress)?;
@@ -92,9 +100,78 @@ pub(crate) async fn work_on_tasks(
                 break;
             }
             TaskEnd::Refused => return Ok(StepOutcome::Again),
+            TaskEnd::Unchanged => {
+                run.continues_transcript.set(false);
+                waiting.unchanged.push(task.id);
+            }
         }
     }
-    Ok(StepOutcome::Next)
+    Ok(match waiting.words() {
+        Some(words) => StepOutcome::Blocked(BlockReason::Unchanged(words)),
+        None => StepOutcome::Next,
+    })
+}
+
+/// Tasks that are blocked because nothing was changed for them, and the tasks that depend on them.
+#[derive(Default)]
+struct Waiting {
+    unchanged: Vec<String>,
+    after: Vec<String>,
+}
+
+impl Waiting {
+    /// True if a task depends on one of these; it then waits as well.
+    fn takes(&mut self, run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
+        if self.unchanged.is_empty() {
+            return Ok(false);
+        }
+        let files = run.files();
+        let plan = Store::new(&files).plan()?;
+        let waits = |id: &str| self.unchanged.iter().chain(&self.after).any(|own| own == id);
+        // A dependency on a sub-task is one on its task.
+        let mut needs = plan.with_sub_tasks(&task.id).flat_map(|part| &part.dependencies);
+        let takes = needs.any(|id| waits(id.split('.').next().unwrap_or(id)));
+        if takes {
+            self.after.push(task.id.clone());
+        }
+        Ok(takes)
+    }
+
+    fn words(&self) -> Option<String> {
+        let are = match self.unchanged.len() {
+            0 => return None,
+            1 => "is",
+            _ => "are",
+        };
+        let mut words = format!(
+            "{} {are} not completed: nothing was changed, and the actor gave no reason",
+            self.unchanged.join(", ")
+        );
+        if !self.after.is_empty() {
+            let wait = if self.after.len() == 1 { "waits" } else { "wait" };
+            words += &format!("; {} {wait}", self.after.join(", "));
+        }
+        Some(words)
+    }
+}
+
+/// Opens a blocked task again, unless the conversation that blocked it continues.
+fn reopen(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
+    match task.status == TaskStatus::Blocked && !run.continues_transcript.get() {
+        true => set_status(run, task, TaskStatus::Pending),
+        false => Ok(()),
+    }
+}
+
+fn set_status(run: &Run<'_>, task: &Task, status: TaskStatus) -> anyhow::Result<()> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut plan = store.plan()?;
+    for own in plan.tasks.iter_mut().filter(|own| own.id == task.id) {
+        own.status = status;
+    }
+    store.save(Artifact::ImplementationPlan, &plan)?;
+    Ok(())
 }
 
 /// Commits a task if it is completed.
@@ -111,12 +188,23 @@ async fn finish_task(
         progress.newest.credit.merge(credit);
         return Ok(TaskEnd::Open);
     }
+    if project_files::lacks_change(run, task)? {
+        set_status(run, task, TaskStatus::Blocked)?;
+        progress.newest.credit.merge(credit);
+        return Ok(TaskEnd::Unchanged);
+    }
     finish_draft::finish(run, spec, progress, Some(task))?;
     let left = task_files::left_to_others(run, task)?;
     let (said, proposed) = take_proposals(said);
     let mut body = summary::task_body(&task_brief::task_item(run, task)?, &said);
-    if task_files::uncommitted_code(run)?.iter().all(|path| left.contains_key(path)) {
-        body = format!("{body}\n\n{}", task_files::held_elsewhere(run, task)?);
+    let mut reason = String::new();
+    if !task_files::has_own_code(run, task)? {
+        reason = task_files::why_unchanged(run, task)?.unwrap_or_default();
+        let elsewhere = match reason.is_empty() {
+            true => task_files::held_elsewhere(run, task)?,
+            false => format!("It needs no change: {reason}"),
+        };
+        body = format!("{body}\n\n{elsewhere}");
     }
     let mut record = TaskRecord {
         id: task.id.clone(),
@@ -127,6 +215,7 @@ async fn finish_task(
         checks: String::new(),
         evidence: Vec::new(),
         knowledge: knowledge::trailers(&knowledge::acceptable(run, proposed)?),
+        reason,
         left: left.keys().cloned().collect(),
     };
     let (mut fails, mut tests) = (false, String::new());

@@ -36,7 +36,7 @@ pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result
     let committed = run.committed_code()?;
     let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &committed)?;
     if let Some(task) = task
-        && task_files::uncommitted_code(run)?.len() > task_files::left_to_others(run, task)?.len()
+        && (task_files::has_own_code(run, task)? || task_files::why_unchanged(run, task)?.is_some())
     {
         changes.tasks.insert(task.id.clone());
     }
@@ -52,8 +52,20 @@ pub(crate) fn tasks_with_code(
     let code = code_changes(run, current)?;
     let baseline = baseline_of_change(run)?;
     let has_code = has_code(plan, &code, baseline.as_ref());
-    let coded = plan.tasks.iter().filter(|task| has_code(task));
+    let is_current = |task: &Task| current.is_some_and(|current| current.id == task.id);
+    let is_coded = |task: &&Task| match is_current(task) {
+        true => code.has_work_of(plan, task),
+        false => has_code(task),
+    };
+    let coded = plan.tasks.iter().filter(is_coded);
     Ok(coded.map(|task| task.id.clone()).collect())
+}
+
+/// True if nothing was changed for a task that its actor has completed, and the actor gave no reason.
+pub(crate) fn lacks_change(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
+    let files = run.files();
+    let plan = Store::new(&files).plan()?;
+    Ok(!code_changes(run, Some(task))?.has_work_of(&plan, task))
 }
 
 /// Fails if there is nothing to deliver, before a model is asked for a report: no more code can be

@@ -48,6 +48,20 @@ pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left>
     Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &uncommitted))
 }
 
+/// True if there is uncommitted code that goes into this task's commit.
+pub(crate) fn has_own_code(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
+    Ok(uncommitted_code(run)?.len() > left_to_others(run, task)?.len())
+}
+
+/// Why the task needs no change, as its actor says in the present draft.
+pub(crate) fn why_unchanged(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<String>> {
+    let draft = run.current_draft.borrow().as_ref().map(|draft| draft.iteration);
+    let files = run.files();
+    let feedback = Store::new(&files).feedback()?;
+    let mut newest = feedback.iter().rev().filter(|entry| Some(entry.iteration) == draft);
+    Ok(newest.find_map(|entry| entry.why_unchanged(&task.id)).map(str::to_owned))
+}
+
 /// Names the commits that already contain a task's files, for the body of that task's own commit.
 pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
     let files = run.files();

@@ -6,7 +6,7 @@ use crate::git::{self, Oid};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
 use crate::pipeline::other_models::Taken;
-use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT};
+use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED};
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::progress::{Next, Progress, Readings};
@@ -178,7 +178,11 @@ fn resume_draft(
         }
     }
     progress.newest.commit = Some(entry.commit.clone());
-    let stuck = entry.trailers.get(key::STUCK).is_some();
+    let why = entry.trailers.get(key::STUCK);
+    let stuck = why.is_some();
+    if why.is_some_and(|why| why.split(' ').next() == Some(UNCHANGED)) {
+        run.continues_transcript.set(false);
+    }
     let edited = edits::note_edit_by_hand(run, spec, progress, &entry.commit)?;
     if (stuck || !partial && is_refused(run, spec.stage, number)?)
         && (edited || edits::note_code_by_hand(run, spec, progress, entry)?)

@@ -7,7 +7,7 @@ use crate::artifact::Origin;
 use crate::config::Config;
 use crate::error::{Kind, kind_of};
 use crate::git::Git;
-use crate::pipeline::outcome::BlockReason;
+use crate::pipeline::outcome::{BlockReason, UNCHANGED};
 use crate::pipeline::run::{Env, Run};
 use crate::session::{
     KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, unrecorded,
@@ -40,6 +40,7 @@ impl BlockReason {
             Self::Astray(_) => "astray".to_owned(),
             Self::Replans(asked) => format!("replans={}", asked.wish.stage),
             Self::Rejected(_) => REJECTED.to_owned(),
+            Self::Unchanged(_) => UNCHANGED.to_owned(),
             Self::NoVerdict(by, _) => format!("{NO_VERDICT}={}", by.name()),
         };
         format!("{kind} {words}")
@@ -60,7 +61,7 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
             format!("or decide in the critic's place, on a terminal: git cowork resume {name}")
         }
         Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
-        None if kind == "circle" || kind == REJECTED => {
+        None if ["circle", REJECTED, UNCHANGED].contains(&kind) => {
             format!("or start {stage} again: git cowork revert {name} --to {stage}")
         }
         None => {

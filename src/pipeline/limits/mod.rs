@@ -205,7 +205,9 @@ fn nobody_there(
         message = format!("{message}; the last feedback:\n{}", said.join("\n"));
     }
     let resume = match why {
-        BlockReason::NoVerdict(..) => "nothing is lost; ask again: git cowork resume",
+        BlockReason::NoVerdict(..) | BlockReason::Unchanged(_) => {
+            "nothing is lost; ask again: git cowork resume"
+        }
         _ => "nothing is lost; on a terminal, choose how to continue: git cowork resume",
     };
     let mut error = Error::failed(message).hint(resume);
@@ -213,6 +215,9 @@ fn nobody_there(
     let kind = noted.trim_end();
     error = error.hint(other_way(kind, stage, run.env.config, name));
     error = error.hint(match spec.approves {
+        _ if matches!(why, BlockReason::Unchanged(_)) => format!(
+            "or write it yourself and commit it (git commit), then: git cowork resume {name}"
+        ),
         Approves::Tree => format!("or edit the code yourself, then: git cowork resume {name}"),
         Approves::Artifacts => format!(
             "or, to edit the draft yourself before you resume: git restore --source={} -- {}",

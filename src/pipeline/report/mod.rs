@@ -168,6 +168,7 @@ impl Story {
             let name = format!("- {}: ", cell(&format!("{} {}", task.id, task.title), TITLE));
             let files = match self.done.get(&task.id) {
                 Some(files) if !files.is_empty() => paths(files, name.len()),
+                _ if self.unchanged.contains(&task.id) => "(no change needed)".to_owned(),
                 _ if task.status == TaskStatus::Completed => "(with others)".to_owned(),
                 _ => "(not done)".to_owned(),
             };

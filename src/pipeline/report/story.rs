@@ -36,6 +36,8 @@ pub(super) struct Story {
     pub(super) works_on: BTreeMap<String, Vec<String>>,
     /// The files that each task's commits changed, outside `.cowork`.
     pub(super) done: BTreeMap<String, Vec<String>>,
+    /// The tasks that needed no change.
+    pub(super) unchanged: BTreeSet<String>,
     /// The files that coding changed outside of tasks.
     pub(super) beside: Vec<String>,
     /// The data of a change request.
@@ -187,6 +189,9 @@ impl Story {
             {
                 let mut files = git::paths::changed(run.env.git, parent, &entry.commit)?;
                 files.retain(|path| !path.starts_with(".cowork/"));
+                if let (Kind::Task(id), Some(_)) = (&entry.kind, entry.trailers.get(key::REASON)) {
+                    self.unchanged.insert(id.clone());
+                }
                 match &entry.kind {
                     Kind::Task(id) => self.done.entry(id.clone()).or_default().append(&mut files),
                     _ => self.beside.append(&mut files),

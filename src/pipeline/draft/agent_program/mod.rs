@@ -116,4 +116,8 @@ impl Ending for TellsRefused<'_> {
             AfterWords::Ends => self.list().map_or(AfterWords::Ends, AfterWords::Lacks),
         })
     }
+
+    fn after_act(&self) -> anyhow::Result<AfterWords> {
+        self.inner.after_act()
+    }
 }

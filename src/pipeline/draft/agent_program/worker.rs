@@ -136,7 +136,9 @@ impl<'a> Worker<'a> {
             calls.extend(in_words());
         }
         if let Some((task, status)) = self.status(brought, words) {
-            calls.push((STATUS, json!({"task_id": task, "new_status": status})));
+            let reason = said_of_task(words).map_or("", |(_, why)| why);
+            let call = json!({"task_id": task, "new_status": status, "reason": reason});
+            calls.push((STATUS, call));
         }
         calls
     }
@@ -153,8 +155,8 @@ impl<'a> Worker<'a> {
             return ends.then(|| (last.clone(), "completed"));
         };
         let status = match said_of_task(words) {
-            Some(TaskWord::Blocked) => "blocked",
-            Some(TaskWord::Done) => "completed",
+            Some((TaskWord::Blocked, _)) => "blocked",
+            Some((TaskWord::Done, _)) => "completed",
             None if self.has_changed.get() => "completed",
             None => return None,
         };
