@@ -12,9 +12,15 @@ const CLOSE: &str = "</review>";
 /// Maximum bytes of a line's end that is held back while it streams, because it may be a verdict.
 const MOST: usize = 80;
 
-/// Characters that make a line a quotation, code or a question.
-const QUOTES: [char; 16] =
-    ['`', '"', '\'', '“', '”', '„', '«', '»', '‘', '’', '「', '」', '?', '<', '>', '？'];
+/// Characters that make a line a quotation, code, a question, crossed out or a box to tick.
+const QUOTES: [char; 18] =
+    ['`', '"', '\'', '“', '”', '„', '«', '»', '‘', '’', '「', '」', '?', '<', '>', '？', '~', ']'];
+
+/// Words that make a label a condition or a negation: `If fixed: APPROVED`.
+const CONDITIONS: [&str; 13] = [
+    "not", "no", "never", "cannot", "if", "once", "when", "until", "unless", "without", "before",
+    "after", "for",
+];
 
 /// A verdict on a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +62,11 @@ fn verdict(text: &str, form: Form) -> Option<Marker> {
     verdicts.all(|other| other == first).then_some(first)
 }
 
-/// Returns a challenger's text without the lines of its verdict.
+/// Returns a challenger's text without the lines of its verdict, if it gave one.
 pub fn without_challenge_verdict(text: &str) -> String {
+    if challenge_verdict(text).is_none() {
+        return text.trim().to_owned();
+    }
     let mut prose = Prose::default();
     let is_verdict = |line: &&str| prose.has(line) && verdict_of_line(line, Form::Word).is_some();
     let (_, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_verdict);
@@ -96,15 +105,14 @@ fn verdict_of_line(line: &str, form: Form) -> Option<(Range<usize>, Marker)> {
     (alone && is_label(before)).then_some((place, marker))
 }
 
-/// True for at most two words with a colon behind them; a negation is no label.
+/// True for at most two words with a colon behind them; a negation or a condition is no label.
 fn is_label(before: &str) -> bool {
     let words: Vec<&str> =
         before.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let Some(last) = words.last() else { return true };
     let behind = before.rfind(last).map_or("", |at| &before[at + last.len()..]);
-    let negates =
-        |word: &&str| ["not", "no", "never"].iter().any(|no| word.eq_ignore_ascii_case(no));
-    words.len() <= 2 && behind.contains([':', '：']) && !words.iter().any(negates)
+    let depends = |word: &&str| CONDITIONS.iter().any(|one| word.eq_ignore_ascii_case(one));
+    words.len() <= 2 && behind.contains([':', '：']) && !words.iter().any(depends)
 }
 
 /// A character of a challenger's word: all its letters are ASCII.
@@ -162,7 +170,8 @@ impl Prose {
     }
 }
 
-/// Filter for text that arrives in pieces.
+/// Filter for text that arrives in pieces. From a verdict on, the text is held back until its end:
+/// a second verdict that differs makes them none, and then both are part of the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markers {
     prose: Prose,
@@ -170,40 +179,90 @@ pub(crate) struct Markers {
     line: String,
     /// The number of its bytes that were returned.
     returned: usize,
+    verdict: Seen,
+}
+
+/// The verdicts in the text so far.
+#[derive(Clone, Debug, Default)]
+enum Seen {
+    #[default]
+    None,
+    /// One, or several that agree; the text from it on, with them and without them.
+    One { marker: Marker, with: String, without: String },
+    /// Two that differ.
+    Two,
 }
 
 impl Markers {
-    /// Returns the next piece without verdicts; a line's end that may be one is held back.
+    /// Returns the next piece without verdicts; what may be one, or comes after one, is held back.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for part in piece.split_inclusive('\n') {
             self.line.push_str(part);
             if part.ends_with('\n') {
-                out += &self.end();
-                continue;
+                out += &self.end_line();
+            } else if !matches!(self.verdict, Seen::One { .. }) {
+                out += &self.beginning();
             }
-            let rest = &self.line[self.returned..];
-            let begins = |at: &usize| {
-                let text = &rest[*at..];
-                OPEN.starts_with(text) || text.starts_with(OPEN)
-            };
-            let held = rest.match_indices('<').map(|(at, _)| at).find(begins);
-            let held = held.filter(|at| rest.len() - at <= MOST).unwrap_or(rest.len());
-            out += &rest[..held];
-            self.returned += held;
         }
         out
     }
 
-    /// Returns the text still held back, at the end of a line or of the stream.
+    /// Returns the text still held back, at the end of the stream.
     pub(crate) fn end(&mut self) -> String {
+        let mut out = self.end_line();
+        if let Seen::One { without, .. } = std::mem::take(self).verdict {
+            out += &without;
+        }
+        out
+    }
+
+    /// The part of the line that has begun that cannot be a verdict.
+    fn beginning(&mut self) -> String {
+        let rest = &self.line[self.returned..];
+        let begins = |at: &usize| {
+            let text = &rest[*at..];
+            OPEN.starts_with(text) || text.starts_with(OPEN)
+        };
+        let held = rest.match_indices('<').map(|(at, _)| at).find(begins);
+        let held = held.filter(|at| rest.len() - at <= MOST).unwrap_or(rest.len());
+        let out = rest[..held].to_owned();
+        self.returned += held;
+        out
+    }
+
+    /// The rest of a line, unless it is held back.
+    fn end_line(&mut self) -> String {
         let line = std::mem::take(&mut self.line);
         let returned = std::mem::take(&mut self.returned);
         let is_prose = self.prose.has(line.trim_end_matches('\n'));
         let verdict = verdict_of_line(&line, Form::Review).filter(|_| is_prose);
-        match verdict.filter(|(place, _)| place.start >= returned) {
-            Some((place, _)) => format!("{}{}", &line[returned..place.start], &line[place.end..]),
-            None => line[returned..].to_owned(),
+        let verdict = verdict.filter(|(place, _)| place.start >= returned);
+        let rest = &line[returned..];
+        let stripped = |place: &Range<usize>| {
+            format!("{}{}", &line[returned..place.start], &line[place.end..])
+        };
+        match (std::mem::take(&mut self.verdict), verdict) {
+            (Seen::None, None) => rest.to_owned(),
+            (Seen::None, Some((place, marker))) => {
+                let (with, without) = (rest.to_owned(), stripped(&place));
+                self.verdict = Seen::One { marker, with, without };
+                String::new()
+            }
+            (Seen::One { marker, with, .. }, Some((_, other))) if other != marker => {
+                self.verdict = Seen::Two;
+                with + rest
+            }
+            (Seen::One { marker, with, without }, verdict) => {
+                let without =
+                    without + &verdict.map_or(rest.to_owned(), |(place, _)| stripped(&place));
+                self.verdict = Seen::One { marker, with: with + rest, without };
+                String::new()
+            }
+            (Seen::Two, _) => {
+                self.verdict = Seen::Two;
+                rest.to_owned()
+            }
         }
     }
 }
@@ -234,6 +293,9 @@ mod tests {
             ("<review>maybe</review>", None),
             ("Not: <review>PASS</review>", None),
             ("<review>PASS</review>?", None),
+            ("- [ ] <review>PASS</review>", None),
+            ("~~<review>PASS</review>~~", None),
+            ("If fixed: <review>PASS</review>", None),
         ] {
             assert_eq!(review_verdict(text), marker, "{text}");
         }
@@ -266,6 +328,11 @@ mod tests {
             ("good <review>PASS</review>.", "good <review>PASS</review>."),
             ("a < b, <b>x</b> <rev", "a < b, <b>x</b> <rev"),
             ("<review>PASS</review>\n<review>PASS</review>\nc", "\n\nc"),
+            ("a\n<review>PASS</review>\nb", "a\n\nb"),
+            (
+                "<review>PASS</review>\nb\n<review>NEEDS_REVISION</review>\n<review>PASS</review>",
+                "<review>PASS</review>\nb\n<review>NEEDS_REVISION</review>\n<review>PASS</review>",
+            ),
             ("```\n<review>PASS</review>\n```\n", "```\n<review>PASS</review>\n```\n"),
             ("<review>never closed", "<review>never closed"),
         ] {
@@ -316,6 +383,20 @@ mod tests {
             let text = lines.join("\n");
             assert_eq!(challenge_verdict(&text), Some(marker), "{text}");
             assert_eq!(review_verdict(&text), Some(marker), "{text}");
+            let shown = without_markers(&text);
+            assert_eq!(review_verdict(&shown), None, "{text}");
+            assert!(lines.iter().all(|line| *line == tag || shown.contains(line)), "{text}");
+            // A second one that differs: none, and all of it is shown.
+            let other = VERDICTS.iter().find(|(_, _, other)| *other != marker);
+            let (word, tag, _) = other.unwrap();
+            lines.push(word);
+            lines.push(tag);
+            let text = lines.join("\n");
+            assert_eq!((review_verdict(&text), challenge_verdict(&text)), (None, None), "{text}");
+            let cut = (0..=random.usize(..=text.len())).rfind(|at| text.is_char_boundary(*at));
+            let (before, after) = text.split_at(cut.unwrap_or_default());
+            let mut markers = Markers::default();
+            assert_eq!(markers.push(before) + &markers.push(after) + &markers.end(), text);
         });
     }
 }

@@ -186,6 +186,20 @@ fn as_a_critic_it_judges_by_markers() {
     assert!(second.text().contains("critic, major: REQ-002 is vague."), "{}", second.text());
 }
 
+#[test]
+fn as_a_critic_without_a_verdict_it_is_reminded_once_and_asked_again_by_resume() {
+    let sandbox = Sandbox::stopped_after("idea");
+    settle_as(&sandbox, "agent = \"codex\"", "critic = \"second\"", "");
+    let refusal = codex("To earn `<review>PASS</review>` this draft must first name a user.");
+    let yes = codex("Good now.\\n<review>PASS</review>");
+    program(&sandbox, "codex", &format!("if [ $N -le 2 ]; then {refusal}\nelse {yes}\nfi"));
+    sandbox.cowork(&RESUME).exits(1).says("the critic gave no verdict; it said: To earn");
+    assert_eq!(noted(&sandbox, "codex", "runs"), "2\n");
+    sandbox.cowork(&RESUME).exits(0);
+    assert_eq!(noted(&sandbox, "codex", "runs"), "3\n");
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
+}
+
 /// What is said where a program gives no answer; the draft is kept, and is not made again.
 #[track_caller]
 fn gives_no_answer(sandbox: &Sandbox, name: &str, does: &str, speaks: &str) -> Outcome {

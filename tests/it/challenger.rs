@@ -274,3 +274,25 @@ fn who_gives_no_verdict_is_reminded_and_then_the_run_ends_with_the_draft_kept() 
     assert_eq!(asked(&sandbox), (0, 0));
     sandbox.assert_sound();
 }
+
+#[test]
+fn a_person_decides_where_the_challenger_gives_no_verdict_and_it_is_not_asked_again() {
+    const MIXED: &str = "APPROVED\n\nOn second thought, the order is missing:\n\nREJECTED";
+    for key in ["p", "q"] {
+        let sandbox = challenged(MIXED);
+        let mut terminal = sandbox.terminal(&RESUME);
+        let shown = terminal.sees("stop for now");
+        assert!(shown.contains("gave no verdict; it said: APPROVED On second"), "{shown}");
+        terminal.types(key);
+        let (code, rest) = terminal.ends();
+        assert_eq!(code, if key == "p" { 0 } else { 3 }, "{rest}");
+        if key == "q" {
+            sandbox.cowork(&["review", "--pass"]).exits(0);
+            sandbox.cowork(&WAIT).exits(0);
+        }
+        assert_eq!(asked(&sandbox), (1, 2));
+        let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
+        assert_eq!(trailers["Cowork-Iterations"], ["1"]);
+        sandbox.assert_sound();
+    }
+}

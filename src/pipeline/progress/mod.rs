@@ -198,6 +198,21 @@ pub(crate) fn has_refused(
     }))
 }
 
+/// True if a person who passes these bytes, which a judge left to them, decides in the challenger's
+/// place, too: it refused the draft, or the critic approved it, so that the challenger asked.
+pub(crate) fn is_challengers_turn(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    bytes: &ApprovedContent,
+) -> anyhow::Result<bool> {
+    let approved = match &progress.verdicts.critic {
+        Some((approved, _)) => approved.same(run.env.git.reader().as_ref(), bytes)?,
+        None => false,
+    };
+    Ok(approved || has_refused(run, spec, progress, Origin::Challenger)?)
+}
+
 /// The feedback contained in the commit that last completed the stage. It counts as answered.
 pub(crate) fn said_before(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
     let Some(entry) = run.session.stage_entry(stage) else { return Ok(Vec::new()) };

@@ -14,7 +14,6 @@ pub(crate) mod since_last_review;
 pub(crate) mod unread_edits;
 pub(crate) mod waiting;
 
-use crate::artifact::Origin;
 use crate::artifact::check::Report;
 use crate::event::Event;
 use crate::gate::{Decision, Mode, Reply};
@@ -137,7 +136,7 @@ pub(crate) async fn open_gate(
             if std::mem::take(&mut progress.gate.critic_asks) {
                 // The critic asked for a person's decision, and this is the decision.
                 let bytes = approved_content::content_now(run, spec)?;
-                if progress::has_refused(run, spec, progress, Origin::Challenger)? {
+                if progress::is_challengers_turn(run, spec, progress, &bytes)? {
                     progress.verdicts.challenger = Some((bytes.clone(), String::new()));
                 }
                 progress.verdicts.critic = Some((bytes, String::new()));

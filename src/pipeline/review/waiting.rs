@@ -1,11 +1,11 @@
 //! Commits a draft to the branch to wait for a person, or drops it.
 
-use crate::artifact::Origin;
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
 use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::edits;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::history::dropped;
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{StageEnd, StepOutcome};
@@ -72,7 +72,12 @@ pub(crate) fn leave_waiting(
     let challenger = match &progress.verdicts.challenger {
         Some(_) => "approved",
         None if progress.gate.critic_asks
-            && progress::has_refused(run, spec, progress, Origin::Challenger)? =>
+            && progress::is_challengers_turn(
+                run,
+                spec,
+                progress,
+                &approved_content::content_now(run, spec)?,
+            )? =>
         {
             "asks"
         }
