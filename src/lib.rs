@@ -54,6 +54,7 @@ mod excerpt;
 mod in_threads;
 mod keyboard;
 mod line_count;
+mod markdown_lines;
 mod markers;
 mod nearest;
 mod palette;

@@ -44,8 +44,10 @@ pub struct Brief {
 pub struct Conversation {
     /// The requests and verdicts from tool calls.
     pub outcome: Outcome,
-    /// The closing text.
+    /// The closing text; if something was missing after the closing act, the words beside that act.
     pub text: String,
+    /// The closing text of the corrections after that; empty if nothing was missing.
+    pub corrected: String,
     /// True if the conversation no longer fits into the model's window. The work so far is in the
     /// artifacts, and a new conversation can continue from there.
     pub outgrown: bool,

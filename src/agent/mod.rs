@@ -57,7 +57,7 @@ pub async fn run(
         if !go_on_after(&mut talk, brief, &reply, after, transcript)?
             && !talk.pass_on(brief, secrets, notes, transcript)?
         {
-            run.text = talk.ending_words(reply.content);
+            talk.end(reply.content, &mut run);
             run.outcome = std::mem::take(&mut context.outcome);
             return Ok(run);
         }
@@ -68,10 +68,13 @@ pub async fn run(
             Standing::Ends if talk.pass_on(brief, secrets, notes, transcript)? => {}
             Standing::Ends => {
                 let words = talk.newest_words();
-                run.text = talk.ending_words(words);
+                talk.end(words, &mut run);
                 break;
             }
-            Standing::Lacks(what) => talk.tell(what, transcript)?,
+            Standing::Lacks(what) => {
+                talk.keep_first_words();
+                talk.tell(what, transcript)?;
+            }
         }
         talk.pass_on(brief, secrets, notes, transcript)?;
         if talk.turn >= brief.first_turn.saturating_add(brief.max_turns) {
@@ -100,7 +103,7 @@ pub async fn run(
             if !go_on_after(&mut talk, brief, &reply, after, transcript)?
                 && !talk.pass_on(brief, secrets, notes, transcript)?
             {
-                run.text = talk.ending_words(reply.content);
+                talk.end(reply.content, &mut run);
                 break;
             }
             run.text.clone_from(&reply.content);

@@ -55,6 +55,8 @@ pub(super) struct Talk {
     /// The model's words with the closing act, if the user has typed something after it: these
     /// words still end the conversation.
     closing_words: Option<String>,
+    /// The model's words with the closing act after which something was missing for the first time.
+    first_words: Option<String>,
     /// Notes that the user typed in the interrupted run.
     noted: Vec<String>,
     newest: NewestTurn,
@@ -102,6 +104,7 @@ impl Talk {
             nudges: 0,
             acted: false,
             closing_words: None,
+            first_words: None,
             noted: Vec::new(),
             newest: NewestTurn::default(),
             refused: false,
@@ -132,7 +135,10 @@ impl Talk {
                 self.keep_closing_words();
                 self.noted.push(content.clone());
             }
-            Message::User { .. } => self.nudges += 1,
+            Message::User { .. } => {
+                self.keep_first_words();
+                self.nudges += 1;
+            }
             Message::Tool { tool_call_id, content } => {
                 self.refused_before += u32::from(how == How::Guarded);
                 let mut calls = self.newest_calls().iter();

@@ -12,7 +12,7 @@ use crate::artifact::{BY_HAND, Criterion, Feedback, Origin, Severity};
 use crate::clock;
 use crate::git::blame::Blamed;
 use crate::git::{Commit, Git};
-use crate::session::{Entry, Kind, key};
+use crate::session::{Entry, Kind, TestResults, key};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 
@@ -287,7 +287,7 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
         component: served
             .component
             .map(|one| Named { id: one.id.clone(), title: one.name.clone() }),
-        requirements: wanted(known, &served),
+        requirements: wanted(origins.git(), known, &served),
         change_criteria: change_criteria(origins.git(), known, task.is_some()),
         passed: passed(known, &origins.sessions, source.entry.as_ref()),
         rejected,
@@ -299,12 +299,9 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
     }
 }
 
-fn wanted(known: &Known, served: &Served<'_>) -> Vec<Wanted> {
-    let looked = known.tests();
-    let became = |test: &str| {
-        let mut all = looked?.trailers.all(key::TESTS);
-        all.find_map(|said| said.strip_prefix(test)?.strip_prefix(": ")).map(str::to_owned)
-    };
+fn wanted(git: &Git, known: &Known, served: &Served<'_>) -> Vec<Wanted> {
+    let results = known.tests().and_then(|entry| TestResults::of(git, &entry.trailers).ok());
+    let became = |test: &str| results.as_ref()?.became(test);
     let criteria = |one: &Criterion| Shown {
         text: one.text.clone(),
         test: one.test.clone(),

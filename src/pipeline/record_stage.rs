@@ -49,7 +49,8 @@ pub(crate) fn record_stage(
         checks: spec.runs_checks.then(|| evidence::trailer(progress.newest.evidence.as_ref())),
         evidence: progress.newest.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         knowledge: proposed(run, spec, progress)?,
-        tests: progress.newest.evidence.as_ref().map(Evidence::test_trailers).unwrap_or_default(),
+        tests: progress.newest.evidence.as_ref().map(Evidence::test_lines).unwrap_or_default(),
+        test_runs: progress.newest.evidence.as_ref().map(Evidence::single_runs).unwrap_or_default(),
     };
     match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
@@ -133,8 +134,7 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
     let Some((stage, _)) = run.session.last_stage() else { return Ok(()) };
     let spec = run.session.row(stage);
     run.stage.set(stage);
-    let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
-    let unseen = match ApprovedContent::parse(run.env.git, approved)? {
+    let unseen = match ApprovedContent::approved_in(run.env.git, &entry.trailers)? {
         Some(approved) if approved.0.is_empty() => false,
         Some(approved) => hook_changed(run, spec, &approved, &entry.commit)?,
         None => true,

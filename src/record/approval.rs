@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::git::{self, Git, Object, Oid, Reader};
-use crate::session::{Verdict, key};
+use crate::session::{Trailers, Verdict, key};
 
 /// The name of a whole tree.
 const TREE: &str = "tree";
@@ -34,18 +34,31 @@ impl ApprovedContent {
         self.0.iter().find(|(name, _)| name == TREE).map(|(_, tree)| tree)
     }
 
-    /// The value of `Cowork-Approved`.
-    pub fn render(&self) -> String {
-        let items: Vec<String> =
-            self.0.iter().map(|(name, oid)| format!("{name}@{}", oid.abbreviated())).collect();
-        items.join(" ")
+    /// Each file with its abbreviated id: `prd.md@1a2b3c4d5e6f`.
+    fn items(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(name, oid)| format!("{name}@{}", oid.abbreviated()))
     }
 
-    /// Parses the output of [`ApprovedContent::render`]; `None` if it is malformed or an object no
-    /// longer exists.
-    pub fn parse(git: &Git, text: &str) -> anyhow::Result<Option<Self>> {
+    /// All files with their ids, on one line.
+    pub fn render(&self) -> String {
+        self.items().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Adds one `Cowork-Approved` a file.
+    pub fn push(&self, trailers: &mut Trailers) {
+        self.items().for_each(|item| trailers.push(key::APPROVED, item));
+    }
+
+    /// True if these trailers approve exactly this content.
+    pub fn is_approved_in(&self, trailers: &Trailers) -> bool {
+        trailers.words(key::APPROVED).eq(self.items())
+    }
+
+    /// The content that these trailers approve; `None` if they are malformed or an object no longer
+    /// exists.
+    pub fn approved_in(git: &Git, trailers: &Trailers) -> anyhow::Result<Option<Self>> {
         let mut found = Vec::new();
-        for item in text.split_whitespace() {
+        for item in trailers.words(key::APPROVED) {
             let Some((name, short)) = item.split_once('@') else { return Ok(None) };
             let Some(oid) = git::refs::object_id(git, short)? else { return Ok(None) };
             found.push((name.to_owned(), oid));

@@ -7,8 +7,9 @@ use crate::artifact::{Artifact, Store};
 use crate::config::Attribution;
 use crate::error::Error;
 use crate::git::Git;
+use crate::markdown_lines::{is_fence, unwrapped};
 use crate::secret::Secrets;
-use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key};
+use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key, marked};
 
 /// Maximum number of characters of a report in a pull request; forges accept some 65000.
 const MAX_TEXT: usize = 60_000;
@@ -68,39 +69,22 @@ impl Delivery {
 
     /// The message of a merge.
     pub fn message(&self) -> String {
-        let (subject, body) = (self.title.clone(), self.report.clone());
-        Message { subject, body, trailers: self.trailers.clone() }.render_document()
+        let (subject, body) = (self.title.clone(), unwrapped(&self.report));
+        Message { subject, body, trailers: self.trailers.clone() }.render()
     }
 
     /// The text of a pull request. A forge that squashes uses it as the commit message, so none of
     /// its lines may look to git like the end of a message.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        let mut fenced = false;
-        for line in cut(&self.report).lines() {
-            let line: String = line.chars().filter(|c| *c == '\t' || !c.is_control()).collect();
-            let line = line.trim_end();
-            fenced ^= is_fence(line);
-            // One more space changes nothing in Markdown.
-            if line.starts_with("---") || (line.starts_with('#') && line.contains(">8")) {
-                out.push(' ');
-            }
-            out.push_str(line);
-            out.push('\n');
-        }
-        if fenced {
-            out.push_str("```\n");
+        let mut out = marked(&cut(&self.report));
+        if out.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
+            out.push_str("\n```");
         }
         if !out.is_empty() {
-            out.push('\n');
+            out.push_str("\n\n");
         }
         out + &self.trailers.render()
     }
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// At most [`MAX_TEXT`] characters, in whole lines.

@@ -41,6 +41,8 @@ pub struct DraftNotes {
     pub asks: Option<String>,
     /// The actor's last message about it, as one line.
     pub said: String,
+    /// Its words about the code in all drafts, in the pipeline's own form.
+    pub code_said: Vec<String>,
     /// The progress of the actor's self-review, in the pipeline's own form.
     pub self_review: String,
     /// How many calls a guard has refused in the stage.
@@ -148,7 +150,7 @@ fn trailers(
     notes.credit.push(&mut trailers, recorder.project.attribution);
     if let Some(approval) = &notes.approval {
         trailers.push(key::REVIEW, approval.verdict.name());
-        trailers.push(key::APPROVED, approval.bytes.render());
+        approval.bytes.push(&mut trailers);
         if let Some((decided, by)) = approval.decided_by() {
             trailers.push(decided, by);
         }
@@ -168,6 +170,7 @@ fn trailers(
         trailers.push(key::CHALLENGER_SAID, words);
     }
     trailers.push(key::ACTOR_SAID, &notes.said);
+    notes.code_said.iter().for_each(|words| trailers.push(key::CODE_SAID, words));
     trailers.push(key::SELF_REVIEW, &notes.self_review);
     if notes.refusals > 0 {
         trailers.push(key::REFUSALS, notes.refusals.to_string());

@@ -27,7 +27,7 @@ pub fn take_as_done(
             trailers.push(key::FROM, format!("{FROM_FILES} {}", tip.abbreviated()));
             trailers.push(key::ITERATIONS, "0");
             trailers.push(key::REVIEW, Verdict::Passed.name());
-            trailers.push(key::APPROVED, bytes.render());
+            bytes.push(&mut trailers);
             trailers.push(key::REVIEWED_BY, by);
             recorder.subject(stage.name(), "completed from existing files")
         }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::Recorder;
 use crate::git::{self, Git, Oid, Push, PushOutcome, RefName};
-use crate::session::{RefNames, Session, key};
+use crate::session::{RefNames, Session, count_results, key, log_of_tests};
 
 /// The notes of all sessions of a repository, local and on a remote: `refs/notes/cowork`.
 pub const LOGS: &str = "cowork";
@@ -37,10 +37,39 @@ pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Resu
     if evidence.is_empty() {
         return Ok(());
     }
-    let logs: Vec<&str> = evidence.iter().filter_map(|run| log_of(run)).collect();
-    let _lock = lock(recorder.git, NOTES_LOCK)?;
-    let kept = git::notes::note_blobs(recorder.git, LOGS, &logs);
+    note(recorder.git, &evidence.iter().filter_map(|run| log_of(run)).collect::<Vec<_>>())
+}
+
+fn note(git: &Git, logs: &[&str]) -> anyhow::Result<()> {
+    let _lock = lock(git, NOTES_LOCK)?;
+    let kept = git::notes::note_blobs(git, LOGS, logs);
     kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
+}
+
+/// Keeps a log of single tests: the result of each, then the output of their `runs`. Returns the
+/// value of `Cowork-Tests`; empty if there are none.
+pub(super) fn keep_tests(
+    recorder: &Recorder<'_>,
+    results: &[String],
+    runs: &[String],
+) -> anyhow::Result<String> {
+    if results.is_empty() {
+        return Ok(String::new());
+    }
+    let lines: Vec<String> =
+        results.iter().map(|one| one.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let mut text = lines.join("\n").into_bytes();
+    text.push(b'\n');
+    for run in runs {
+        let Some(Evidence { said, log, tree }) = Evidence::parse(run) else { continue };
+        let Some(id) = git::refs::object_id(recorder.git, log)? else { continue };
+        let output = recorder.git.reader().blob(git::Object::Id(&id))?.unwrap_or_default();
+        text.extend(format!("\n{said}, tree {tree}\n\n").into_bytes());
+        text.extend(output);
+    }
+    let blob = git::made::store_blob(recorder.git, text)?;
+    note(recorder.git, &[blob.as_str()])?;
+    Ok(format!("{}, log {}", count_results(&lines), blob.abbreviated()))
 }
 
 /// Makes the logs that the session's commits name readable here: logs from before git-cowork wrote
@@ -149,7 +178,9 @@ pub fn missing(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
 /// The logs that the session's commits name, each once, as abbreviated in the commits.
 pub fn named(session: &Session) -> Vec<&str> {
     let evidence = session.history.iter().flat_map(|entry| entry.trailers.all(key::EVIDENCE));
+    let tests = session.history.iter().flat_map(|entry| entry.trailers.all(key::TESTS));
     let mut logs: Vec<&str> = evidence.filter_map(log_of).collect();
+    logs.extend(tests.filter_map(log_of_tests));
     logs.sort_unstable();
     logs.dedup();
     logs

@@ -79,7 +79,7 @@ fn message(recorder: &Recorder<'_>, review: &ReviewRecord<'_>, what: &str) -> Me
     trailers.push(key::STAGE, review.stage.name());
     trailers.push(key::ITERATIONS, review.iteration.to_string());
     trailers.push(key::REVIEW, review.verdict.name());
-    trailers.push(key::APPROVED, review.bytes.map(ApprovedContent::render).unwrap_or_default());
+    review.bytes.iter().for_each(|bytes| bytes.push(&mut trailers));
     trailers.push(key::CODE, review.code.unwrap_or_default());
     let subject = recorder.subject(review.stage.name(), what);
     Message { subject, body: review.words.to_owned(), trailers }

@@ -41,6 +41,8 @@ pub struct StageRecord {
     pub evidence: Vec<String>,
     /// Each test that a criterion names, with its result.
     pub tests: Vec<String>,
+    /// The runs of single tests, in the form of `evidence`.
+    pub test_runs: Vec<String>,
     /// The facts about the project that it proposes, in the form recorded in history.
     pub knowledge: Vec<String>,
 }
@@ -59,7 +61,7 @@ pub fn commit(
     let verdict = record.approval.as_ref().map_or(Verdict::Auto, |approval| approval.verdict);
     trailers.push(key::REVIEW, verdict.name());
     if let Some(approval) = &record.approval {
-        trailers.push(key::APPROVED, approval.bytes.render());
+        approval.bytes.push(&mut trailers);
     }
     trailers.push(key::CODE, record.code.as_deref().unwrap_or_default());
     trailers.push(key::SELF_REVIEW, record.self_review);
@@ -68,7 +70,7 @@ pub fn commit(
         trailers.push(key::CHECKS, checks);
     }
     record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
-    record.tests.iter().for_each(|test| trailers.push(key::TESTS, test));
+    trailers.push(key::TESTS, logs::keep_tests(recorder, &record.tests, &record.test_runs)?);
     record.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));
     if let Some((decided, by)) = record.approval.as_ref().and_then(Approval::decided_by) {
         trailers.push(decided, by);

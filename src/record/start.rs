@@ -5,6 +5,9 @@ use crate::artifact::SessionFile;
 use crate::git::Oid;
 use crate::session::{Inheritance, Message, key};
 
+/// Maximum characters of the idea in the message.
+const MAX_IDEA: usize = 2_000;
+
 /// Makes the start commit: `session.json`, `.cowork/.gitattributes` and the artifacts taken over
 /// from another session are already written. `says_depth` is false if a triage is to choose the
 /// depth.
@@ -27,9 +30,12 @@ pub fn commit(
         credit.push(&mut trailers, recorder.project.attribution);
     }
     let (title, idea) = (file.title.as_str(), file.idea.as_str());
-    let body = if idea.trim() == title { "" } else { idea };
-    let message =
-        Message { subject: recorder.subject("start", title), body: body.to_owned(), trailers };
+    let mut body: String =
+        if idea.trim() == title { String::new() } else { idea.chars().take(MAX_IDEA).collect() };
+    if !body.is_empty() && body.len() < idea.len() {
+        body.push_str("…\n\n[the whole idea is in session.json]");
+    }
+    let message = Message { subject: recorder.subject("start", title), body, trailers };
     point("start.before-commit");
     let recorded = commit::commit(recorder, tip, paths, &message)?;
     point("start.after-commit");

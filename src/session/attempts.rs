@@ -2,8 +2,8 @@
 
 use std::str::FromStr as _;
 
-use super::message::{Trailers, key};
 use super::{RefNames, SessionName, Verdict};
+use super::{Trailers, key};
 use crate::artifact::Origin;
 use crate::git::{self, Git, Oid, RefInfo};
 use crate::stage::Stage;

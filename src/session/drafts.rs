@@ -1,6 +1,6 @@
 //! Reads saved drafts: the draft ref of a stage, and the commits beside the session's branch.
 
-use super::message::key;
+use super::key;
 use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict};
 use crate::artifact::{Artifact, Origin, Store};
 use crate::git::{self, Git, Oid};

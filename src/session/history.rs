@@ -2,7 +2,8 @@
 
 use std::str::FromStr as _;
 
-use super::message::{Trailers, key, last_blank_line};
+use super::key;
+use super::trailers::{SplitMessage, Trailers};
 use crate::event::Usage;
 use crate::git::{Commit, Oid};
 use crate::spent::Spent;
@@ -105,10 +106,11 @@ impl Entry {
 
     /// The entry of a commit, if the commit belongs to the session with this id.
     pub fn of(commit: &Commit, id: &str) -> Option<Self> {
-        let trailers = Trailers::parse(&commit.message);
-        if trailers.get(key::SESSION_ID) != Some(id) {
+        let message = SplitMessage::of(&commit.message);
+        if message.trailers.get(key::SESSION_ID) != Some(id) {
             return None;
         }
+        let body = message.body();
         Some(Self {
             commit: commit.id.clone(),
             tree: commit.tree.clone(),
@@ -118,9 +120,9 @@ impl Entry {
             committer: commit.committer.clone(),
             committed: commit.committer_time,
             subject: commit.message.lines().next().unwrap_or_default().to_owned(),
-            body: body(&commit.message).to_owned(),
-            kind: kind(&trailers),
-            trailers,
+            body,
+            kind: kind(&message.trailers),
+            trailers: message.trailers,
         })
     }
 
@@ -239,12 +241,6 @@ fn parse_cost(text: &str) -> Spent {
     spent
 }
 
-/// A message without its subject and its last paragraph.
-fn body(message: &str) -> &str {
-    let rest = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
-    last_blank_line(rest).map_or("", |end| rest[..end].trim())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,12 +313,5 @@ mod tests {
         assert_eq!(render_cost(&spent), "requests=2 ms=0 guessed=1 unpriced=2");
         assert_eq!(parse_cost(&render_cost(&spent)), spent);
         assert_eq!(render_cost(&Spent::default()), "");
-    }
-
-    #[test]
-    fn the_body_is_between_subject_and_trailers() {
-        assert_eq!(body("s\n\na\n\nb\n\nK: v\n"), "a\n\nb");
-        assert_eq!(body("s\n\nK: v"), "");
-        assert_eq!(body("s"), "");
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::bases::Lookup;
-use super::message::{Trailers, key};
 use super::{RefNames, Session, artifact_path};
+use super::{Trailers, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::clock;
 use crate::git::gained::Wanted;

@@ -41,12 +41,13 @@ pub fn reviewer_of(session: &Session, entry: &Entry) -> Option<Reviewer> {
         Kind::Review(..) => named.unwrap_or(&entry.author),
         _ => named.unwrap_or_default(),
     };
-    let approved = entry.trailers.get(key::APPROVED);
+    let approved = |of: &Entry| of.trailers.words(key::APPROVED).map(str::to_owned).collect();
+    let bytes: Vec<String> = approved(entry);
     let (Kind::Stage(stage) | Kind::Review(stage, _)) = entry.kind else { return None };
     let answers = |other: &&Entry| {
         matches!(other.kind, Kind::Review(of, verdict) if of == stage && is_pass(verdict))
-            && approved.is_some()
-            && other.trailers.get(key::APPROVED) == approved
+            && !bytes.is_empty()
+            && approved(other) == bytes
     };
     // Another person, or a CI job, may have resumed the session after the review.
     let mut said = std::iter::once(entry).chain(session.history.iter().rev().filter(answers));

@@ -64,8 +64,9 @@ fn save(context: &mut Context<'_>, args: &Content, artifact: Artifact) -> anyhow
     if artifact == Artifact::DeliveryReport {
         anyhow::ensure!(
             check::pr_title(&text).is_some(),
-            "the first line must say what is delivered, such as '# Add a todo list', \
-             because it becomes the pull request's title (at most {} characters)",
+            "the first line must say what is delivered{}, because it becomes the pull request's \
+             title (at most {} characters)",
+            check::own_example(&context.store),
             check::LONGEST_TITLE
         );
     }

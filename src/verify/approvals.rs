@@ -184,9 +184,8 @@ fn why_missing(
 /// True if a commit's code is as approved: the whole tree, or the files changed by the session.
 fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<bool> {
     let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else { return Ok(false) };
-    let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
     let now = ApprovedContent::of_tree(tree.clone());
-    if approved == now.render() {
+    if now.is_approved_in(&entry.trailers) {
         return Ok(true);
     }
     if let Some(code) = entry.trailers.get(key::CODE)
@@ -194,7 +193,7 @@ fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<boo
     {
         return Ok(true);
     }
-    match ApprovedContent::parse(git, approved)? {
+    match ApprovedContent::approved_in(git, &entry.trailers)? {
         Some(before) => before.same_words(git, &now),
         None => Ok(false),
     }
@@ -238,7 +237,7 @@ fn documents_hold(
 fn approved_id<'s>(session: &'s Session, entry: &Entry, file: &str) -> Option<&'s str> {
     let until = session.history.iter().position(|other| other.commit == entry.commit)?;
     session.history[..=until].iter().rev().find_map(|entry| {
-        let items = entry.trailers.get(key::APPROVED)?.split_whitespace();
+        let items = entry.trailers.words(key::APPROVED);
         let mut items = items.filter_map(|item| item.split_once('@'));
         items.find(|(name, _)| *name == file).map(|(_, id)| id).filter(|id| id.len() >= 7)
     })

@@ -80,10 +80,9 @@ struct Changed {
 fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
     let there = git::snapshot::blob_id(git, &approval.commit, path)?;
     let commit = short(&approval.commit);
-    let approved = approval.trailers.get(key::APPROVED).unwrap_or_default();
-    let named = approved.split_whitespace().filter_map(|item| item.split_once('@'));
     let file = path.rsplit('/').next().unwrap_or(path);
-    let id = named.into_iter().find(|(name, _)| *name == file).map(|(_, id)| id);
+    let mut named = approval.trailers.words(key::APPROVED).filter_map(|item| item.split_once('@'));
+    let id = named.find(|(name, _)| *name == file).map(|(_, id)| id);
     Ok(match (there, id) {
         // The approving commit was amended.
         (Some(there), Some(id)) if !there.as_str().starts_with(id) => {
@@ -333,8 +332,8 @@ fn is_passed(
 /// The blob of a file as last approved in the session, and the approving commit.
 fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> {
     session.history.iter().rev().find_map(|entry| {
-        let approved = entry.trailers.get(key::APPROVED)?;
-        let mut items = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+        let items = entry.trailers.words(key::APPROVED);
+        let mut items = items.filter_map(|item| item.split_once('@'));
         items.find(|(name, _)| *name == file).map(|(_, id)| (id, entry))
     })
 }

@@ -69,7 +69,9 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
             })
         })
     });
-    known(key::APPROVED, &|bytes| bytes.split_whitespace().all(is_bytes));
+    if let Some(value) = trailers.words(key::APPROVED).find(|value| !is_bytes(value)) {
+        wrong.push(format!("{} has the invalid value '{value}'", key::APPROVED));
+    }
     if trailers.get(key::REVIEW).is_some() && entry.verdict().is_none() {
         wrong.push(format!(
             "{} has the invalid value '{}'",

@@ -10,7 +10,7 @@ use super::source::Source;
 use crate::excerpt::plain;
 use crate::git::{Object, refs};
 use crate::record::logs::Evidence;
-use crate::session::{Entry, key};
+use crate::session::{Entry, TestResults, key};
 
 pub(super) fn write(
     source: &Source<'_>,
@@ -47,11 +47,11 @@ fn of_commit(
         html.raw(" · ").isolated(checks);
     }
     html.raw("</p>\n");
-    let tests: Vec<&str> = entry.trailers.all(key::TESTS).collect();
+    let tests = TestResults::of(source.git, &entry.trailers)?.lines;
     if !tests.is_empty() {
         html.raw("<ul>\n");
         for test in tests {
-            html.raw("<li>").isolated(test).raw("</li>\n");
+            html.raw("<li>").isolated(&test).raw("</li>\n");
         }
         html.close("ul");
     }

@@ -41,7 +41,13 @@ fn second_draft_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
 
 /// What the coding commit says of the tests.
 fn became(sandbox: &Sandbox) -> Vec<String> {
-    sandbox.trailers(&sandbox.stage_commit("coding"))["Cowork-Tests"].clone()
+    results_of(sandbox, &sandbox.stage_commit("coding"))
+}
+
+/// The result of each test, from the log that a commit names.
+fn results_of(sandbox: &Sandbox, commit: &str) -> Vec<String> {
+    let log = sandbox.test_log(commit);
+    log.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 fn assert_no_other_working_tree(sandbox: &Sandbox) {
@@ -71,12 +77,12 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
     );
     assert_eq!(sandbox.read("calc.py"), CALC, "the base was looked at");
     let coding = sandbox.stage_commit("coding");
-    let runs = sandbox.trailers(&coding)["Cowork-Evidence"].clone();
+    let runs = sandbox.test_log(&coding);
     let alone = "python3 -m unittest discover -v -b -s tests -p test_calc.py -k Sums.test_adds: ";
-    let alone: Vec<_> = runs.iter().filter_map(|run| run.strip_prefix(alone)).collect();
+    let alone: Vec<_> = runs.lines().filter_map(|run| run.strip_prefix(alone)).collect();
     assert!(
-        alone[0].starts_with("exit 0, log ") && alone[1].starts_with("exit 1, log "),
-        "{runs:?}"
+        alone[0].starts_with("exit 0, tree ") && alone[1].starts_with("exit 1, tree "),
+        "{runs}"
     );
     // The base is what the session found, with the tests as they are now.
     let on_base = alone[1].rsplit(", tree ").next().unwrap();
@@ -84,9 +90,7 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
     assert!(names.contains("tests/test_calc.py"), "{names}");
     assert!(!names.lines().any(|name| name == "calc.py"), "{names}");
     // It ran in a working tree of its own, which is gone.
-    let log = alone[1].split(", ").nth(1).unwrap().strip_prefix("log ").unwrap();
-    let log = sandbox.git(&["cat-file", "-p", log]);
-    assert!(log.contains("/cowork/sessions/todo/base/tree/tests/test_calc.py"), "{log}");
+    assert!(runs.contains("/cowork/sessions/todo/base/tree/tests/test_calc.py"), "{runs}");
     assert_no_other_working_tree(&sandbox);
     let check = sandbox.artifact("check_report.md");
     let delivered = sandbox.artifact("delivery_report.md");
@@ -223,9 +227,14 @@ fn what_cargo_names_is_not_run_again() {
             "tests/more.rs::carries: passed",
         ]
     );
-    let runs = sandbox.trailers(&sandbox.stage_commit("coding"))["Cowork-Evidence"].clone();
-    let cargo: Vec<&str> = runs
+    let coding = sandbox.stage_commit("coding");
+    let all = &sandbox.trailers(&coding)["Cowork-Evidence"];
+    let single = sandbox.test_log(&coding);
+    let single = single.lines().filter(|line| line.contains(", tree "));
+    let cargo: Vec<&str> = all
         .iter()
+        .map(String::as_str)
+        .chain(single)
         .filter(|run| run.starts_with("cargo"))
         .map(|run| run.split(", ").next().unwrap())
         .collect();
@@ -236,7 +245,7 @@ fn what_cargo_names_is_not_run_again() {
         "cargo test --test adds -- --exact adds: exit 101",
         "cargo test --test more -- --exact carries: exit 0",
     ];
-    assert_eq!(cargo, expected, "{runs:?}");
+    assert_eq!(cargo, expected, "{all:?}");
     sandbox.assert_sound();
 }
 
@@ -291,6 +300,5 @@ fn a_change_request_need_not_fail_what_its_parent_showed() {
     sandbox.server.on(at("coding", "actor").turn(1), write(&[("hello.txt", "hello\n")]));
     sandbox.cowork(&["modify", "say hello", "--review", "auto", "-n", "hello"]).exits(0);
     let coding = sandbox.commit_of("cowork/todo--hello", "coding: 1 file");
-    let tests = &sandbox.trailers(&coding)["Cowork-Tests"];
-    assert_eq!(*tests, ["tests/test_calc.py::test_adds: passed"]);
+    assert_eq!(results_of(&sandbox, &coding), ["tests/test_calc.py::test_adds: passed"]);
 }

@@ -69,7 +69,7 @@ fn what_check_finds_goes_back_to_the_stage_it_belongs_to() {
     for (stage, words) in [
         ("design", UNCOVERED),
         ("plan", "tasks wait for each other"),
-        ("prd", "REQ-002 has no acceptance_criteria"),
+        ("prd", "REQ-002 has no criteria"),
     ] {
         let sandbox = base.fork();
         match stage {

@@ -16,7 +16,7 @@ fn what_a_hook_changes_is_approved_again_before_it_counts() {
     assert!(sandbox.blob(&commit, ".cowork/sessions/todo/prd.md").contains("TICK"));
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
     let blob = sandbox.git(&["rev-parse", &format!("{commit}:.cowork/sessions/todo/prd.md")]);
-    let approved = &sandbox.trailers(&commit)["Cowork-Approved"][0];
+    let approved = &sandbox.trailers(&commit)["Cowork-Approved"].join(" ");
     assert!(approved.contains(&format!("prd.md@{}", &blob[..12])), "{approved}");
     sandbox.assert_sound();
     sandbox.assert_clean();

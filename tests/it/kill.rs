@@ -255,7 +255,7 @@ fn what_a_hook_changed_is_not_complete_although_we_died_before_we_looked() {
         sandbox.cowork(&resume).exits(0);
         let commit = sandbox.stage_commit("idea");
         let blob = sandbox.git(&["rev-parse", &format!("{commit}:.cowork/sessions/todo/idea.md")]);
-        let approved = &sandbox.trailers(&commit)["Cowork-Approved"][0];
+        let approved = &sandbox.trailers(&commit)["Cowork-Approved"].join(" ");
         assert_eq!(approved, &format!("idea.md@{}", &blob[..12]), "{point}");
         assert_eq!(sandbox.tags(), ["cowork/todo/idea"], "{point}");
         sandbox.assert_sound();

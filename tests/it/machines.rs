@@ -53,7 +53,7 @@ fn recorded(sandbox: &Sandbox, verdict: &str, prd: &str) {
     let approved: Vec<_> = ["prd.md", "requirements.json", "feature_list.json"]
         .map(|file| format!("{file}@{}", blob(sandbox, file)))
         .into();
-    assert_eq!(trailers["Cowork-Approved"], [approved.join(" ")]);
+    assert_eq!(trailers["Cowork-Approved"], approved);
     sandbox.assert_sound();
     sandbox.cowork(&["verify"]).exits(0);
 }

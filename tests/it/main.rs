@@ -51,6 +51,7 @@ mod coding;
 #[cfg(unix)]
 mod colors;
 mod command_tools;
+mod commit_messages;
 mod config;
 #[cfg(unix)]
 mod conversations;

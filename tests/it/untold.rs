@@ -61,7 +61,10 @@ fn what_the_files_show_can_be_taken_as_done() {
     assert!(trailers["Cowork-From"][0].starts_with("files "), "{trailers:?}");
     assert_eq!(trailers["Reviewed-by"], ["Ana Example <ana@example.org>"]);
     let all = ["idea.md@", "prd.md@", "requirements.json@", "design.md@", "plan.md@"];
-    assert!(all.iter().all(|name| trailers["Cowork-Approved"][0].contains(name)), "{trailers:?}");
+    assert!(
+        all.iter().all(|name| trailers["Cowork-Approved"].join(" ").contains(name)),
+        "{trailers:?}"
+    );
     assert_eq!(sandbox.cowork(&["status", "--json"]).json()["state"], "completed");
     sandbox.cowork(&["verify"]).exits(0);
     sandbox.assert_sound();

@@ -2,7 +2,7 @@
 //! conversation.
 
 use super::Talk;
-use crate::agent::brief::Brief;
+use crate::agent::brief::{Brief, Conversation};
 use crate::agent::notes::Notes;
 use crate::agent::transcript::Transcript;
 use crate::model::Message;
@@ -50,8 +50,22 @@ impl Talk {
         }
     }
 
-    /// Returns the closing words saved before a note, if not empty; else `words`.
-    pub(in crate::agent) fn ending_words(&mut self, words: String) -> String {
-        self.closing_words.take().filter(|before| !before.is_empty()).unwrap_or(words)
+    /// Saves the words beside the first closing act after which something was missing: they are
+    /// about the whole work, and later ones about what was corrected.
+    pub(in crate::agent) fn keep_first_words(&mut self) {
+        if self.acted && self.first_words.is_none() {
+            let words = self.newest_words();
+            self.first_words = Some(self.closing_words.take().unwrap_or(words));
+        }
+    }
+
+    /// Ends the conversation with `words`, or with those saved before a note.
+    pub(in crate::agent) fn end(&mut self, words: String, run: &mut Conversation) {
+        let before = self.closing_words.take().filter(|before| !before.is_empty());
+        let words = before.unwrap_or(words);
+        match self.first_words.take() {
+            Some(first) => (run.text, run.corrected) = (first, words),
+            None => run.text = words,
+        }
     }
 }

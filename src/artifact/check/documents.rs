@@ -36,8 +36,10 @@ pub fn idea(store: &Store<'_>, drafting: bool) -> Report {
         let least = if drafting { IDEA_SECTIONS.len() } else { LEAST_SECTIONS };
         if shape.sections.len() < least {
             report.find(Finding::missing("idea-sections", lacking(&shape.sections)).fix(format!(
-                "use these headings, in the language of the idea: {}",
-                IDEA_SECTIONS.join(", ")
+                "send all of it again with all sections, in the language of the idea ({}): {} \
+                 replaces the whole document",
+                IDEA_SECTIONS.join(", "),
+                Artifact::Idea.save_tool()
             )));
         }
         for section in shape.sections.iter().filter(|section| drafting && section.words == 0) {
@@ -97,7 +99,7 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                             "the first line of delivery_report.md is not a usable pull-request title (words without markup, at most {LONGEST_TITLE} characters)"
                         ),
                     )
-                    .fix("begin with one line that says what is delivered, such as '# Add a todo list for the terminal'"),
+                    .fix(format!("begin with one line that says what is delivered{}", own_example(store))),
                 );
             }
         });
@@ -108,7 +110,7 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                         "delivery-summary",
                         "delivery_report.md has no summary right after its title, where a reviewer starts",
                     )
-                    .fix("after the title, add a section '## Summary': what a user can do now, how to try it"),
+                    .fix("after the title, say in the language of the idea what a user can do now and how to try it"),
                 );
             }
         });
@@ -183,6 +185,17 @@ pub fn pr_title(text: &str) -> Option<String> {
         && !line.trim_start().starts_with(['<', '|', '`', '-'])
         && !generic.contains(&title.trim_end_matches([':', '.']).to_lowercase().as_str());
     usable.then(|| title.to_owned())
+}
+
+/// An example of a title, from the session itself: `, such as '# Todos im Terminal'`. Empty if the
+/// session has no title of its own yet.
+pub fn own_example(store: &Store<'_>) -> String {
+    let idea = store.text(Artifact::Idea).ok().flatten();
+    let title = idea
+        .as_deref()
+        .and_then(pr_title)
+        .or_else(|| store.session().ok().flatten().and_then(|session| pr_title(&session.title)));
+    title.map(|title| format!(", such as '# {title}'")).unwrap_or_default()
 }
 
 fn trivial(report: &mut Report, artifact: Artifact, words: usize) {

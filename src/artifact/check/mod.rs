@@ -19,7 +19,9 @@ mod tasks;
 mod words;
 
 pub use code::{CodeChanges, nothing_changed};
-pub use documents::{IDEA_SECTIONS, LONGEST_TITLE, check_report, delivery, idea, pr_title, triage};
+pub use documents::{
+    IDEA_SECTIONS, LONGEST_TITLE, check_report, delivery, idea, own_example, pr_title, triage,
+};
 pub use ids::mentioned_ids;
 pub use order::task_order;
 pub use planned_files::{IgnoringRules, planned_files};

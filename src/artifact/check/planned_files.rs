@@ -43,10 +43,7 @@ fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
     for task in own.filter(|task| plan.files_of(&task.id).next().is_none()) {
         report.find(
             Finding::missing("task-without-files", format!("{} names no file", task.id))
-                .fix(
-                    "set files_to_change (files that exist, or that an earlier task creates) or \
-                     files_to_create (new files)",
-                )
+                .fix("name below its heading the files that it changes or creates")
                 .about(&task.id),
         );
     }
@@ -79,7 +76,7 @@ fn to_change_exist(
                         task.id
                     ),
                 )
-                .fix("correct the path; a new file belongs in files_to_create"),
+                .fix("correct the path; only a file that does not exist yet is created"),
                 Some(_) if creators.clone().any(|c| place(c) <= place(task)) => continue,
                 Some(later) => Finding::wrong(
                     "unknown-file",

@@ -60,7 +60,7 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
                     "uncovered-feature",
                     format!("feature {id} '{name}' is covered by no component"),
                 )
-                .fix(format!("add {id} to related_features of the component that implements it"))
+                .fix(format!("name {id} below the heading of the component that implements it"))
                 .about(id),
             );
         }
@@ -83,7 +83,7 @@ pub(crate) fn requirements_of(requirements: &Requirements) -> Report {
                 ("title", requirement.title.trim().is_empty()),
                 ("description", requirement.description.trim().is_empty()),
                 (
-                    "acceptance_criteria",
+                    "criteria",
                     requirement.acceptance_criteria.iter().all(|one| one.text.trim().is_empty()),
                 ),
             ];
@@ -109,7 +109,7 @@ pub(crate) fn features_of(features: &FeatureList, requirements: &Requirements) -
                         "untraced-feature",
                         format!("feature {} names no requirement", feature.id),
                     )
-                    .fix("set requirement_ids, or delete the feature")
+                    .fix("name one below its heading, or delete the feature")
                     .about(&feature.id),
                 );
             }
@@ -252,7 +252,7 @@ mod tests {
             ["incomplete-requirement", "unknown-requirement", "unknown-id-in-document"]
         );
         assert!(report.passed.contains(&"2 requirements (3–6 are usual)".to_owned()), "{report:?}");
-        assert_eq!(report.findings[0].details, "REQ-002 has no acceptance_criteria");
+        assert_eq!(report.findings[0].details, "REQ-002 has no criteria");
     }
 
     #[test]

@@ -155,7 +155,7 @@ pub(crate) fn tasks_of(
             let empty = [
                 ("title", task.title.trim().is_empty()),
                 ("description", task.is_top_level() && task.description.trim().is_empty()),
-                ("acceptance_criteria", task.is_top_level() && blank(&task.acceptance_criteria)),
+                ("criteria", task.is_top_level() && blank(&task.acceptance_criteria)),
             ];
             incomplete(report, "incomplete-task", &task.id, &empty);
             traced(report, task, requirements, features, design);

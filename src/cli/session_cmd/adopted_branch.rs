@@ -20,6 +20,9 @@ const TITLE: usize = 100;
 /// Maximum length of a commit message that is copied into a task, in characters.
 const BODY: usize = 2_000;
 
+/// Maximum number of titles in the description of a branch.
+const MOST_TITLES: usize = 12;
+
 /// The commits of a branch that its base lacks.
 pub(crate) struct Adopted {
     /// The branch name as the user typed it.
@@ -96,6 +99,27 @@ impl Adopted {
         format!("{}\n\n{}\n\n{}", self.title, self.note(), lines.collect::<String>())
     }
 
+    /// What the branch does: the message of its only commit, else what its commits do.
+    fn purpose(&self) -> String {
+        if let [work] = &self.tasks[..]
+            && let [commit] = &work.commits[..]
+        {
+            let body = commit.message.split_once('\n').map_or("", |(_, body)| body).trim();
+            let first = body.split("\n\n").next().unwrap_or_default();
+            let first = one_line(&first.split_whitespace().collect::<Vec<_>>().join(" "), BODY);
+            // A list, code or trailers are no sentence.
+            let is_prose = first.starts_with(char::is_alphanumeric) && first.ends_with('.');
+            return if is_prose { first } else { sentence(&[work.title()]) };
+        }
+        let mut titles: Vec<String> = self.tasks.iter().map(Work::title).collect();
+        let more = titles.len().saturating_sub(MOST_TITLES);
+        titles.truncate(MOST_TITLES);
+        if more > 0 {
+            titles.push(format!("{more} more"));
+        }
+        sentence(&titles)
+    }
+
     /// A one-line summary of the adopted commits.
     pub(crate) fn note(&self) -> String {
         let commits: usize = self.tasks.iter().map(|work| work.commits.len()).sum();
@@ -126,14 +150,14 @@ impl Adopted {
             Record::Requirement(Requirement {
                 id: requirement.clone(),
                 title: title.clone(),
-                description: format!("The purpose of the commits of {}.", self.branch),
+                description: self.purpose(),
                 acceptance_criteria: titles.iter().cloned().map(Into::into).collect(),
                 ..Requirement::default()
             }),
             Record::Feature(Feature {
                 id: feature.clone(),
                 name: title.clone(),
-                description: format!("What {} adds.", self.branch),
+                description: self.purpose(),
                 requirement_ids: vec![requirement.clone()],
                 ..Feature::default()
             }),
@@ -224,6 +248,12 @@ impl Work {
             _ => format!("the code does what the messages of {ids} say"),
         }
     }
+}
+
+/// These phrases as one sentence.
+fn sentence(phrases: &[String]) -> String {
+    let text = phrases.join("; ");
+    format!("{}.", text.trim_end_matches(['.', ' ']))
 }
 
 /// `Ana Example` of `Ana Example <ana@example.org>`.

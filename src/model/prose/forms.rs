@@ -81,7 +81,16 @@ pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>)
     let mut rest = String::new();
     let mut calls = Vec::new();
     let mut left = text;
-    while let Some((at, form)) = next_form(left) {
+    loop {
+        let form = next_form(left);
+        let before = form.map_or(left, |(at, _)| &left[..at]);
+        if let Some((at, found, end)) = bare(left, before.len(), tools) {
+            rest.push_str(&left[..at]);
+            calls.extend(found);
+            left = &left[end..];
+            continue;
+        }
+        let Some((at, form)) = form else { break };
         let inside = &left[at + form.opener.len()..];
         if let Some((found, end)) = (form.read)(inside, form.closer, tools) {
             rest.push_str(&left[..at]);
@@ -101,6 +110,24 @@ pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>)
     }
     rest.push_str(left);
     (rest.trim().to_owned(), calls)
+}
+
+/// Calls as JSON at the start of a line that begins before `until`: where they start, the calls,
+/// where they end.
+fn bare(text: &str, until: usize, tools: &[ToolSpec]) -> Option<(usize, Vec<ToolCall>, usize)> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if start >= until {
+            break;
+        }
+        if let Some((calls, end)) = written_calls(&text[start..], tools)
+            && text[start + end..].lines().next().is_none_or(|rest| rest.trim().is_empty())
+        {
+            return Some((start, calls, start + end));
+        }
+        start += line.len();
+    }
+    None
 }
 
 fn next_form(text: &str) -> Option<(usize, &'static Form)> {

@@ -131,9 +131,12 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let changed = seen.iter().filter(|(path, seen)| now(path).as_ref() != Some(&seen.content));
     let changed: Vec<&str> = changed.map(|(path, _)| *path).collect();
     section(&mut out, "Changed since you last saw them", &changed.join("\n"), CHANGED);
+    let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
     if let Some(task) = part.task {
-        let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
         out += &repository::task_files(run, task, &Known { files: &is_known, beside: false })?;
+    } else if part.corrects_code() {
+        let paths = repository::files_to_correct(run, &part.feedback())?;
+        out += &repository::files_now(run, &paths, &is_known)?;
     }
     Ok(out)
 }

@@ -295,6 +295,9 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
     if let Some(task) = part.task {
         out += &repository::task_files(run, task, &Known { files: &is_shown, beside: true })?;
+    } else if part.corrects_code() {
+        let paths = repository::files_to_correct(run, &part.feedback())?;
+        out += &repository::files_now(run, &paths, &is_shown)?;
     } else if let Some(change) = store.change_request()?.filter(|_| spec.writes_code()) {
         // A change without a plan: its triage named the files.
         out += &repository::files_now(run, &change.affected_files, &is_shown)?;

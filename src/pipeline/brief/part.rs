@@ -1,7 +1,7 @@
 //! The input of one role for one conversation, or for one part of a continued conversation.
 
 use crate::artifact::Task;
-use crate::pipeline::prompts::Variables;
+use crate::pipeline::prompts::{FeedbackItem, Variables};
 use crate::stage::Role;
 use crate::stages::{Prompt, StageSpec};
 
@@ -26,4 +26,22 @@ pub(crate) struct Part<'a> {
     /// Sections between the approved artifacts and the brief.
     pub extra: String,
     pub variables: Variables,
+}
+
+impl Part<'_> {
+    /// True if an actor gets feedback on the code as a whole.
+    pub(crate) fn corrects_code(&self) -> bool {
+        self.role == Role::Actor
+            && self.spec.writes_code()
+            && self.task.is_none()
+            && self.question.is_none()
+            && !self.variables.feedback.is_empty()
+    }
+
+    /// The text of the feedback.
+    pub(crate) fn feedback(&self) -> String {
+        let fix = |item: &FeedbackItem| item.suggested_fix.clone().unwrap_or_default();
+        let texts = self.variables.feedback.iter();
+        texts.map(|item| format!("{} {}\n", item.details, fix(item))).collect()
+    }
 }

@@ -148,6 +148,20 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
     Ok(out)
 }
 
+/// The files of the session's code, for an actor that corrects it: those that the feedback names
+/// first, then all others that the session changed.
+pub(crate) fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
+    let said = FileNames::of(feedback);
+    let mut own = run.env.workspace.written().paths();
+    own.extend(project_files::code_since_start(run, &run.session.tip)?);
+    let (mut paths, rest): (Vec<_>, Vec<_>) = own.into_iter().partition(|path| said.has(path));
+    let tracked = git::paths::tracked(run.env.git)?;
+    paths.extend(tracked.into_iter().filter(|path| said.has(path)));
+    paths.extend(rest);
+    paths.retain(|path| !path.starts_with(".cowork/") && !run.env.workspace.private().has(path));
+    Ok(paths)
+}
+
 /// Files as they are now, without those that the model has seen.
 pub(crate) fn files_now(
     run: &Run<'_>,

@@ -25,10 +25,11 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
     facts(run, spec, progress, |facts| {
-        // If there are tasks, the tasks' commits contain what the actor wrote.
-        let whole = spec.writes_code() && facts.own_tasks.is_empty();
-        let actor = if whole { take_proposals(&progress.said()).0 } else { String::new() };
-        summary::body(spec, facts, &said, &actor)
+        // What the actor says about each task is in the task's commit.
+        let words = &progress.newest.code_words;
+        let corrections: Vec<String> =
+            words.corrections().map(|one| take_proposals(one).0).collect();
+        summary::body(spec, facts, &said, &take_proposals(words.whole()).0, &corrections)
     })
 }
 

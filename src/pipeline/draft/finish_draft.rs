@@ -273,7 +273,7 @@ impl Known for KnownNow<'_> {
     }
 
     fn has_summary(&self) -> anyhow::Result<bool> {
-        Ok(!report::said_of_the_code(self.run).is_empty())
+        Ok(!report::said_of_the_code(self.run, self.store)?.is_empty())
     }
 
     fn summary(&self) -> anyhow::Result<String> {

@@ -109,7 +109,8 @@ async fn whole(
     let mut conversation = agent_program::converse(run, &part, refusals, &mut closing).await?;
     progress.note_run(&mut conversation);
     progress.newest.credit.merge(usage::take_credit(run));
-    progress.newest.words.clone_from(&conversation.text);
+    let has_tasks = !scope::own_tasks(run)?.is_empty();
+    progress.note_words(spec, &conversation, has_tasks);
     let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
     let tries_again = protected_files::offer_protected(run, spec, progress, &turned)?;
     Ok(if tries_again { StepOutcome::Again } else { turned })

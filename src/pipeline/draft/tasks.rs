@@ -79,7 +79,7 @@ pub(crate) async fn work_on_tasks(
         progress.note_run(&mut conversation);
         usage::take_credit(run);
         let credit = usage::task_credit(run, &task.id, progress.iteration);
-        let said = conversation.text.clone();
+        let said = (conversation.text.clone(), conversation.corrected.clone());
         let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
         if protected_files::offer_protected(run, spec, progress, &turned)? {
             progress.newest.credit.merge(credit);
@@ -89,7 +89,7 @@ pub(crate) async fn work_on_tasks(
             progress.newest.credit.merge(credit);
             return Ok(turned);
         }
-        match finish_task(run, spec, progress, &task, credit, &said).await? {
+        match finish_task(run, spec, progress, &task, credit, (&said.0, &said.1)).await? {
             TaskEnd::Committed => {
                 run.continues_transcript.set(false);
                 keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
@@ -181,7 +181,7 @@ async fn finish_task(
     progress: &mut Progress,
     task: &Task,
     credit: Credit,
-    said: &str,
+    (said, corrected): (&str, &str),
 ) -> anyhow::Result<TaskEnd> {
     reviewer_feedback::close_review_task(run, task)?;
     if !task_is_completed(run, task)? {
@@ -195,8 +195,10 @@ async fn finish_task(
     }
     finish_draft::finish(run, spec, progress, Some(task))?;
     let left = task_files::left_to_others(run, task)?;
-    let (said, proposed) = take_proposals(said);
-    let mut body = summary::task_body(&task_brief::task_item(run, task)?, &said);
+    let (said, mut proposed) = take_proposals(said);
+    let (corrected, more) = take_proposals(corrected);
+    proposed.extend(more);
+    let mut body = summary::task_body(&task_brief::task_item(run, task)?, &said, &corrected);
     let mut reason = String::new();
     if !task_files::has_own_code(run, task)? {
         reason = task_files::why_unchanged(run, task)?.unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::excerpt;
 use crate::git::{self, Oid};
 use crate::pipeline::evidence::{base_note, gather};
 use crate::pipeline::run::Run;
-use crate::session::{Entry, Kind, key};
+use crate::session::{Entry, Kind, TestResults, key};
 
 /// Maximum bytes of output of a check that an earlier task broke.
 const TOLD: usize = 1_500;
@@ -139,20 +139,19 @@ pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
 pub(crate) fn became(run: &Run<'_>, test: &str) -> Option<String> {
     let of = |entry: &Entry| entry.trailers.get(key::TESTS).is_some();
     let entry = run.session.history.iter().rev().find(|entry| of(entry))?;
-    became_at(entry, test)
+    became_at(run, entry, test)
 }
 
 /// Like [`became`], on one commit.
-fn became_at(entry: &Entry, test: &str) -> Option<String> {
-    let named = format!("{}: ", test.split_whitespace().collect::<Vec<_>>().join(" "));
-    let mut all = entry.trailers.all(key::TESTS);
-    all.find_map(|found| found.strip_prefix(&named)).map(str::to_owned)
+fn became_at(run: &Run<'_>, entry: &Entry, test: &str) -> Option<String> {
+    TestResults::of(run.env.git, &entry.trailers).ok()?.became(test)
 }
 
 /// True if a commit with the same code as this tree records that this test failed on the base.
 pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
-    let told =
-        |entry: &&Entry| became_at(entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE));
+    let told = |entry: &&Entry| {
+        became_at(run, entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE))
+    };
     match run.session.history.iter().rev().find(told) {
         Some(entry) => gather::same_code(run, &entry.commit, tree),
         None => Ok(false),

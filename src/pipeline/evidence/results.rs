@@ -126,20 +126,25 @@ impl Evidence {
     /// The values of `Cowork-Evidence`, one per command: its exit status, the blob with its log,
     /// and the tree it ran on.
     pub fn digests(&self) -> Vec<String> {
-        let digest = |tree: &Oid, run: &CheckRun| {
-            let tree = tree.abbreviated();
-            let log = run.log.as_ref().map(|log| format!("log {}, ", log.abbreviated()));
-            let log = log.unwrap_or_default();
-            format!("{}: {}, {log}tree {tree}", run.command, self.ending(run))
-        };
-        let alone = self.tests.iter().flat_map(|test| &test.runs);
-        let runs = self.runs.iter().map(|run| digest(&self.tree, run));
-        runs.chain(alone.map(|(tree, run)| digest(tree, run))).collect()
+        self.runs.iter().map(|run| self.digest(&self.tree, run)).collect()
     }
 
-    /// The values of `Cowork-Tests`, one per test: `tests/add.rs::appends: passed, failed on the
-    /// base`.
-    pub fn test_trailers(&self) -> Vec<String> {
+    /// The runs of single tests, in the same form.
+    pub fn single_runs(&self) -> Vec<String> {
+        let runs = self.tests.iter().flat_map(|test| &test.runs);
+        runs.map(|(tree, run)| self.digest(tree, run)).collect()
+    }
+
+    fn digest(&self, tree: &Oid, run: &CheckRun) -> String {
+        let tree = tree.abbreviated();
+        let log = run.log.as_ref().map(|log| format!("log {}, ", log.abbreviated()));
+        let log = log.unwrap_or_default();
+        format!("{}: {}, {log}tree {tree}", run.command, self.ending(run))
+    }
+
+    /// The result of each test that a criterion names: `tests/add.rs::appends: passed, failed on
+    /// the base`.
+    pub fn test_lines(&self) -> Vec<String> {
         self.tests.iter().map(|test| format!("{}: {}", test.test, test.words())).collect()
     }
 

@@ -7,6 +7,7 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED};
+use crate::pipeline::progress::code_words::CodeWords;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::progress::{Next, Progress, Readings};
@@ -139,6 +140,7 @@ fn resume_draft(
     let partial = entry.trailers.get(key::PARTIAL).is_some();
     progress.newest.credit = Credit::of(entry);
     progress.newest.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
+    progress.newest.code_words = CodeWords::of(&entry.trailers);
     let noted = |key| {
         let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
         commit.filter(|commit| is_there(run, commit))
@@ -246,7 +248,7 @@ fn resume_verdicts(
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
     let bytes = approved_content::content_at(run, spec, &entry.commit)?;
-    let approved = entry.trailers.get(key::APPROVED) == Some(bytes.render().as_str());
+    let approved = bytes.is_approved_in(&entry.trailers);
     if let Some(verdict) = entry.verdict().filter(|_| approved) {
         let by = entry.trailers.get(key::REVIEWED_BY);
         let by = by.or_else(|| entry.trailers.get(key::DECIDED_BY)).map(str::to_owned);
@@ -319,6 +321,7 @@ fn resume_waiting(
     progress.newest.credit = Credit::of(&waiting.draft);
     progress.newest.words =
         waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
+    progress.newest.code_words = CodeWords::of(&waiting.draft.trailers);
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.newest.self_review = SelfReview::parse(own);
     progress.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
@@ -359,7 +362,7 @@ fn resume_waiting(
                 true => Verdict::Edited,
                 false => verdict,
             };
-            if answer.trailers.get(key::APPROVED) == Some(bytes.render().as_str()) {
+            if bytes.is_approved_in(&answer.trailers) {
                 let by = Some(answer.author.clone());
                 progress.verdicts.person = Some(Approval { bytes, verdict, by });
             } else {

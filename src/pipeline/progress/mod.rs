@@ -1,5 +1,6 @@
 //! The state of a stage while it is worked on, and how its drafts are counted.
 
+pub(crate) mod code_words;
 pub(crate) mod edit;
 pub(crate) mod self_review;
 
@@ -8,6 +9,7 @@ use crate::artifact::{Feedback, Origin, Store};
 use crate::git::Oid;
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::other_models::Taken;
+use crate::pipeline::progress::code_words::CodeWords;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
@@ -58,6 +60,8 @@ pub(crate) struct NewestDraft {
     pub commit: Option<Oid>,
     /// The actor's closing words about it.
     pub words: String,
+    /// The actor's words about the code, in all drafts.
+    pub code_words: CodeWords,
     /// The models that generated it.
     pub credit: Credit,
     /// The state of the actor's self-review.
@@ -143,6 +147,16 @@ impl Progress {
         }
     }
 
+    /// Records the actor's closing words. `has_tasks`: the code was described with its tasks, and
+    /// this conversation corrects it.
+    pub fn note_words(&mut self, spec: &StageSpec, conversation: &Conversation, has_tasks: bool) {
+        let all = [conversation.text.trim(), conversation.corrected.trim()];
+        all.join("\n\n").trim().clone_into(&mut self.newest.words);
+        if spec.writes_code() {
+            self.newest.code_words.note(conversation, has_tasks);
+        }
+    }
+
     /// The actor's closing words as one line.
     pub fn said(&self) -> String {
         self.newest.words.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -163,6 +177,7 @@ impl Progress {
                 format!("{who} {words}")
             }),
             said: self.said(),
+            code_said: self.newest.code_words.values().to_vec(),
             self_review: self.newest.self_review.render(),
             refusals: self.refusals,
             taken: self.taken.as_ref().map(Taken::render).unwrap_or_default(),

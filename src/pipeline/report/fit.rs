@@ -1,6 +1,7 @@
 //! Fits a report to its maximum length: shortens the longest list first.
 
-use super::lines::{is_fence, wrapped};
+use super::lines::wrapped;
+use crate::markdown_lines::is_fence;
 
 /// Lines of the report on a change of [`SMALL`] lines.
 const ROOM: usize = 45;

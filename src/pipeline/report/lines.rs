@@ -2,10 +2,10 @@
 
 use console::measure_text_width as width;
 
+use crate::markdown_lines::{is_fence, marker, may_begin, of_tables, pieces};
+
 /// Maximum columns of a line.
 pub(crate) const COLUMNS: usize = 100;
-/// Maximum columns of inline code that is kept on one line.
-const CODE: usize = 60;
 
 /// Markdown as lines, with long ones wrapped at spaces. Code blocks, tables and headings are not
 /// wrapped, nor is a word that is wider than a line.
@@ -26,25 +26,6 @@ pub(crate) fn wrapped(markdown: &str) -> Vec<String> {
     out
 }
 
-/// True if a line starts or ends a code block.
-pub(crate) fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
-}
-
-/// For each line, whether it belongs to a table.
-fn of_tables(lines: &[&str]) -> Vec<bool> {
-    let rule = |line: &str| {
-        line.contains('|') && line.contains("--") && line.chars().all(|c| "|-: ".contains(c))
-    };
-    let mut found = vec![false; lines.len()];
-    for at in (0..lines.len()).filter(|at| rule(lines[*at])) {
-        let rows = lines[at..].iter().take_while(|line| !line.trim().is_empty()).count();
-        found[at.saturating_sub(1)..at + rows].fill(true);
-    }
-    found
-}
-
 fn broken(line: &str) -> Vec<String> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let marker = marker(&line[indent..]);
@@ -58,57 +39,20 @@ fn broken(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut part = margin.to_owned();
     let mut begun = false;
-    for piece in pieces(words) {
-        if begun && width(&part) + 1 + width(&piece) > COLUMNS {
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    for piece in pieces(&words, &may_begin) {
+        if begun && width(&part) + 1 + width(piece) > COLUMNS {
             out.push(std::mem::replace(&mut part, below.clone()));
             begun = false;
         }
         if begun {
             part.push(' ');
         }
-        part += &piece;
+        part += piece;
         begun = true;
     }
     out.push(part);
     out
-}
-
-/// The length in bytes of a list's or quotation's marker, with the space after it.
-fn marker(text: &str) -> usize {
-    if ["- ", "* ", "+ ", "> "].iter().any(|mark| text.starts_with(mark)) {
-        return 2;
-    }
-    let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let numbered = text[digits..].starts_with(". ") || text[digits..].starts_with(") ");
-    if (1..=9).contains(&digits) && numbered { digits + 2 } else { 0 }
-}
-
-/// Splits text into parts that stay on one line: short inline code, and words, each with the words
-/// after it that would have another meaning at the start of a line.
-fn pieces(words: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for word in words.split_whitespace() {
-        let together = |last: &String| {
-            let in_code = last.matches('`').count() % 2 == 1;
-            !may_begin(word) || in_code && width(last) + width(word) < CODE
-        };
-        match out.last_mut().filter(|last| together(last)) {
-            Some(last) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            None => out.push(word.to_owned()),
-        }
-    }
-    out
-}
-
-/// True if Markdown and git read the word as plain text at the start of a line.
-fn may_begin(word: &str) -> bool {
-    let mark = ["#", ">", "<", "|", "=", "--", "***", "___", "```", "~~~"];
-    !mark.iter().any(|mark| word.starts_with(mark))
-        && !["-", "+", "*"].contains(&word)
-        && marker(&format!("{word} ")) == 0
 }
 
 #[cfg(test)]

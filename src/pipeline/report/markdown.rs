@@ -2,7 +2,8 @@
 
 use console::measure_text_width as width;
 
-use super::lines::{COLUMNS, is_fence};
+use super::lines::COLUMNS;
+use crate::markdown_lines::is_fence;
 
 /// Maximum characters of a refusal.
 pub(crate) const REASON: usize = 200;

@@ -39,14 +39,18 @@ pub(crate) use story::judged;
 /// Maximum number of refusals that are listed.
 const REFUSALS: usize = 3;
 
+/// The heading of what the actor says about its corrections.
+const CORRECTIONS: &str = "## Corrections";
+
 /// git-cowork's headings: if an actor writes text below one of them, the text is replaced.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
     "## Scope of the change",
     "## Changes",
     "## Acceptance criteria",
     "## Checks",
     "## Weakened tests",
     LEFT,
+    CORRECTIONS,
     "## Rejected on the way",
     PROPOSED,
     "## Records before and after",
@@ -96,7 +100,7 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
     };
     let proposed: String =
         proposed_by_code(run).iter().map(|one| format!("\n{}\n", one.line())).collect();
-    let said = said_of_the_code(run);
+    let said = said_of_the_code(run, store)?;
     if !said.is_empty() {
         return Ok(format!("{title}\n\n{said}\n{proposed}"));
     }
@@ -111,16 +115,26 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
     Ok(format!("{title}\n\n{}\n{proposed}", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
-/// What the actor of the last task, or of a change without tasks, said about the code; may be
-/// empty.
-pub(crate) fn said_of_the_code<'r>(run: &'r Run<'_>) -> &'r str {
-    let mut entries = run.session.history.iter().rev();
-    let last = entries.find(|entry| matches!(entry.kind, Kind::Task(_)));
-    let whole = || run.session.stage_entry(code_stage()).map(|entry| entry.body.as_str());
-    match last {
-        Some(entry) => summary::said_in(&entry.body),
-        None => whole().map(summary::said_of_the_whole).unwrap_or_default(),
+/// What the actor of the last planned task, or of a change without tasks, said about the code; may
+/// be empty. Tasks made from reviewers' comments and later corrections are not the whole.
+pub(crate) fn said_of_the_code(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let plan = store.plan()?;
+    let is_planned =
+        |id: &String| !plan.tasks.iter().any(|task| task.id == *id && task.is_from_review());
+    let history = &run.session.history;
+    let mut last = history.iter().rev().filter(|entry| matches!(entry.kind, Kind::Task(_)));
+    if let Some(entry) = last.clone().find(|e| matches!(&e.kind, Kind::Task(id) if is_planned(id)))
+    {
+        return Ok(summary::said_in(&entry.body).to_owned());
     }
+    if last.next().is_some() {
+        return Ok(String::new());
+    }
+    let mut whole = history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
+    let said = whole.find_map(|entry| {
+        Some(summary::said_of_the_whole(&entry.body)).filter(|said| !said.is_empty())
+    });
+    Ok(said.unwrap_or_default().to_owned())
 }
 
 impl Story {
@@ -154,6 +168,7 @@ impl Story {
             Some(Section::new("## Checks", &self.checks())),
             Some(Section::new("## Weakened tests", "").list(&tests, &self.show("check"))),
             Some(Section::new(LEFT, &self.left)),
+            Some(self.corrections()),
             Some(self.rejected()),
             Some(knowledge::section(&self.proposed, &self.session)),
             change.map(ChangeStory::before_and_after),
@@ -242,6 +257,16 @@ impl Story {
         };
         let found = cell(last, REASON);
         format!("{found}, run by git-cowork on the files as committed{others}.")
+    }
+
+    /// What the actor says about each correction of the code, on one line.
+    fn corrections(&self) -> Section {
+        let items = self
+            .corrected
+            .iter()
+            .map(|(whose, said)| one_line_item(&format!("- {}: ", cell(whose, TITLE)), said));
+        let all = format!("`git cowork log {}`", self.session);
+        Section::new(CORRECTIONS, "").list(&items.collect::<Vec<_>>(), &all)
     }
 
     /// The refusals that changed the delivered work, each on one line.

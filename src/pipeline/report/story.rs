@@ -13,6 +13,7 @@ use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
+use crate::pipeline::summary;
 use crate::pipeline::test_changes;
 use crate::session::{
     Attempt, CommittedFiles, Kind, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
@@ -42,6 +43,8 @@ pub(super) struct Story {
     pub(super) beside: Vec<String>,
     /// The data of a change request.
     pub(super) change: Option<ChangeStory>,
+    /// What the actor says about each correction of a task, or of the whole code.
+    pub(super) corrected: Vec<(String, String)>,
     pub(super) refused: Vec<Feedback>,
     /// The reasons why whole attempts were dropped.
     pub(super) attempts: Vec<String>,
@@ -196,6 +199,14 @@ impl Story {
                     Kind::Task(id) => self.done.entry(id.clone()).or_default().append(&mut files),
                     _ => self.beside.append(&mut files),
                 }
+            }
+            let whose = match &entry.kind {
+                Kind::Task(id) => id.as_str(),
+                _ => stages::code_stage().name(),
+            };
+            if entry.brings_code() {
+                let said = summary::corrections_in(&entry.body).into_iter();
+                self.corrected.extend(said.map(|one| (whose.to_owned(), one.to_owned())));
             }
             if let Some(found) = entry.trailers.get(key::CHECKS) {
                 self.checks.push(found.to_owned());

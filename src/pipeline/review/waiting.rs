@@ -87,7 +87,8 @@ pub(crate) fn leave_waiting(
     let taken = progress.taken.as_ref().map(Taken::render).unwrap_or_default();
     let (recorder, own) = (run.recorder(), progress.newest.self_review.outcome());
     let said = progress.said();
-    let marks = [
+    let code_said = progress.newest.code_words.values();
+    let mut marks = vec![
         (key::CRITIC, critic),
         (key::CHALLENGER, challenger),
         (key::EDITED, edited.as_str()),
@@ -95,6 +96,7 @@ pub(crate) fn leave_waiting(
         (key::SELF_REVIEW, own),
         (key::ACTOR_MODEL, taken.as_str()),
     ];
+    marks.extend(code_said.iter().map(|words| (key::CODE_SAID, words.as_str())));
     match record::review::commit_draft(
         &recorder, &tip, spec.stage, number, &summary, &body, &credit, &marks,
     )? {

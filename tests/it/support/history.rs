@@ -50,6 +50,14 @@ impl Sandbox {
         trailers
     }
 
+    /// The log of the tests that criteria name, from the note that a commit names.
+    pub fn test_log(&self, commit: &str) -> String {
+        let counted = &self.trailers(commit)["Cowork-Tests"];
+        assert_eq!(counted.len(), 1, "{counted:?}");
+        let (_, log) = counted[0].rsplit_once(", log ").unwrap();
+        self.git(&["notes", "--ref", "cowork", "show", log])
+    }
+
     /// The newest commit of a branch whose subject begins with this text.
     #[track_caller]
     pub fn commit_of(&self, branch: &str, subject: &str) -> String {
