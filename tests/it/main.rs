@@ -179,6 +179,7 @@ mod structure;
 #[cfg(unix)]
 mod stuck;
 mod sudden_end;
+mod summaries;
 mod support;
 #[cfg(unix)]
 mod terminal;
