@@ -67,11 +67,15 @@ pub(super) fn read(text: &str) -> String {
     out
 }
 
-/// The lines of a text that is not wrapped, each marked if it would be misread.
+/// The lines of a text that is not wrapped, each marked if it would be misread. A forge does not
+/// drop comments, so headings and comments in code stay as they are.
 pub(crate) fn marked(text: &str) -> String {
+    let mark = |at: usize, line: &str| match line.starts_with('#') && !is_scissors(line) {
+        true => "",
+        false => mark(line, at == 0),
+    };
     let lines = plain_lines(text);
-    let marked =
-        lines.iter().enumerate().map(|(at, line)| format!("{}{line}", mark(line, at == 0)));
+    let marked = lines.iter().enumerate().map(|(at, line)| format!("{}{line}", mark(at, line)));
     marked.collect::<Vec<_>>().join("\n")
 }
 

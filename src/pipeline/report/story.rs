@@ -43,7 +43,8 @@ pub(super) struct Story {
     pub(super) beside: Vec<String>,
     /// The data of a change request.
     pub(super) change: Option<ChangeStory>,
-    /// What the actor says about each correction of a task, or of the whole code.
+    /// What the actor says about each correction of a task, or of the whole code, and about
+    /// reviewers' comments.
     pub(super) corrected: Vec<(String, String)>,
     pub(super) refused: Vec<Feedback>,
     /// The reasons why whole attempts were dropped.
@@ -205,7 +206,11 @@ impl Story {
                 _ => stages::code_stage().name(),
             };
             if entry.brings_code() {
-                let said = summary::corrections_in(&entry.body).into_iter();
+                // A task made from reviewers' comments is a correction as a whole.
+                let asked = self.tasks.iter().any(|one| one.id == whose && one.is_from_review());
+                let said = asked.then(|| summary::said_in(&entry.body)).into_iter();
+                let said = said.chain(summary::corrections_in(&entry.body));
+                let said = said.filter(|one| !one.is_empty());
                 self.corrected.extend(said.map(|one| (whose.to_owned(), one.to_owned())));
             }
             if let Some(found) = entry.trailers.get(key::CHECKS) {
