@@ -55,7 +55,7 @@ pub(super) struct Talk {
     /// The model's words with the closing act, if the user has typed something after it: these
     /// words still end the conversation.
     closing_words: Option<String>,
-    /// The model's words with the closing act after which something was missing for the first time.
+    /// The words with the first closing act after which something was missing.
     first_words: Option<String>,
     /// Notes that the user typed in the interrupted run.
     noted: Vec<String>,
@@ -258,15 +258,6 @@ impl Talk {
     /// The messages of this part of the conversation.
     pub(super) fn own(&self) -> &[Message] {
         &self.messages[self.before..]
-    }
-
-    /// The model's text in its newest turn.
-    pub(super) fn newest_words(&self) -> String {
-        let newest = self.own().iter().rev().find_map(|message| match message {
-            Message::Assistant { content, .. } => Some(content.trim().to_owned()),
-            _ => None,
-        });
-        newest.unwrap_or_default()
     }
 
     /// The last message, if it is an answer without tool calls: the run was interrupted after it.

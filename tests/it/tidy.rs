@@ -23,6 +23,7 @@ const WORDS: &[&str] = &[
     "wrap",
     "interrupt",
     "line_count",
+    "markdown_lines",
     "keyboard",
     "markers",
     "moment",

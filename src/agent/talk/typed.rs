@@ -50,6 +50,15 @@ impl Talk {
         }
     }
 
+    /// The model's text in its newest turn.
+    pub(in crate::agent) fn newest_words(&self) -> String {
+        let newest = self.own().iter().rev().find_map(|message| match message {
+            Message::Assistant { content, .. } => Some(content.trim().to_owned()),
+            _ => None,
+        });
+        newest.unwrap_or_default()
+    }
+
     /// Saves the words beside the first closing act after which something was missing: they are
     /// about the whole work, and later ones about what was corrected.
     pub(in crate::agent) fn keep_first_words(&mut self) {

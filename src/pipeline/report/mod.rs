@@ -14,6 +14,7 @@ mod fit;
 mod knowledge;
 mod lines;
 mod markdown;
+mod said;
 mod story;
 
 use crate::artifact::check::pr_title;
@@ -22,9 +23,6 @@ use crate::artifact::{Criterion, Feature, FeatureStatus, Requirement, Store, Tas
 use crate::pipeline::knowledge::{acceptable, proposed_by_code};
 use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
-use crate::pipeline::summary;
-use crate::session::Kind;
-use crate::stages::code_stage;
 use change::ChangeStory;
 use fit::{Section, fitted, room};
 use knowledge::PROPOSED;
@@ -34,6 +32,7 @@ use story::{Story, delivery_story};
 pub(crate) use delivered::delivered;
 pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
+pub(crate) use said::said_of_the_code;
 pub(crate) use story::judged;
 
 /// Maximum number of refusals that are listed.
@@ -113,28 +112,6 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
         description => description.to_owned(),
     });
     Ok(format!("{title}\n\n{}\n{proposed}", lines.collect::<Vec<_>>().join("\n\n")))
-}
-
-/// What the actor of the last planned task, or of a change without tasks, said about the code; may
-/// be empty. Tasks made from reviewers' comments and later corrections are not the whole.
-pub(crate) fn said_of_the_code(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let plan = store.plan()?;
-    let is_planned =
-        |id: &String| !plan.tasks.iter().any(|task| task.id == *id && task.is_from_review());
-    let history = &run.session.history;
-    let mut last = history.iter().rev().filter(|entry| matches!(entry.kind, Kind::Task(_)));
-    if let Some(entry) = last.clone().find(|e| matches!(&e.kind, Kind::Task(id) if is_planned(id)))
-    {
-        return Ok(summary::said_in(&entry.body).to_owned());
-    }
-    if last.next().is_some() {
-        return Ok(String::new());
-    }
-    let mut whole = history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
-    let said = whole.find_map(|entry| {
-        Some(summary::said_of_the_whole(&entry.body)).filter(|said| !said.is_empty())
-    });
-    Ok(said.unwrap_or_default().to_owned())
 }
 
 impl Story {
