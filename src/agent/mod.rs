@@ -28,7 +28,7 @@ use crate::event::{Event, Sink};
 use crate::interrupt;
 use crate::model::{Model, Reply, prose};
 use crate::secret::Secrets;
-use crate::tool::Context;
+use crate::tool::{self, Context};
 use talk::Talk;
 
 /// Runs one conversation to its end.
@@ -96,7 +96,8 @@ pub async fn run(
         withhold(secrets, &mut reply);
         let after = talk.after_words(brief, &reply, ending)?;
         if let AfterWords::Document { tool, text } = &after {
-            prose::adopt_document(&mut reply, tool, text, talk.turn);
+            let arguments = tool::saving_call(tool, text, &reply.content);
+            prose::adopt_document(&mut reply, tool, &arguments, talk.turn);
         }
         talk.hear(&mut reply, transcript)?;
         if reply.tool_calls.is_empty() {

@@ -4,12 +4,12 @@
 //! session has no such sections: its JSON is the source, and the document stays unchanged until a
 //! draft edits it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::older_documents::{is_older, is_settled};
 use super::sections::{
-    self, Change, Context, Document, Documents, Reading, Record, RecordFiles, Records, Remark,
-    Writer,
+    self, Change, Context, Document, Documents, Extent, Reading, Record, RecordFiles, Records,
+    Remark, Writer,
 };
 use super::{Artifact, Files, IdFloors, IdKind, Store};
 
@@ -66,6 +66,8 @@ pub struct Saved {
     pub changed: bool,
     /// The ids of records that the document no longer contains.
     pub deleted: Vec<String>,
+    /// The records and headings that a document with a title did not have, and that stay.
+    pub unsent: Vec<String>,
     /// `prd.md:12: …`
     pub notes: Vec<String>,
 }
@@ -181,30 +183,17 @@ impl Ledger<'_> {
         Ok(kinds.iter().map(|kind| (*kind, count(kind))).collect())
     }
 
-    /// Saves what a model sends: a whole document, or some of its sections.
+    /// Saves what a model sends: some sections of a document, or all of it.
     ///
     /// # Errors
     ///
     /// If the content cannot be accepted: the message names the place and the reason, and nothing
     /// is written. Also if a file cannot be read or written.
-    pub fn save(&self, document: Document, sent: &str) -> anyhow::Result<Saved> {
-        self.save_by(document, sent, sections::save)
-    }
-
-    /// Saves a whole document, even if it starts with a record's heading.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ledger::save`].
-    pub fn save_whole(&self, document: Document, text: &str) -> anyhow::Result<Saved> {
-        self.save_by(document, text, sections::save_whole)
-    }
-
-    fn save_by(
+    pub fn save(
         &self,
         document: Document,
         sent: &str,
-        by: sections::SaveBy,
+        extent: Extent<'_>,
     ) -> anyhow::Result<Saved> {
         let artifact = document.artifact();
         let before = self.present(document)?;
@@ -212,8 +201,8 @@ impl Ledger<'_> {
         let present = self.records()?;
         let in_base = |path: &str| self.history.in_base(path);
         let context = self.context(documents.kinds(document), &present, &in_base, Writer::Model);
-        let (made, mut floors) = (self.made_in_this_draft(&present)?, self.floors(&present));
-        let saved = by(before.as_deref(), sent, &context, &made, &mut floors)
+        let mut floors = self.floors(&present);
+        let saved = sections::save(before.as_deref(), sent, extent, &context, &mut floors)
             .map_err(|found| refused(document, &found))?;
         let mut records = present.clone();
         replace(&mut records, context.kinds, &saved.reading);
@@ -233,7 +222,8 @@ impl Ledger<'_> {
             self.files.write(artifact, &saved.text)?;
         }
         let changed = !self.write_json(&records)?.is_empty() || changed;
-        Ok(Saved { changed, deleted: saved.deleted, notes: told(document, &saved.reading.notes) })
+        let notes = told(document, &saved.reading.notes);
+        Ok(Saved { changed, deleted: saved.deleted, unsent: saved.unsent, notes })
     }
 
     /// Adds, replaces and deletes records in their documents and in the JSON.
@@ -331,13 +321,6 @@ impl Ledger<'_> {
         }
         let kinds = Documents::of(self.files)?.kinds(document);
         Ok(Some(sections::convert(&text, &self.records()?, kinds)))
-    }
-
-    /// Returns the records that are neither in a commit nor in an earlier draft.
-    fn made_in_this_draft(&self, present: &Records) -> anyhow::Result<BTreeSet<String>> {
-        let recorded = records_of(self.recorded)?;
-        let new = present.iter().filter(|record| !recorded.has(record.id()));
-        Ok(new.map(|record| record.id().to_owned()).collect())
     }
 
     /// Returns the document with the edits of the JSON applied, and notes; or the reasons why the

@@ -1,9 +1,11 @@
 //! Tools that save and load the Markdown documents, and load the feedback history.
 
+use serde_json::{Value, json};
+
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::plural_of;
-use crate::artifact::sections::Document;
+use crate::artifact::sections::{Document, Extent};
 use crate::artifact::{Artifact, IdKind, Saved, check};
 use crate::stages;
 use crate::workspace::{Edit, apply_edits};
@@ -16,6 +18,16 @@ arguments! {
         /// Markdown
         content: String,
     }
+
+    /// Arguments of the tools that save a document with records.
+    RecordsContent {
+        /// Markdown
+        content: String,
+        /// true: content is the whole document; what it lacks is deleted
+        whole: Option<bool>,
+        /// With whole: the only records it may delete
+        deleted: Option<Vec<String>>,
+    }
 }
 
 macro_rules! save {
@@ -25,6 +37,17 @@ macro_rules! save {
             description: $about,
             effect: Effect::WritesDocument,
             run: |context, args| save(context, &args, Artifact::$artifact),
+        }
+    };
+}
+
+macro_rules! save_records {
+    ($name:literal, $about:literal, $document:ident) => {
+        &Plain {
+            name: $name,
+            description: $about,
+            effect: Effect::WritesDocument,
+            run: |context, args| save_records(context, &args, Document::$document),
         }
     };
 }
@@ -43,13 +66,9 @@ macro_rules! load {
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea),
-    save!("save_prd_doc", "Save prd.md: all of it, or only the sections of some records.", Prd),
-    save!(
-        "save_design_doc",
-        "Save design.md: all of it, or only the sections of some components.",
-        Design
-    ),
-    save!("save_plan_doc", "Save plan.md: all of it, or only the sections of some records.", Plan),
+    save_records!("save_prd_doc", "Save prd.md, or the sections of it that change.", Prd),
+    save_records!("save_design_doc", "Save design.md, or the sections of it that change.", Design),
+    save_records!("save_plan_doc", "Save plan.md, or the sections of it that change.", Plan),
     save!("save_check_report", "Save check_report.md.", CheckReport),
     save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),
     load!("load_idea", "Read idea.md.", Idea),
@@ -69,9 +88,6 @@ fn save(context: &mut Context<'_>, args: &Content, artifact: Artifact) -> anyhow
             check::own_example(&context.store),
             check::LONGEST_TITLE
         );
-    }
-    if let Some(document) = Document::of(artifact) {
-        return save_records(context, document, &text);
     }
     let name = artifact.file_name();
     if !context.store.save_text(artifact, &text)? {
@@ -113,21 +129,43 @@ pub(super) fn edit(
     let edited = clean_whole(&apply_edits(path, &text, edits)?.text)?;
     match Document::of(artifact) {
         Some(document) => {
-            let saved = context.ledger.save_whole(document, &edited)?;
+            let saved = context.ledger.save(document, &edited, Extent::WholeDeleting(&[]))?;
             tell_saved(context, document, saved)
         }
         None => save(context, &Content { content: edited }, artifact),
     }
 }
 
-/// Saves a document that contains records, or only some sections of it.
+/// Saves a document that contains records, or some sections of it.
 fn save_records(
     context: &mut Context<'_>,
+    args: &RecordsContent,
     document: Document,
-    text: &str,
 ) -> anyhow::Result<Answer> {
-    let saved = context.ledger.save(document, text)?;
+    let text = clean(&args.content)?;
+    let extent = match (args.whole, &args.deleted) {
+        (Some(true), Some(deleted)) => Extent::WholeDeleting(deleted),
+        (Some(true), None) => Extent::Whole,
+        _ => Extent::Parts,
+    };
+    let saved = context.ledger.save(document, &text, extent)?;
     tell_saved(context, document, saved)
+}
+
+/// The call that saves a document which somebody without tools wrote. It is whole; `words` name the
+/// records that it deletes, in lines like `DELETED: REQ-007`.
+pub fn saving_call(tool: &str, text: &str, words: &str) -> Value {
+    let keeps_records = ["save_prd_doc", "save_design_doc", "save_plan_doc"].contains(&tool);
+    let deleted: Vec<&str> = words
+        .lines()
+        .filter_map(|line| line.trim_start_matches(['*', '`', '-', ' ']).strip_prefix("DELETED:"))
+        .flat_map(|ids| ids.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.'))
+        .filter(|id| IdKind::of(id).is_some())
+        .collect();
+    match keeps_records {
+        true => json!({"content": text, "whole": true, "deleted": deleted}),
+        false => json!({"content": text}),
+    }
 }
 
 fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow::Result<Answer> {
@@ -140,6 +178,13 @@ fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow
     let mut told = format!("Saved {name}: {}.", held.join(", "));
     if !saved.deleted.is_empty() {
         told += &format!(" Deleted: {}.", saved.deleted.join(", "));
+    }
+    if !saved.unsent.is_empty() {
+        told += &format!(
+            " Kept, although you did not send it: {}. A record is deleted with its delete_ tool, \
+             other text with edit_file, and both if you send the document with \"whole\": true.",
+            saved.unsent.join(", ")
+        );
     }
     for note in saved.notes {
         told += &format!("\n{note}");
@@ -207,8 +252,6 @@ fn unfence(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::artifact::Priority;
     use crate::stage::Stage;
@@ -260,7 +303,7 @@ mod tests {
         for (old, new, said) in [
             ("`low`", "`urgent`", "prd.md:3: 'urgent' is not a priority"),
             ("nowhere", "x", "old_text"),
-            (&section("REQ-002", "List"), "", "REQ-002 was made in this draft"),
+            (&section("REQ-002", "List"), "", "to delete it call delete_requirement"),
         ] {
             let answer = context.call("edit_file", &edit(old, new));
             assert!(!answer.ok && answer.text.contains(said), "{}", answer.text);

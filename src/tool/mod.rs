@@ -27,6 +27,7 @@ mod testing;
 pub use arguments::{fit, parse};
 pub use command_tool::CommandTool;
 pub use data::loaded_artifact;
+pub use documents::saving_call;
 pub use registry::{all, call, changes_something, find, plain_name, specs};
 
 use crate::artifact::{Feedback, IdFloors, Ledger, Plan, Store};

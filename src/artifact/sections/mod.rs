@@ -50,7 +50,7 @@ pub use record::{Record, Records};
 pub use references::{Dangling, references};
 pub use render::{LEVEL, normal, render};
 pub use renumbered::renumbered;
-pub use save::{SaveBy, Saved, save, save_whole, unfenced};
+pub use save::{Extent, Saved, save, unfenced};
 
 /// A document that contains records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

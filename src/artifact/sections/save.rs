@@ -1,12 +1,10 @@
-//! Saves what a model sends: some sections, a whole document, or the prose around the sections.
-
-use std::collections::BTreeSet;
+//! Saves what a model sends: parts of a document, or the whole document.
 
 use super::super::IdFloors;
 use super::apply::{Change, apply, inserted, same};
 use super::blocks::{Block, BlockKind, document_blocks};
-use super::ids::take;
-use super::{Context, LEVEL, Reading, Remark, RemarkKind, Section, heading, open, parse, read};
+use super::ids::{Taken, take};
+use super::{Context, IdKind, Reading, Remark, RemarkKind, Section, heading, open, read};
 
 /// A document that a model saved.
 #[derive(Clone, Debug)]
@@ -17,60 +15,67 @@ pub struct Saved {
     pub reading: Reading,
     /// The records that the model deleted.
     pub deleted: Vec<String>,
+    /// The records and headings that a document with a title did not have, and that stay.
+    pub unsent: Vec<String>,
     /// The numbers of the lines in which a record got an id, each with the new id.
     pub numbered: Vec<(usize, String)>,
 }
 
-/// The way in which sent content is saved: [`save`] or [`save_whole`].
-pub type SaveBy = fn(
-    Option<&str>,
-    &str,
-    &Context<'_>,
-    &BTreeSet<String>,
-    &mut IdFloors,
-) -> Result<Saved, Vec<Remark>>;
+/// What is sent of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent<'a> {
+    /// Some of its sections; nothing is deleted.
+    Parts,
+    /// All of it. The records that it lacks are deleted.
+    Whole,
+    /// All of it, by an editing tool or a program. A record that it lacks is deleted only if it is
+    /// among these ids.
+    WholeDeleting(&'a [String]),
+}
 
-/// Saves what a model sent for a document. If the content starts with a record's heading, each
-/// section replaces the existing section with its id, or is added. Otherwise, the content is the
-/// whole document; if it has no sections, the existing sections are kept.
+/// Saves what a model sent for a document. Of parts, a record's section replaces the one with its
+/// id, and another section's text the one under the same heading: the second of two equal headings
+/// is the second one in the document. What has no counterpart is added.
 ///
 /// # Errors
 ///
-/// If the document would not be readable, or lacks records that were created in this draft.
+/// If the document would not be readable, or would lose records that may not be deleted.
 pub fn save(
     present: Option<&str>,
     sent: &str,
+    extent: Extent<'_>,
     context: &Context<'_>,
-    made_in_this_draft: &BTreeSet<String>,
     floors: &mut IdFloors,
 ) -> Result<Saved, Vec<Remark>> {
-    let sent = with_newline(unfenced(sent));
-    let blocks = document_blocks(&sent);
-    let heads = parse::heads(&sent, &blocks, context.kinds);
-    let sections_only = heads.first().is_some_and(|head| head.at == 0);
-    let text = match present {
-        Some(present) if sections_only => merged(present, &sent, context, floors)?,
-        Some(present) if heads.is_empty() => around(present, &read(present, context), &sent),
-        _ => return save_whole(present, &sent, context, made_in_this_draft, floors),
-    };
-    taken(&text, Vec::new(), context, floors)
+    let sent = &with_newline(unfenced(sent));
+    let Some(present) = present else { return taken(sent, Vec::new(), context, floors) };
+    if extent == Extent::Parts {
+        let (text, unsent) = merged(present, sent, context, floors)?;
+        return Ok(Saved { unsent, ..taken(&text, Vec::new(), context, floors)? });
+    }
+    let deleted = missing(&read(present, context), sent, context);
+    if let Extent::WholeDeleting(named) = extent {
+        let kept: Vec<Remark> = deleted
+            .iter()
+            .filter(|id| !named.contains(id))
+            .map(|id| Remark::new(1, format!("{id} has no section here; {}", how_to_delete(id))))
+            .collect();
+        if !kept.is_empty() {
+            return Err(kept);
+        }
+    }
+    taken(sent, deleted, context, floors)
 }
 
-/// Saves a whole document, whatever it starts with and however many records it drops.
-///
-/// # Errors
-///
-/// If the document would not be readable, or lacks records that were created in this draft.
-pub fn save_whole(
-    present: Option<&str>,
-    text: &str,
-    context: &Context<'_>,
-    made_in_this_draft: &BTreeSet<String>,
-    floors: &mut IdFloors,
-) -> Result<Saved, Vec<Remark>> {
-    let before = present.map(|text| read(text, context));
-    let deleted = missing(before.as_ref(), text, context, made_in_this_draft)?;
-    taken(text, deleted, context, floors)
+/// The ways in which a record is deleted.
+fn how_to_delete(id: &str) -> String {
+    let tool = match IdKind::of(id) {
+        Some(IdKind::Requirement) => "delete_requirement",
+        Some(IdKind::Feature) => "delete_feature",
+        Some(IdKind::Component) => "delete_design_component",
+        Some(IdKind::Task) | None => "delete_task",
+    };
+    format!("restore it; to delete it call {tool}, or without tools add the line `DELETED: {id}`")
 }
 
 fn taken(
@@ -83,7 +88,8 @@ fn taken(
     if !taken.reading.refusals.is_empty() {
         return Err(taken.reading.refusals);
     }
-    Ok(Saved { text: taken.text, reading: taken.reading, deleted, numbered: taken.numbered })
+    let Taken { text, reading, numbered } = taken;
+    Ok(Saved { text, reading, deleted, unsent: Vec::new(), numbered })
 }
 
 fn with_newline(text: &str) -> String {
@@ -108,24 +114,153 @@ pub fn unfenced(sent: &str) -> &str {
     if open { sent } else { inner }
 }
 
-/// Puts the sent sections in the places of existing ones.
+/// Merges what was sent into the document. Without a title, its sections go to the places of those
+/// they replace. With one, the sent document gives the order, and what it lacks is added to it; that
+/// is returned, too.
 fn merged(
     present: &str,
     sent: &str,
     context: &Context<'_>,
     floors: &mut IdFloors,
-) -> Result<String, Vec<Remark>> {
-    let new = take(sent, context, floors);
+) -> Result<(String, Vec<String>), Vec<Remark>> {
+    let mut new = take(sent, context, floors);
     let gone = |remark: &Remark| remark.kind == RemarkKind::NoSection;
-    let refusals: Vec<Remark> = new.reading.refusals.into_iter().filter(|one| !gone(one)).collect();
+    let refusals = std::mem::take(&mut new.reading.refusals);
+    let refusals: Vec<Remark> = refusals.into_iter().filter(|one| !gone(one)).collect();
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let mut text = present.to_owned();
-    for section in &new.reading.sections {
-        text = put_section(&text, section, &new.text, context)?;
+    let sent_chapters = chapters(&new.text, &new.reading.sections);
+    if sent_chapters.first().is_none_or(|first| first.level != 1) {
+        let mut text = present.to_owned();
+        for chapter in &sent_chapters {
+            text = put_chapter(&text, chapter, true, context)?;
+        }
+        for section in &new.reading.sections {
+            text = put_section(&text, section, &new.text, context)?;
+        }
+        return Ok((text, Vec::new()));
     }
-    Ok(text)
+    let before = read(present, context);
+    let (mut text, mut unsent) = (new.text.clone(), Vec::new());
+    for chapter in chapters(present, &before.sections) {
+        if !sent_chapters.iter().any(|sent| sent.is_same(&chapter)) && !chapter.title.is_empty() {
+            unsent.push(format!("\"{}\"", chapter.title));
+        }
+        text = put_chapter(&text, &chapter, false, context)?;
+    }
+    for section in &before.sections {
+        if new.reading.section(section.record.id()).is_none() {
+            unsent.push(section.record.id().to_owned());
+            text = put_section(&text, section, present, context)?;
+        }
+    }
+    Ok((text, unsent))
+}
+
+/// A heading that is no record's, with the text below it up to the next heading or record.
+#[derive(Debug)]
+struct Chapter<'a> {
+    /// The heading as it stands in the text; empty for text before the first heading.
+    heading: &'a str,
+    /// The title in lower case.
+    title: String,
+    /// The level; 0 for text before the first heading.
+    level: u8,
+    /// How many chapters before it have the same title.
+    nth: usize,
+    /// The title of the chapter before it.
+    after: Option<String>,
+    /// The range of the text below the heading.
+    body: std::ops::Range<usize>,
+    /// That text, trimmed.
+    text: &'a str,
+}
+
+impl Chapter<'_> {
+    /// True for the document's title, whatever it says.
+    fn is_title(&self) -> bool {
+        self.level == 1 && self.after.is_none()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let named = self.level.min(1) == other.level.min(1)
+            && (&self.title, self.nth) == (&other.title, other.nth);
+        named || (self.is_title() && other.is_title())
+    }
+}
+
+/// Returns the parts of a text outside records.
+fn chapters<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
+    let mut chapters: Vec<Chapter<'a>> = Vec::new();
+    let blocks = document_blocks(text);
+    let is_own = |block: &&Block| !records.iter().any(|one| one.range.contains(&block.range.start));
+    let starts = |from: usize| {
+        let headings = blocks.iter().filter(|block| level_of(block).is_some());
+        let all = headings.map(|block| block.range.start);
+        let all = all.chain(records.iter().map(|one| one.range.start));
+        all.filter(|at| *at >= from).min().unwrap_or(text.len())
+    };
+    let mut add = |heading: &'a str, title: String, level: u8, from: usize| {
+        let body = from..starts(from);
+        let nth = chapters.iter().filter(|other| other.title == title).count();
+        let after = chapters.last().map(|other| other.title.clone());
+        let text = text[body.clone()].trim();
+        chapters.push(Chapter { heading, title, level, nth, after, body, text });
+    };
+    if starts(0) > 0 {
+        add("", String::new(), 0, 0);
+    }
+    for block in blocks.iter().filter(is_own) {
+        if let Some(level) = level_of(block) {
+            let heading = block.source(text);
+            add(heading, title_of(text, block), level, block.range.end);
+        }
+    }
+    chapters.retain(|one| one.level > 0 || !one.text.is_empty());
+    chapters
+}
+
+/// Puts the text of a chapter below its heading, or adds the chapter behind the one before it. Where
+/// both have text, that of the chapter counts if it `replaces`.
+fn put_chapter(
+    text: &str,
+    sent: &Chapter<'_>,
+    replaces: bool,
+    context: &Context<'_>,
+) -> Result<String, Vec<Remark>> {
+    let sections = read(text, context).sections;
+    let present = chapters(text, &sections);
+    if let Some(found) = present.iter().find(|one| one.is_same(sent)) {
+        let mut out = text.to_owned();
+        let is_due = replaces || found.text.is_empty();
+        if is_due && !sent.text.is_empty() && sent.text != found.text {
+            let end = if found.body.end < text.len() { "\n\n" } else { "\n" };
+            let lead = if found.level == 0 { "" } else { "\n\n" };
+            out.replace_range(found.body.clone(), &format!("{lead}{}{end}", sent.text));
+        }
+        if replaces && found.title != sent.title {
+            let at = text.find(found.heading).unwrap_or_default();
+            out.replace_range(at..at + found.heading.len(), sent.heading);
+        }
+        return Ok(out);
+    }
+    if sent.level == 0 && !replaces {
+        return Ok(format!("{}\n\n{text}", sent.text));
+    }
+    if sent.level == 0 {
+        return Err(vec![Remark::new(
+            1,
+            "text before the first heading has no place in the document; send it below a heading, \
+             or change the document with edit_file"
+                .to_owned(),
+        )]);
+    }
+    let before =
+        sent.after.as_ref().and_then(|title| end_of_chapter(text, title, sent.level.max(2)));
+    let body = if sent.text.is_empty() { String::new() } else { format!("\n\n{}", sent.text) };
+    let chapter = format!("{}{body}\n", sent.heading.trim_end());
+    Ok(inserted(text, before.unwrap_or(text.len()), &chapter))
 }
 
 /// Puts one section: changes the fields of an existing one, or adds the section as it was sent.
@@ -156,51 +291,10 @@ fn put_section(
 }
 
 /// Returns the records that a whole document leaves out.
-fn missing(
-    before: Option<&Reading>,
-    sent: &str,
-    context: &Context<'_>,
-    made_in_this_draft: &BTreeSet<String>,
-) -> Result<Vec<String>, Vec<Remark>> {
-    let Some(before) = before else { return Ok(Vec::new()) };
+fn missing(before: &Reading, sent: &str, context: &Context<'_>) -> Vec<String> {
     let after = read(sent, context);
     let ids = before.sections.iter().map(|section| section.record.id().to_owned());
-    let gone: Vec<String> = ids.filter(|id| after.section(id).is_none()).collect();
-    let made: Vec<&str> =
-        gone.iter().map(String::as_str).filter(|id| made_in_this_draft.contains(*id)).collect();
-    if made.is_empty() {
-        return Ok(gone);
-    }
-    let (ids, were) = (made.join(", "), if made.len() == 1 { "was" } else { "were" });
-    let text = format!(
-        "{ids} {were} made in this draft and has no section here; \
-         send the whole document with all its sections, or only the sections that change"
-    );
-    let text = if made.len() == 1 { text } else { text.replace(" has no ", " have no ") };
-    Err(vec![Remark::new(1, text)])
-}
-
-/// Puts the existing sections into new prose: below the headings that they were under, otherwise at
-/// the end.
-fn around(present: &str, before: &Reading, sent: &str) -> String {
-    let mut groups: Vec<(Option<String>, Vec<&Section>)> = Vec::new();
-    for section in &before.sections {
-        let above = heading_above(present, section, before);
-        match groups.iter_mut().find(|(known, _)| *known == above) {
-            Some((_, sections)) => sections.push(section),
-            None => groups.push((above, vec![section])),
-        }
-    }
-    let mut text = sent.to_owned();
-    for (above, sections) in groups {
-        let level = sections.first().map_or(LEVEL, |section| section.level);
-        let at = above.and_then(|title| end_of_chapter(&text, &title, level));
-        let at = at.unwrap_or(text.len());
-        let sources = sections.iter().map(|s| present[s.range.clone()].trim_end());
-        let source = sources.collect::<Vec<_>>().join("\n\n");
-        text = inserted(&text, at, &with_newline(&source));
-    }
-    text
+    ids.filter(|id| after.section(id).is_none()).collect()
 }
 
 fn title_of(text: &str, block: &Block) -> String {
@@ -213,18 +307,6 @@ fn level_of(block: &Block) -> Option<u8> {
         BlockKind::Heading(level) => Some(level),
         _ => None,
     }
-}
-
-/// Returns the title of the nearest heading above a section, skipping those in records' sections.
-fn heading_above(text: &str, section: &Section, reading: &Reading) -> Option<String> {
-    let in_section = |at: usize| reading.sections.iter().any(|s| s.range.contains(&at));
-    let blocks = document_blocks(text);
-    let above = blocks.iter().rev().find(|block| {
-        level_of(block).is_some()
-            && block.range.start < section.range.start
-            && !in_section(block.range.start)
-    });
-    above.map(|block| title_of(text, block))
 }
 
 /// Returns where the prose below a heading ends: at the next heading that could not be part of a

@@ -121,10 +121,10 @@ pub fn said_of_task(text: &str) -> Option<(TaskWord, &str)> {
     Some((word, why.trim_matches(['*', '`', '_', ' '])))
 }
 
-/// Converts a document in a reply's text to the call that saves it.
-pub fn adopt_document(reply: &mut Reply, tool: &str, document: &str, turn: u32) {
-    let arguments = serde_json::json!({"content": document}).to_string();
-    let call = ToolCall { id: made_up_id(turn, 0), name: tool.to_owned(), arguments };
+/// Converts a document in a reply's text to the call that saves it, which has these arguments.
+pub fn adopt_document(reply: &mut Reply, tool: &str, arguments: &serde_json::Value, turn: u32) {
+    let (id, arguments) = (made_up_id(turn, 0), arguments.to_string());
+    let call = ToolCall { id, name: tool.to_owned(), arguments };
     adopt(reply, String::new(), vec![call]);
 }
 

@@ -1,7 +1,5 @@
 //! Tests of changing, saving and converting documents, and of their JSON.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 
 use super::*;
@@ -254,22 +252,21 @@ fn changes_that_read_back_differently_are_refused() {
     assert_eq!(refused.unwrap_err()[0].text, "TASK-001 has no title");
 }
 
-fn saved(present: Option<&str>, sent: &str, made: &[&str]) -> Result<Saved, Vec<Remark>> {
+fn saved(present: Option<&str>, sent: &str, extent: Extent<'_>) -> Result<Saved, Vec<Remark>> {
     let records = present.map(|text| read_all(text).records()).unwrap_or_default();
     let used = BTreeMap::new();
     let floors = IdFloors { requirement: 3, feature: 2, ..IdFloors::default() };
     let kinds = &[IdKind::Requirement, IdKind::Feature];
     let (in_base, by) = (&|_: &str| false, Writer::Model);
     let context = Context { kinds, used: &used, floors, present: &records, in_base, by };
-    let made: BTreeSet<String> = made.iter().map(|id| (*id).to_owned()).collect();
-    save(present, sent, &context, &made, &mut floors.clone())
+    save(present, sent, extent, &context, &mut floors.clone())
 }
 
 #[test]
 fn sent_sections_replace_sections_with_the_same_ids() {
     let sent = "```markdown\n### REQ-002 List all\n\n`medium` `functional`\n\nAll readings, the newest first.\n\n\
                 - WHEN there are none THEN it prints `no readings`\n\n### REQ-? Export\n\n`low` `functional`\n\nAs csv.\n\n- it is csv\n```";
-    let saved = saved(Some(PRD), sent, &["REQ-001"]).unwrap();
+    let saved = saved(Some(PRD), sent, Extent::Parts).unwrap();
     let export =
         "### REQ-004 Export\n\n`low` `functional`\n\nAs csv.\n\n- it is csv\n\n## Features";
     let expected = PRD.replace("List readings", "List all").replace("## Features", export);
@@ -280,27 +277,52 @@ fn sent_sections_replace_sections_with_the_same_ids() {
 #[test]
 fn a_whole_document_without_sections_keeps_those_that_exist() {
     let sent = "# Meter\n\nNew prose.\n\n## Requirements\n\nWhat it does.\n\n## Risks\n\nNone.\n";
-    let saved = saved(Some(PRD), sent, &["REQ-001"]).unwrap();
-    let reading = read_all(PRD);
-    let kept = |from: &str, to: &str| {
-        let (from, to) = (reading.section(from).unwrap(), reading.section(to).unwrap());
-        PRD[from.range.start..to.range.end].trim_end().to_owned()
-    };
-    let (requirements, features) = (kept("REQ-001", "REQ-003"), kept("FEAT-001", "FEAT-002"));
-    let expected = format!(
-        "# Meter\n\nNew prose.\n\n## Requirements\n\nWhat it does.\n\n{requirements}\n\n## Risks\n\nNone.\n\n{features}\n"
-    );
-    assert_eq!(saved.text, expected);
+    let saved = saved(Some(PRD), sent, Extent::Parts).unwrap();
+    println!("{}", saved.text);
+    let before = read_all(PRD);
+    assert_eq!(saved.reading.records().written(), before.records().written());
+    assert!(saved.text.starts_with("# Meter\n\nNew prose.\n\n## Requirements\n\nWhat it does.\n"));
+    assert!(saved.text.contains("## Risks\n\nNone.\n"), "{}", saved.text);
+    assert!(saved.unsent.contains(&"REQ-001".to_owned()), "{:?}", saved.unsent);
 }
 
 #[test]
-fn a_section_that_is_left_out_is_deleted_unless_it_is_new() {
+fn a_part_with_a_heading_of_its_own_loses_nothing() {
+    let new = "### REQ-? Export\n\n`low` `functional`\n\nAs csv.\n\n- it is csv\n";
+    let sent = format!("## Requirements\n\n{new}");
+    let after = saved(Some(PRD), &sent, Extent::Parts).unwrap();
+    let number = new.replace("REQ-?", "REQ-004");
+    let expected = PRD.replacen("## Features", &format!("{number}\n## Features"), 1);
+    assert_eq!(after.text, expected);
+    assert_eq!((after.deleted, after.unsent), (Vec::new(), Vec::new()));
+    // Records first, then a section: both are saved.
+    let sent = format!("{new}\n## Out of scope\n\nCharts.\n");
+    let after = saved(Some(PRD), &sent, Extent::Parts).unwrap();
+    assert!(after.text.contains("### REQ-004 Export") && after.text.contains("Charts."));
+    // The second of two equal headings is the second one there.
+    let twice = format!("{PRD}\n## Notes\n\nOne.\n\n## Notes\n\nTwo.\n");
+    let sent = "## Notes\n\nOne.\n\n## Notes\n\nThree.\n";
+    let after = saved(Some(&twice), sent, Extent::Parts).unwrap();
+    assert_eq!(after.text, twice.replace("Two.", "Three."));
+    let refused = saved(Some(PRD), "Here it is:\n\n### REQ-001 Add\n", Extent::Parts).unwrap_err();
+    assert!(refused[0].text.contains("edit_file") || refused[0].text.contains("priority"));
+}
+
+#[test]
+fn a_record_is_deleted_only_where_the_call_says_so() {
     let range = read_all(PRD).section("FEAT-002").unwrap().range.clone();
     let sent = format!("{}{}", &PRD[..range.start], &PRD[range.end..]);
-    assert_eq!(saved(Some(PRD), &sent, &["REQ-001"]).unwrap().deleted, ["FEAT-002"]);
-    let refused = saved(Some(PRD), &sent, &["FEAT-002"]).unwrap_err();
-    assert!(refused[0].text.starts_with("FEAT-002 was made in this draft"), "{refused:?}");
-    assert_eq!(saved(None, PRD, &[]).unwrap().text, PRD);
+    let parts = saved(Some(PRD), &sent, Extent::Parts).unwrap();
+    assert_eq!((parts.deleted, parts.unsent), (Vec::new(), vec!["FEAT-002".to_owned()]));
+    assert_eq!(saved(Some(PRD), &sent, Extent::Whole).unwrap().deleted, ["FEAT-002"]);
+    let named = ["FEAT-002".to_owned()];
+    let whole = Extent::WholeDeleting(&named);
+    assert_eq!(saved(Some(PRD), &sent, whole).unwrap().deleted, ["FEAT-002"]);
+    let refused = saved(Some(PRD), &sent, Extent::WholeDeleting(&[])).unwrap_err();
+    let words = "FEAT-002 has no section here; restore it; to delete it call delete_feature, or \
+                 without tools add the line `DELETED: FEAT-002`";
+    assert_eq!(refused[0].text, words);
+    assert_eq!(saved(None, PRD, Extent::Parts).unwrap().text, PRD);
 }
 
 #[test]

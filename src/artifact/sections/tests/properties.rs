@@ -179,8 +179,8 @@ fn no_text_panics() {
                 assert!(take(&taken.text, &context, &mut floors).numbered.is_empty());
             }
             1 => {
-                let (sent, made) = (random.wild(20), std::collections::BTreeSet::new());
-                let _ = save(Some(&text), &sent, &context, &made, &mut floors);
+                let sent = random.wild(20);
+                let _ = save(Some(&text), &sent, Extent::Parts, &context, &mut floors);
             }
             2 => {
                 let change = random.record(IdKind::Task, 1, true);
@@ -189,6 +189,69 @@ fn no_text_panics() {
             _ => {
                 convert(&text, &present, &ALL);
             }
+        }
+    });
+}
+
+/// A document with a title, chapters with a sentence each, and records below the first one.
+fn with_chapters(title: Option<usize>, chapters: &[(usize, usize)], records: &[&Record]) -> String {
+    let mut text = title.map(|n| format!("# Title {n}\n\n")).unwrap_or_default();
+    let mut sections = records.iter().map(|record| render(record, LEVEL) + "\n");
+    for (chapter, sentence) in chapters {
+        text += &format!("## Chapter {chapter}\n\nSentence {sentence} of {chapter}.\n\n");
+        text += &sections.next().unwrap_or_default();
+    }
+    text + &sections.collect::<String>()
+}
+
+#[test]
+fn saved_parts_lose_no_record_and_no_sentence() {
+    let kinds = &[IdKind::Requirement, IdKind::Feature];
+    cases(|random| {
+        let mut records: BTreeMap<String, Record> = BTreeMap::new();
+        let mut sentences: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut text: Option<String> = None;
+        for save_number in 0..4 {
+            let chosen: BTreeMap<usize, usize> =
+                (0..random.below(4)).map(|_| (random.below(5), save_number)).collect();
+            let chapters: Vec<(usize, usize)> = chosen.into_iter().collect();
+            let mut sent = Vec::new();
+            for number in 1..=3 {
+                if random.0.bool() {
+                    sent.push(random.record(IdKind::Requirement, number, false));
+                }
+            }
+            let title = random.0.bool().then_some(save_number);
+            let part = with_chapters(title, &chapters, &sent.iter().collect::<Vec<_>>());
+            if part.trim().is_empty() {
+                continue;
+            }
+            let present: Records = records.values().cloned().collect();
+            let (used, in_base) = (BTreeMap::new(), |_: &str| true);
+            let (floors, by) = (IdFloors::default(), Writer::Model);
+            let context =
+                Context { kinds, used: &used, floors, present: &present, in_base: &in_base, by };
+            let mut floors = IdFloors::default();
+            let saved = save(text.as_deref(), &part, Extent::Parts, &context, &mut floors);
+            let saved = saved.unwrap_or_else(|why| panic!("{why:?}\n{text:?}\n{part}"));
+            assert_eq!(saved.deleted, [""; 0]);
+            for record in sent {
+                records.insert(record.id().to_owned(), normal(&record, LEVEL));
+            }
+            sentences.extend(chapters);
+            let reading = &saved.reading;
+            let ids: std::collections::BTreeSet<&str> =
+                reading.sections.iter().map(|section| section.record.id()).collect();
+            assert_eq!(ids, records.keys().map(String::as_str).collect(), "{}", saved.text);
+            for section in &reading.sections {
+                let wanted = records[section.record.id()].written();
+                assert_eq!(section.record.written(), wanted, "{}", saved.text);
+            }
+            for (chapter, sentence) in &sentences {
+                let line = format!("Sentence {sentence} of {chapter}.");
+                assert_eq!(saved.text.matches(&line).count(), 1, "{line}\n{}", saved.text);
+            }
+            text = Some(saved.text);
         }
     });
 }

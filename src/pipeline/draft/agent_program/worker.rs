@@ -20,6 +20,7 @@ use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::stage::Role;
 use crate::stages::Work;
+use crate::tool;
 use crate::workspace::ProgramProcesses;
 
 /// The call that ends the work on a task.
@@ -129,9 +130,9 @@ impl<'a> Worker<'a> {
     /// The calls with which a model would have saved the same work.
     fn calls(&self, brought: &Brought, words: &str) -> Vec<(&'static str, Value)> {
         let mut calls: Vec<(&'static str, Value)> =
-            brought.documents.iter().map(|(artifact, text)| save(*artifact, text)).collect();
+            brought.documents.iter().map(|(artifact, text)| save(*artifact, text, words)).collect();
         let in_words =
-            || document_between_tags(words).map(|text| save(Artifact::ChangeRequest, text));
+            || document_between_tags(words).map(|text| save(Artifact::ChangeRequest, text, words));
         if calls.is_empty() && self.part.tools.contains(&Artifact::ChangeRequest.save_tool()) {
             calls.extend(in_words());
         }
@@ -210,10 +211,10 @@ impl Drop for Changes<'_, '_> {
 }
 
 /// The call that saves a document; for a JSON document the arguments are its content.
-fn save(artifact: Artifact, text: &str) -> (&'static str, Value) {
+fn save(artifact: Artifact, text: &str, words: &str) -> (&'static str, Value) {
     let arguments = match artifact.is_json() {
         true => serde_json::from_str(text).unwrap_or_else(|_| json!({"not JSON": true})),
-        false => json!({"content": text}),
+        false => tool::saving_call(artifact.save_tool(), text, words),
     };
     (artifact.save_tool(), arguments)
 }
