@@ -159,7 +159,7 @@ impl Known<'_> {
         }
         let broken: Vec<Artifact> = broken.into_iter().map(|(artifact, _)| artifact).collect();
         let mut written = Vec::new();
-        for (artifact, text, same) in rendered(&old, &new)? {
+        for (artifact, text, same) in rendered(&old, &new, Documents::of(self.files)?)? {
             let held = kinds.iter().any(|kind| file_of(*kind) == artifact);
             if held && (!same || broken.contains(&artifact)) {
                 self.files.write(artifact, &text)?;
@@ -326,25 +326,31 @@ pub(super) fn plainly_read(text: &str, kinds: &[IdKind], present: &Records) -> R
     sections::read(text, &Context { kinds, used: &used, floors, present, in_base: &|_| true, by })
 }
 
-/// Reads the JSON. For a file that cannot be read, uses the version in `recorded` and returns the
-/// reason.
+/// Reads the JSON. For a file that cannot be read, or that `recorded` has and is missing, uses the
+/// version in `recorded` and returns the reason.
 pub(super) fn readable_json(
     files: &dyn Files,
     recorded: &dyn Files,
 ) -> anyhow::Result<(RecordFiles, Vec<(Artifact, Flaw)>)> {
     let (mut found, mut broken) = (RecordFiles::default(), Vec::new());
     for artifact in RECORDS {
-        let Some(mut text) = files.read(artifact)? else { continue };
-        if let Some(why) = unreadable(artifact, text.as_bytes()) {
-            broken.push((artifact, why));
-            let earlier = recorded.read(artifact)?;
-            let Some(earlier) =
-                earlier.filter(|text| unreadable(artifact, text.as_bytes()).is_none())
-            else {
-                continue;
-            };
-            text = earlier;
-        }
+        let readable = |text: &String| unreadable(artifact, text.as_bytes()).is_none();
+        let earlier = || anyhow::Ok(recorded.read(artifact)?.filter(readable));
+        let text = match files.read(artifact)? {
+            Some(text) => match unreadable(artifact, text.as_bytes()) {
+                None => Some(text),
+                Some(why) => {
+                    broken.push((artifact, why));
+                    earlier()?
+                }
+            },
+            None => {
+                let earlier = earlier()?;
+                broken.extend(earlier.is_some().then_some((artifact, Flaw::Missing)));
+                earlier
+            }
+        };
+        let Some(text) = text else { continue };
         match artifact {
             Artifact::Requirements => found.requirements = read_json(artifact, &text)?,
             Artifact::Features => found.features = read_json(artifact, &text)?,
@@ -363,21 +369,34 @@ pub(super) fn set(files: &mut RecordFiles, records: Records) {
     files.plan.tasks = records.tasks;
 }
 
-/// Returns the text of each file, and true if the file is unchanged.
+/// Returns the text of each file, and true if the file is unchanged. A changed file says which of
+/// the documents it is generated from.
 pub(super) fn rendered(
     old: &RecordFiles,
     new: &RecordFiles,
+    documents: Documents,
 ) -> anyhow::Result<Vec<(Artifact, String, bool)>> {
-    Ok(vec![
-        (
-            Artifact::Requirements,
-            render_json(&new.requirements)?,
-            old.requirements == new.requirements,
-        ),
-        (Artifact::Features, render_json(&new.features)?, old.features == new.features),
-        (Artifact::DesignSpec, render_json(&new.design)?, old.design == new.design),
-        (Artifact::ImplementationPlan, render_json(&new.plan)?, old.plan == new.plan),
-    ])
+    let mut marked = new.clone();
+    for kind in IdKind::ALL {
+        if let Some(document) = documents.holding(kind).filter(|one| documents.has(*one)) {
+            marked.mark_generated(kind, document);
+        }
+    }
+    let same = [
+        old.requirements == new.requirements,
+        old.features == new.features,
+        old.design == new.design,
+        old.plan == new.plan,
+    ];
+    let [requirements, features, design, plan] = same.map(|same| if same { new } else { &marked });
+    let texts = [
+        render_json(&requirements.requirements)?,
+        render_json(&features.features)?,
+        render_json(&design.design)?,
+        render_json(&plan.plan)?,
+    ];
+    let all = RECORDS.into_iter().zip(texts).zip(same);
+    Ok(all.map(|((artifact, text), same)| (artifact, text, same)).collect())
 }
 
 /// Returns the records of a side whose id and title are the same in `here`. An id with another

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::derived::rendered;
 use super::older_documents::{is_older, is_settled};
 use super::sections::{
     self, Change, Context, Document, Documents, Extent, Reading, Record, RecordFiles, Records,
@@ -50,14 +51,11 @@ pub struct Settled {
 }
 
 /// The result of reading all documents, before anything is written.
-struct Read {
-    settled: Settled,
+pub(super) struct Read {
+    pub(super) settled: Settled,
     texts: Vec<(Document, String)>,
-    records: Records,
+    pub(super) records: Records,
 }
-
-/// The edited document and the notes about it, or the reasons why its edits cannot be accepted.
-type Edited = Result<(String, Vec<String>), Vec<String>>;
 
 /// The result of a model saving a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,8 +90,8 @@ impl Ledger<'_> {
         Ok(is_older(self.completed, document)? && is_older(self.files, document)?)
     }
 
-    /// Reads every document, applies edits of the JSON to it, numbers new records, and writes the
-    /// JSON again if it differs. If anything cannot be read, nothing is written.
+    /// Reads every document, numbers new records, and writes the JSON again if it differs. If
+    /// anything cannot be read, nothing is written.
     ///
     /// # Errors
     ///
@@ -122,9 +120,9 @@ impl Ledger<'_> {
         Ok(self.read(Writer::Person)?.settled.refusals)
     }
 
-    /// Reads every document except those of older sessions: returns their texts, with edits of the
-    /// JSON applied and new numbers, and all resulting records.
-    fn read(&self, by: Writer) -> anyhow::Result<Read> {
+    /// Reads every document except those of older sessions: returns their texts, with new numbers,
+    /// and all resulting records.
+    pub(super) fn read(&self, by: Writer) -> anyhow::Result<Read> {
         let mut settled = Settled::default();
         if is_settled(self.files, self.completed)? {
             return Ok(Read { settled, texts: Vec::new(), records: self.records()? });
@@ -141,16 +139,6 @@ impl Ledger<'_> {
                 continue;
             }
             let context = self.context(documents.kinds(document), &present, &in_base, by);
-            let text = match self.with_json_edits(&text, &context)? {
-                Ok((text, notes)) => {
-                    settled.notes.extend(notes);
-                    text
-                }
-                Err(refusals) => {
-                    settled.refusals.extend(refusals);
-                    continue;
-                }
-            };
             let taken = sections::take(&text, &context, &mut floors);
             settled.notes.extend(told(document, &taken.reading.notes));
             settled.refusals.extend(told(document, &taken.reading.refusals));
@@ -323,55 +311,27 @@ impl Ledger<'_> {
         Ok(Some(sections::convert(&text, &self.records()?, kinds)))
     }
 
-    /// Returns the document with the edits of the JSON applied, and notes; or the reasons why the
-    /// edits cannot be applied.
-    fn with_json_edits(&self, text: &str, context: &Context<'_>) -> anyhow::Result<Edited> {
-        // Statuses are not in the document: tools set them, and they follow the commits.
-        let (edited, recorded) = (context.present.written(), records_of(self.recorded)?.written());
-        // If the JSON equals the version in the newest commit, git restored it and nobody edited
-        // it.
-        let committed = self.history.committed().map(records_of).transpose()?;
-        if edited == recorded || committed.is_some_and(|records| records.written() == edited) {
-            return Ok(Ok((text.to_owned(), Vec::new())));
-        }
-        let written = sections::read(text, context).records().written();
-        let taken = match sections::take_json_edit(&edited, &recorded, &written, context.kinds) {
-            Ok(taken) => taken,
-            Err(refusals) => return Ok(Err(refusals)),
-        };
-        let lines = |found: Vec<Remark>| found.into_iter().map(|one| one.text).collect();
-        let text = sections::apply(text, &taken.changes, context).map_err(lines);
-        Ok(text.map(|text| (text, taken.notes)))
-    }
-
     /// Writes the JSON files that differ, and returns them.
     fn write_json(&self, records: &Records) -> anyhow::Result<Vec<Artifact>> {
-        let store = Store::new(self.files);
-        let old = files_of(self.files)?;
-        let new = old.derived(records, &IdKind::ALL);
+        self.write_files(&files_of(self.files)?.derived(records, &IdKind::ALL))
+    }
+
+    /// Writes these files where they differ, and returns those.
+    pub(super) fn write_files(&self, new: &RecordFiles) -> anyhow::Result<Vec<Artifact>> {
+        let documents = Documents::of(self.files)?;
         let mut changed = Vec::new();
-        if new.requirements != old.requirements {
-            store.save(Artifact::Requirements, &new.requirements)?;
-            changed.push(Artifact::Requirements);
-        }
-        if new.features != old.features {
-            store.save(Artifact::Features, &new.features)?;
-            changed.push(Artifact::Features);
-        }
-        if new.design != old.design {
-            store.save(Artifact::DesignSpec, &new.design)?;
-            changed.push(Artifact::DesignSpec);
-        }
-        if new.plan != old.plan {
-            store.save(Artifact::ImplementationPlan, &new.plan)?;
-            changed.push(Artifact::ImplementationPlan);
+        for (artifact, text, same) in rendered(&files_of(self.files)?, new, documents)? {
+            if !same {
+                self.files.write(artifact, &text)?;
+                changed.push(artifact);
+            }
         }
         Ok(changed)
     }
 }
 
 /// Reads the files that contain records.
-fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
+pub(super) fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
     let store = Store::new(files);
     Ok(RecordFiles {
         requirements: store.requirements()?,

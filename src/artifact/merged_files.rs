@@ -130,7 +130,7 @@ fn json_of(
     let further = further_status(new.records(), &their);
     set(&mut new, further);
     let mut json = Vec::new();
-    for (artifact, text, _) in rendered(&old, &new)? {
+    for (artifact, text, _) in rendered(&old, &new, documents)? {
         if ours.read(artifact)?.is_some() || theirs.read(artifact)?.is_some() {
             json.push((artifact, text));
         }

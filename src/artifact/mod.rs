@@ -7,6 +7,7 @@
 mod change;
 mod criterion;
 mod derived;
+mod edited_json;
 mod feedback;
 mod files;
 mod format;
@@ -31,6 +32,7 @@ pub mod specs;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
 pub use derived::{Compared, Found, Known, RECORDS, is_plainly_same};
+pub use edited_json::EditedJson;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};

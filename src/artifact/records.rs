@@ -59,6 +59,10 @@ pub struct Requirement {
 /// `requirements.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requirements {
+    /// That the file is generated, and which document to edit instead: `edit prd.md`. Absent in
+    /// files that earlier releases wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
     /// The requirements, in the order they were created.
     #[serde(default)]
     pub requirements: Vec<Requirement>,
@@ -111,6 +115,10 @@ pub struct Feature {
 /// `feature_list.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureList {
+    /// That the file is generated, and which document to edit instead: `edit prd.md`. Absent in
+    /// files that earlier releases wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
     /// The features, in the order they were created.
     #[serde(default)]
     pub features: Vec<Feature>,
@@ -153,6 +161,10 @@ pub struct Component {
 /// `design_spec.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DesignSpec {
+    /// That the file is generated, and which document to edit instead: `edit prd.md`. Absent in
+    /// files that earlier releases wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
     /// The components, in the order they were created.
     #[serde(default)]
     pub components: Vec<Component>,
@@ -268,6 +280,10 @@ fn cleaned(paths: &[String]) -> impl Iterator<Item = &str> {
 /// `implementation_plan.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    /// That the file is generated, and which document to edit instead: `edit prd.md`. Absent in
+    /// files that earlier releases wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
     /// The tasks, in the order they were created; sub-tasks are next to their parents.
     #[serde(default)]
     pub tasks: Vec<Task>,

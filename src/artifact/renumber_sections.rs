@@ -47,7 +47,7 @@ impl View {
         let records: Vec<Record> = records.iter().map(|one| as_known(one, &known)).collect();
         let mut new = json.clone();
         super::derived::set(&mut new, records.into_iter().collect());
-        for (artifact, text, _) in rendered(&json, &new)? {
+        for (artifact, text, _) in rendered(&json, &new, documents)? {
             let derived = kinds.iter().any(|kind| super::derived::file_of(*kind) == artifact);
             if derived && (found.contains_key(&artifact) || text.contains("\"id\"")) {
                 found.insert(artifact, text);

@@ -12,7 +12,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
-use crate::pipeline::{knowledge, report, usage};
+use crate::pipeline::{edits, knowledge, report, usage};
 use crate::record::{
     self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
 };
@@ -52,6 +52,7 @@ pub(crate) fn record_stage(
         tests: progress.newest.evidence.as_ref().map(Evidence::test_lines).unwrap_or_default(),
         test_runs: progress.newest.evidence.as_ref().map(Evidence::single_runs).unwrap_or_default(),
     };
+    edits::tell_of_edited_earlier(run, spec)?;
     match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, progress.iteration, &why)?;

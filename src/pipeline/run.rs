@@ -196,7 +196,11 @@ impl<'a> Run<'a> {
         let order = self.session.order();
         let last =
             self.depth().conversation(spec.stage).iter().rfind(|stage| order.contains(stage));
-        last.map_or(spec, |last| self.session.row(*last)).actor.tools()
+        let mut tools = last.map_or(spec, |last| self.session.row(*last)).actor.tools();
+        // Only a stage that may ask is offered the tool.
+        let own = spec.actor.tools();
+        tools.retain(|tool| *tool != "ask_user" || own.contains(tool));
+        tools
     }
 
     /// The number of drafts that earlier, completed runs of the stage used.

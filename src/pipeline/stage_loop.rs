@@ -14,7 +14,6 @@ use crate::config::ReviewOrder;
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
-use crate::git;
 use crate::interrupt;
 use crate::pipeline::change::scope;
 use crate::pipeline::corrections::{self, earlier_stages};
@@ -38,6 +37,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     let of = order.len();
     run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of, order });
     require_earlier(run, spec)?;
+    edits::records::put_back_json(run)?;
     protected_files::allow_planned(run, spec);
     let mut evidence = None;
     if spec.rechecks
@@ -183,29 +183,7 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
             .into());
         }
     }
-    tell_of_edited_earlier(run, spec)
-}
-
-/// Warns about a person's edits of an earlier stage's document: they take effect without an
-/// approval.
-fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
-    if spec.context.is_empty() {
-        return Ok(());
-    }
-    let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
-    let earlier = spec.context.iter().filter(|artifact| !spec.artifacts.contains(artifact));
-    let paths: Vec<String> = earlier.map(|artifact| path(*artifact)).collect();
-    let written = run.env.workspace.written().paths();
-    for path in paths.iter().filter(|path| !written.contains(path)) {
-        if !git::status::is_uncommitted(run.env.git, path)? {
-            continue;
-        }
-        run.warn(format!(
-            "{path} has your edits since it was approved; they will be committed with {}; to discard them: git checkout HEAD -- {path}",
-            spec.stage
-        ));
-    }
-    Ok(())
+    edits::tell_of_edited_earlier(run, spec)
 }
 
 /// Runs the mechanical checks. Findings become feedback without a model call.

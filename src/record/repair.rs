@@ -7,6 +7,9 @@ use super::{Recorded, Recorder, Refused, attempt, point};
 use crate::git::{self, CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
 use crate::session::{Message, RefNames, key};
 
+/// Maximum length of a line that is the subject of a commit.
+const SUBJECT: usize = 60;
+
 /// Deletes these refs of the session; returns a line for each, with the attempt that replaces it.
 pub fn set_aside(recorder: &Recorder<'_>, refs: &[RefInfo]) -> anyhow::Result<Vec<String>> {
     let mut number = attempt::numbers(recorder)?.into_iter().max().unwrap_or(0);
@@ -53,23 +56,22 @@ pub fn commit_renumbered(
     Ok(recorded)
 }
 
-/// Commits JSON that was regenerated from the documents, on the branch that is checked out; `lines`
-/// name the files.
+/// Commits the JSON in `paths`, which was regenerated from the documents, on the branch that is
+/// checked out; `lines` name the files.
 pub fn commit_derived(
     recorder: &Recorder<'_>,
     tip: &Oid,
+    paths: &[String],
     lines: &[String],
 ) -> anyhow::Result<Recorded> {
     let subject = match lines {
-        [one] => format!("Records: {one}"),
+        [one] if one.len() <= SUBJECT => format!("Records: {one}"),
         _ => "Records: regenerate from the documents".to_owned(),
     };
     let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
     let message = Message { subject, body: body.join("\n"), trailers: recorder.base_trailers() };
-    let dirty = git::status::of(recorder.git, &[&recorder.name.artifact_dir()])?;
-    let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
-    let recorded = commit_here(recorder, tip, &paths, &message)?;
-    recorder.workspace.written().clear()?;
+    let recorded = commit_here(recorder, tip, paths, &message)?;
+    recorder.workspace.written().forget(paths)?;
     Ok(recorded)
 }
 

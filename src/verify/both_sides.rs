@@ -103,7 +103,7 @@ pub(super) fn is_derivable(git: &Git, session: &Session, artifact: Artifact) -> 
 /// is unreadable; otherwise, the stage in progress does it.
 ///
 /// # Errors
-/// Exit 5: a record was changed in both files, or a hook rejects the commit.
+/// Exit 5: a document cannot be read, or a hook rejects the commit.
 pub fn follow_documents(
     git: &Git,
     session: &Session,
@@ -123,44 +123,76 @@ pub fn follow_documents(
     }
     let records = Document::ALL.iter().map(|one| one.artifact()).chain(RECORDS);
     let paths: Vec<String> = records.map(|one| artifact_path(&session.name, one)).collect();
-    if !git::status::of(git, &paths)?.is_empty() {
+    let dirty = git::status::of(git, &paths)?;
+    let path = |json: &Artifact| artifact_path(&session.name, *json);
+    let is_edited = |json: &Artifact| dirty.iter().any(|entry| entry.path == path(json));
+    if !dirty.is_empty() && (compared.broken.is_empty() || compared.broken.iter().any(is_edited)) {
         // Files being edited are read when the edit is finished.
         return Ok(Vec::new());
     }
     let folder = session.name.artifact_dir();
-    let files = recorder.workspace.session_files(folder.clone(), folder);
+    let there = recorder.workspace.session_files(folder.clone(), folder);
+    // An edit of a document beside broken JSON is not committed with it.
+    let committed = CommittedFiles::new(git, &session.name, &session.tip);
+    let tip = Tip { committed, there: &there };
+    let files: &dyn Files = if dirty.is_empty() { &there } else { &tip };
     let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
-    let mut lines = Vec::new();
+    let (mut lines, mut changed) = (Vec::new(), Vec::new());
     if merged.is_empty() && compared.broken.is_empty() {
-        // A person's edit of the JSON is applied to the document.
+        // New records in a document get their numbers.
         let completed = completed_files(git, session)?;
         let (recorded, completed) = (&recorded, &completed);
-        let ledger = Ledger { files: &files, recorded, completed, history: &history };
+        let ledger = Ledger { files: &there, recorded, completed, history: &history };
         let settled = ledger.settle(Writer::Person)?;
         if !settled.refusals.is_empty() {
             return Err(Error::repository(settled.refusals.join("\n")).into());
         }
-        lines.extend(settled.changed.iter().map(|one| {
-            format!("{} was updated from its JSON or Markdown counterpart", one.file_name())
+        changed.extend(settled.changed.iter().copied());
+        lines.extend(settled.changed.iter().map(|one| match one.document() {
+            Some(document) => regenerated(*one, document),
+            None => format!("{} has new numbers", one.file_name()),
         }));
     }
     let sides: Vec<CommittedFiles> =
         merged.iter().map(|commit| CommittedFiles::new(git, &session.name, commit)).collect();
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
-    let known = Known { files: &files, recorded: &recorded, history: &history };
+    let known = Known { files, recorded: &recorded, history: &history };
     for artifact in known.derive(&looked_at(git, session)?, &views)? {
-        let document = artifact.document().map_or("the documents", Artifact::file_name);
-        lines.push(format!("{} was regenerated from {document}", artifact.file_name()));
+        if !changed.contains(&artifact) {
+            changed.push(artifact);
+            lines.extend(artifact.document().map(|document| regenerated(artifact, document)));
+        }
     }
     if lines.is_empty() {
         return Ok(lines);
     }
-    match record::repair::commit_derived(recorder, &session.tip, &lines)? {
+    let changed: Vec<String> = changed.iter().map(path).collect();
+    match record::repair::commit_derived(recorder, &session.tip, &changed, &lines)? {
         Recorded::Done(_) => Ok(lines),
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
             .hint("the files are changed; commit them yourself, or discard the changes: git checkout -- .cowork")
             .into()),
     }
+}
+
+/// The artifacts of the tip; writing changes the working tree.
+struct Tip<'a> {
+    committed: CommittedFiles,
+    there: &'a dyn Files,
+}
+
+impl Files for Tip<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        self.committed.read(artifact)
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.there.write(artifact, text)
+    }
+}
+
+fn regenerated(json: Artifact, document: Artifact) -> String {
+    format!("{} was regenerated from {}", json.file_name(), document.file_name())
 }
 
 /// The parents of merges since the newest commit of the session.

@@ -8,6 +8,7 @@ mod collisions;
 mod drafts;
 mod finished;
 mod history;
+mod json_edits;
 mod knowledge;
 mod known_readable;
 mod lost;
@@ -23,6 +24,7 @@ pub use approved::{ChangedAfterApproval, changed_after_approval, changed_since_a
 pub use both_sides::{follow_documents, unreadable_records};
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
+pub use json_edits::{put_back_committed_json, put_back_json};
 pub use problem::{Problem, Severity};
 pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
 pub use restore::{restore_unreadable, rewrite_json};

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::both_sides;
 use super::finished::Finished;
 use super::problem::Problem;
-use crate::artifact::{Artifact, Flaw, unreadable};
+use crate::artifact::{Artifact, Flaw, RECORDS, unreadable};
 use crate::error::Error;
 use crate::git::{Git, Object, Oid};
 use crate::session::{Session, artifact_path, from_top, last_good};
@@ -142,6 +142,28 @@ pub fn unreadable_artifacts(
             Broken::Committed => last_good(git, &session.tip, artifact, &path)?,
         };
         found.push(Unreadable { artifact, path, why, broken, folder, finished: always, good });
+    }
+    Ok(found)
+}
+
+/// The JSON that is readable at the tip and unreadable in the working tree.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn unreadable_json(git: &Git, session: &Session) -> anyhow::Result<Vec<Unreadable>> {
+    let reader = git.reader();
+    let mut found = Vec::new();
+    for artifact in RECORDS {
+        let path = artifact_path(&session.name, artifact);
+        let at_tip = reader.blob(Object::At(&session.tip, &path))?;
+        let Some(bytes) = at_tip.filter(|bytes| unreadable(artifact, bytes).is_none()) else {
+            continue;
+        };
+        let Some((why, folder)) = in_tree(git.top(), artifact, &path, (Some(&bytes), &None)) else {
+            continue;
+        };
+        let (broken, good) = (Broken::Uncommitted, Some(session.tip.clone()));
+        found.push(Unreadable { artifact, path, why, broken, folder, finished: true, good });
     }
     Ok(found)
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::both_sides::unreadable_records;
-use super::readable::{Broken, Unreadable, unreadable_artifacts};
-use crate::artifact::{Artifact, RECORDS};
+use super::readable::{Broken, Unreadable, unreadable_artifacts, unreadable_json};
+use crate::artifact::Artifact;
 use crate::error::Error;
 use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder};
@@ -85,9 +85,9 @@ pub fn restore_unreadable(
     Ok(told)
 }
 
-/// Regenerates JSON that is unreadable only in the working tree, if its document is readable: the
-/// document is the version that people and models edit. The old file is saved. Returns a
-/// description of each change.
+/// Regenerates JSON that is unreadable only in the working tree, also that of a draft which waits,
+/// if its document is readable: the document is the version that people and models edit. The old
+/// file is saved. Returns a description of each change.
 ///
 /// # Errors
 /// Git fails.
@@ -104,8 +104,7 @@ pub fn rewrite_json(
         let there = std::fs::symlink_metadata(git.top().join(&one.path));
         !one.folder && there.map_or(true, |meta| meta.is_file())
     };
-    let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
-    found.retain(|one| one.broken == Broken::Uncommitted && RECORDS.contains(&one.artifact));
+    let mut found = unreadable_json(git, session)?;
     found.retain(is_plain);
     if found.is_empty() || !unreadable_records(git, session)?.is_empty() {
         return Ok(Vec::new());

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::problem::Problem;
 use super::readable::{UNREADABLE, unreadable_artifacts};
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, RECORDS};
 use crate::git::{self, Git, Oid, Store};
 use crate::session::{
-    KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, kept_draft, key,
-    live_run,
+    KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, from_top,
+    kept_draft, key, live_run,
 };
 use crate::shell_quote::quoted;
 use crate::workspace::lying_as_written;
@@ -92,6 +92,7 @@ impl Beside {
             let label = match problem.code {
                 "unfinished-draft" => "Left",
                 "stale-lock" => "Lock",
+                "uncommitted-edit" => "Edited",
                 _ => "Broken",
             };
             let details = problem.details.replace('\n', " ");
@@ -143,6 +144,9 @@ pub fn in_progress(
     }
     let mut found = Vec::new();
     found.extend(unfinished_draft(git, session, there, &state)?);
+    if let Some(there) = there {
+        found.extend(uncommitted_edits(there, session, &state)?);
+    }
     found.extend(stale_locks(refs, session, there.unwrap_or(git), &state));
     Ok((None, found))
 }
@@ -178,6 +182,45 @@ fn unfinished_draft(
         let number = draft.iterations();
         unfinished(name.as_str(), format!("draft {number} of {stage} was not finished: {name}"))
     }))
+}
+
+/// A person's edits of the session's files that no commit and no draft contains.
+fn uncommitted_edits(
+    there: &Git,
+    session: &Session,
+    state: &StateDir,
+) -> anyhow::Result<Vec<Problem>> {
+    let path = |artifact: &Artifact| artifact_path(&session.name, *artifact);
+    let paths: Vec<String> = Artifact::ALL.iter().map(path).collect();
+    let dirty = git::status::of(there, &paths)?;
+    if dirty.is_empty() {
+        return Ok(Vec::new());
+    }
+    let draft = session.next_stage().map(|stage| kept_draft(there, session, stage));
+    let draft = match draft.transpose()?.flatten() {
+        Some(KeptDraft::Live(draft)) => git::snapshot::blob_ids(there, &draft.commit, &paths)?,
+        _ => vec![None; paths.len()],
+    };
+    let now = git::blobs::hash_files(there, &paths, Store::No)?;
+    let written = lying_as_written(there.top(), state.path())?;
+    let mut found = Vec::new();
+    for ((artifact, path), (now, draft)) in
+        Artifact::ALL.iter().zip(&paths).zip(now.iter().zip(draft))
+    {
+        let is_dirty = dirty.iter().any(|entry| entry.path == *path);
+        if !is_dirty || now.is_none() || *now == draft || written.contains(path) {
+            continue;
+        }
+        let details = match RECORDS.contains(artifact) {
+            true => format!(
+                "{path} has edits that are not committed, and is generated; edit the Markdown instead"
+            ),
+            false => format!("{path} has edits that are not committed"),
+        };
+        let problem = Problem::new(session, "uncommitted-edit", path, details).note();
+        found.push(problem.fix(format!("git diff HEAD -- {}", from_top(path))));
+    }
+    Ok(found)
 }
 
 /// Files that tools wrote and that differ from the tip. The feedback file is ignored: it also

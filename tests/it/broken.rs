@@ -112,8 +112,7 @@ fn no_stage_runs_on_a_file_that_is_broken_in_the_working_tree() {
         let path = format!("{DIR}/{file}");
         let good = sandbox.read(&path);
         damage(&sandbox, &path, how);
-        // What is missing is written again, too.
-        if follows_a_document(file, Truncate) && !matches!(how, Folder) {
+        if follows_a_document(file) && !matches!(how, Folder) {
             sandbox.cowork(&RESUME).exits(0).says("was regenerated from prd.md");
             assert_eq!(sandbox.read(&path), good, "{file} {how:?}");
             continue;
@@ -127,9 +126,9 @@ fn no_stage_runs_on_a_file_that_is_broken_in_the_working_tree() {
     base.cowork(&RESUME).exits(0);
 }
 
-/// Records that cannot be read are written again from the document that holds them.
-fn follows_a_document(file: &str, how: Break) -> bool {
-    matches!(file, "requirements.json" | "feature_list.json") && !matches!(how, Delete)
+/// Records that cannot be read, or are missing, are written again from the document that holds them.
+fn follows_a_document(file: &str) -> bool {
+    matches!(file, "requirements.json" | "feature_list.json")
 }
 
 #[test]
@@ -146,7 +145,7 @@ fn no_stage_runs_on_a_file_that_a_commit_broke() {
         commit(&sandbox);
         // A good commit that came later has no part in it.
         sandbox.commit_file("README.md", "# Mine\n", "mine");
-        if follows_a_document(file, how) {
+        if follows_a_document(file) {
             sandbox.cowork(&RESUME).exits(0).says("was regenerated from prd.md");
             assert_eq!(sandbox.blob("HEAD", &path), good, "{file} {how:?}");
             continue;
@@ -218,12 +217,12 @@ fn verify_fix_commits_what_a_commit_broke_as_it_was() {
         commit(&sandbox);
         let broken = sandbox.git(&["rev-parse", "--short=7", "HEAD"]);
         let found = sandbox.cowork(&["verify", "todo", "--json"]).exits(1).json_lines();
-        let code = if follows_a_document(file, how) { "schema" } else { code };
+        let code = if follows_a_document(file) { "schema" } else { code };
         assert!(found.iter().any(|one| one["code"] == code), "{file} {how:?}: {found:?}");
         let told = sandbox.cowork(&FIX).exits(0).stderr;
         assert_eq!(sandbox.blob("HEAD", &path), good, "{file} {how:?}: {told}");
         assert_eq!(sandbox.git(&["rev-parse", "--short=7", "HEAD^"]), broken);
-        let said = match follows_a_document(file, how) {
+        let said = match follows_a_document(file) {
             true => format!("{file} was regenerated from prd.md"),
             false => format!("git show {broken}:{path}"),
         };
@@ -412,8 +411,9 @@ fn an_answer_does_not_record_a_broken_file_of_an_earlier_stage() {
     // The draft's own files are its stage's business.
     sandbox.git(&["checkout", "-q", "--", "."]);
     damage(&sandbox, &format!("{DIR}/requirements.json"), Truncate);
-    let told = sandbox.cowork(&["verify", "todo"]).stdout;
-    assert!(!told.contains("requirements.json"), "{told}");
+    let told = sandbox.cowork(&["verify", "todo"]).exits(0).stdout;
+    assert!(told.contains("requirements.json has edits that are not committed"), "{told}");
+    sandbox.cowork(&["review", "--pass"]).exits(0).says("was regenerated from prd.md");
 }
 
 #[test]

@@ -56,16 +56,24 @@ fn records_follow_an_edit_of_the_document_without_a_model() {
 }
 
 #[test]
-fn the_document_follows_an_edit_of_the_records() {
+fn an_edit_of_the_records_alone_is_put_back_and_passes_nothing() {
     let edit = "case \"$f\" in *requirements.json) \
                 sed -i 's/\"List todos\"/\"List todos by date\"/' \"$f\";; esac";
-    let (sandbox, mut terminal) = at_prd(edit);
+    let (mut sandbox, mut terminal) = at_prd(edit);
     terminal.types("E");
-    let (code, rest) = terminal.ends();
-    assert_eq!(code, 0, "{rest}");
-    assert_eq!(titles(&sandbox)[1], "List todos by date");
-    assert_eq!(sandbox.artifact("prd.md"), dated());
-    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Review"], ["edited"]);
+    let shown = terminal.sees(ASKED);
+    let said = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("requirements.json is generated"), "{shown}");
+    assert!(said.contains("edit prd.md instead"), "{shown}");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    assert_eq!(titles(&sandbox)[1], "List todos");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
+    // Nor does it pass without a terminal.
+    sandbox.editor(edit);
+    let told = sandbox.cowork(&["review", "--edit"]).exits(3).stderr;
+    assert!(told.contains("nothing is passed, because your edit was put back"), "{told}");
+    assert_eq!(sandbox.artifact("prd.md"), PRD);
 }
 
 #[test]
@@ -81,21 +89,20 @@ fn both_sides_may_be_edited_if_they_say_the_same() {
 }
 
 #[test]
-fn a_field_that_both_sides_change_differently_is_refused_by_name() {
+fn where_both_sides_are_edited_the_document_counts() {
     let edit = "case \"$f\" in *requirements.json) \
                 sed -i 's/\"List todos\"/\"List todos by name\"/' \"$f\";; *prd.md) \
                 sed -i 's/REQ-002 List todos$/REQ-002 List todos by date/' \"$f\";; esac";
     let (sandbox, mut terminal) = at_prd(edit);
     terminal.types("E");
-    let rest = terminal.sees("leave it as it is and stop");
-    // The editor opens again and changes nothing more.
-    terminal.types("e");
-    terminal.sees("leave it as it is and stop");
-    terminal.types("q");
-    assert_eq!(terminal.ends().0, 3);
-    assert!(rest.contains("title of REQ-002 was changed in JSON and in Markdown"), "{rest}");
-    assert!(sandbox.artifact("requirements.json").contains("by name"), "the edit is gone");
-    assert!(sandbox.artifact("prd.md").contains("by date"), "the edit is gone");
+    terminal.sees(ASKED);
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    assert_eq!(titles(&sandbox)[1], "List todos by date");
+    assert_eq!(sandbox.artifact("prd.md"), dated());
+    let kept =
+        sandbox.blob("refs/cowork/attempts/todo/1", ".cowork/sessions/todo/requirements.json");
+    assert!(kept.contains("by name"), "{kept}");
 }
 
 #[test]

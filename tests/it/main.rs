@@ -101,6 +101,7 @@ mod idea;
 mod inherit;
 mod init;
 mod json;
+mod json_edits;
 mod kept_heads;
 mod kept_newest;
 mod kill;

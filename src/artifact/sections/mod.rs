@@ -40,7 +40,7 @@ pub use apply::{Change, apply};
 pub use compare::different_fields;
 pub use convert::{convert, gives};
 pub use ids::{Taken, floors_of, number, take};
-pub use json::{JsonEdit, RecordFiles, take_json_edit};
+pub use json::RecordFiles;
 pub use merge::without_sections;
 pub use merge::{Conflict, MergeProse, Merged, Texts, merge};
 pub use merge_records::further_status;
@@ -101,6 +101,15 @@ impl Documents {
             Document::Prd => self.prd = true,
             Document::Design => self.design = true,
             Document::Plan => self.plan = true,
+        }
+    }
+
+    /// True if the document exists.
+    pub const fn has(self, document: Document) -> bool {
+        match document {
+            Document::Prd => self.prd,
+            Document::Design => self.design,
+            Document::Plan => self.plan,
         }
     }
 

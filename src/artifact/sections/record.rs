@@ -99,6 +99,15 @@ impl Record {
         }
     }
 
+    /// Copies the status, which is never in Markdown.
+    pub(in crate::artifact) fn keep_status(&mut self, present: &Self) {
+        match (self, present) {
+            (Self::Feature(one), Self::Feature(old)) => one.status = old.status,
+            (Self::Task(one), Self::Task(old)) => one.status = old.status,
+            _ => {}
+        }
+    }
+
     /// Sorts the paths into created and changed ones as another version of the task does, if that
     /// version names them as well.
     pub(in crate::artifact) fn keep_sides(&mut self, present: &Self) {
@@ -116,7 +125,7 @@ impl Record {
     }
 
     /// Returns the status in its JSON form; requirements and components have none.
-    pub(super) fn status(&self) -> Option<Value> {
+    pub(in crate::artifact) fn status(&self) -> Option<Value> {
         match self {
             Self::Feature(one) => serde_json::to_value(one.status).ok(),
             Self::Task(one) => serde_json::to_value(one.status).ok(),

@@ -11,7 +11,7 @@ use crate::gate::{Mode, Tty};
 use crate::git::{self, Git, Head, Oid};
 use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
-use crate::verify::{follow_documents, rewrite_json};
+use crate::verify::{follow_documents, put_back_committed_json, rewrite_json};
 
 /// Prints what the session abandons when it moves to `target`. On a terminal, if the loss may come
 /// as a surprise, asks the user first.
@@ -83,7 +83,11 @@ pub(crate) fn take_after(
     let session = Session::find(git, &refs, &name)?;
     let told = recorder_of(context, &held, &session, |recorder| {
         let mut told = rewrite_json(&held.git, &session, recorder)?;
-        told.extend(follow_documents(&held.git, &session, recorder, false)?);
+        let put_back = put_back_committed_json(&held.git, &session, recorder)?;
+        told.extend(match put_back.is_empty() {
+            true => follow_documents(&held.git, &session, recorder, false)?,
+            false => put_back,
+        });
         Ok(told)
     })?;
     if told.is_empty() {

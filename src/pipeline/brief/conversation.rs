@@ -167,6 +167,7 @@ async fn converse_once(
     let earlier = run.session.earlier(stage);
     let at = now();
     let commands = (run.env.commands)();
+    let notes = typed_notes::ForActor { run, part };
     let mut context = Context {
         stage,
         role: part.role,
@@ -186,7 +187,7 @@ async fn converse_once(
         ids: &mut ids,
         code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
-        person: run.env.person,
+        person: &notes,
         earlier: &earlier,
         now: &at,
         outcome: crate::tool::Outcome::default(),
@@ -195,7 +196,6 @@ async fn converse_once(
     // The answer to a question is shown when it is complete, not while it streams.
     let whole = WithoutText(run.env.sink);
     let sink: &dyn Sink = if part.question.is_some() { &whole } else { run.env.sink };
-    let notes = typed_notes::ForActor { run, part };
     let conversation =
         agent::run(model, &brief, &mut context, &mut transcript, ending, &notes, sink).await;
     protected_files::tell_of_set_aside(run);

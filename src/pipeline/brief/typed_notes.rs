@@ -1,14 +1,16 @@
-//! The notes the user types while the actor works: how the actor gets them and how they are
-//! recorded, as feedback of severity minor, which refuses no draft and resets no count.
+//! The notes the user types while the actor works, and their answers to its questions: how the
+//! actor gets them and how they are recorded, as feedback of severity minor, which refuses no draft
+//! and resets no count.
 
 use crate::agent::{Note, Notes};
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::prompts::{NOTE, Variables};
-use crate::pipeline::run::Run;
+use crate::pipeline::run::{Run, now};
 use crate::session::TypedNote;
 use crate::stage::Role;
+use crate::tool::{Person, Question};
 
 /// Maximum bytes of notes that are sent again.
 const AGAIN: usize = 16_000;
@@ -28,6 +30,18 @@ impl ForActor<'_> {
             severity: Severity::Minor,
             ..self.run.feedback(stage, iteration, Origin::Human, text)
         }
+    }
+}
+
+impl Person for ForActor<'_> {
+    /// Asks the person, and records the answer as later drafts and reviewers read it.
+    fn ask(&self, question: &Question) -> anyhow::Result<Option<String>> {
+        let answer = self.run.env.person.ask(question)?;
+        if let Some(words) = answer.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
+            let text = format!("answer to \"{}\": {words}", question.question);
+            self.run.give_feedback(vec![self.entry(&now(), &text)])?;
+        }
+        Ok(answer)
     }
 }
 

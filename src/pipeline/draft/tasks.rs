@@ -12,6 +12,7 @@ use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::draft::{agent_program, finish_draft, keep};
+use crate::pipeline::edits;
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::files::task_files::{self, Left};
@@ -183,6 +184,7 @@ async fn finish_task(
     credit: Credit,
     (said, corrected): (&str, &str),
 ) -> anyhow::Result<TaskEnd> {
+    edits::records::put_back_json(run)?;
     reviewer_feedback::close_review_task(run, task)?;
     if !task_is_completed(run, task)? {
         progress.newest.credit.merge(credit);
@@ -235,6 +237,7 @@ async fn finish_task(
         record.checks = not_run_on_a_part(run, &left);
     }
     warn_of_left_out(run);
+    edits::tell_of_edited_earlier(run, spec)?;
     for made in run.env.workspace.command_effects().repositories() {
         run.warn_once(made.told());
     }

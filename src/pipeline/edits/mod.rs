@@ -6,6 +6,8 @@ pub(crate) mod overwritten_edits;
 pub(crate) mod records;
 pub(crate) mod taken_back;
 
+use std::collections::BTreeSet;
+
 use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files as _, Origin};
 use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::sections::cut;
@@ -13,7 +15,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, Entry};
+use crate::session::{CommittedFiles, Entry, artifact_path};
 use crate::stages::{Approves, StageSpec};
 
 /// Maximum bytes of a person's edit in the feedback to later drafts.
@@ -55,6 +57,26 @@ pub(crate) fn edit_since(
     Ok((!edit.files.is_empty()).then_some(edit))
 }
 
+/// Warns about a person's edits of an earlier stage's document: they take effect without an
+/// approval, with the next commit.
+pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    let done = run.session.done().into_iter();
+    let documents: BTreeSet<Artifact> =
+        done.filter_map(|stage| run.session.row(stage).document()).collect();
+    let written = run.env.workspace.written();
+    for artifact in documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact)) {
+        let path = artifact_path(&run.session.name, artifact);
+        if written.is_as_written(&path) || !git::status::is_uncommitted(run.env.git, &path)? {
+            continue;
+        }
+        run.warn_once(format!(
+            "{path} has your edits since it was approved; they will be committed with {}; to discard them: git checkout HEAD -- {path}",
+            spec.stage
+        ));
+    }
+    Ok(())
+}
+
 /// Records a person's edits since `shown`, added to their earlier edits of this draft.
 pub(crate) fn note_edit(
     run: &Run<'_>,
@@ -62,6 +84,7 @@ pub(crate) fn note_edit(
     progress: &mut Progress,
     shown: &Oid,
 ) -> anyhow::Result<()> {
+    records::put_back_json(run)?;
     let Some(new) = edit_since(run, spec, shown)? else { return Ok(()) };
     progress.newest.edit = match progress.newest.edit.take() {
         None => Some(new),
@@ -98,6 +121,22 @@ pub(crate) fn note_edit_by_hand(
         edit.files.retain(|file| new.files.contains(file));
     }
     Ok(true)
+}
+
+/// Records a person's edits of a document that a tool wrote in a run that was killed before it
+/// saved a draft. Returns true if there were any.
+pub(crate) fn note_edit_of_killed_draft(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<bool> {
+    let written = run.env.workspace.written();
+    let paths = written.paths();
+    let is_edited = spec.artifacts.iter().any(|artifact| {
+        let path = artifact_path(&run.session.name, *artifact);
+        paths.contains(&path) && !written.is_as_written(&path)
+    });
+    Ok(is_edited && note_edit_by_hand(run, spec, progress, &run.session.tip)?)
 }
 
 /// Like [`note_edit_by_hand`], for code: files of the session that a person edited or committed.

@@ -10,6 +10,7 @@ use crate::git::Oid;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::session::{CommittedFiles, completed_files, recorded_files};
+use crate::verify;
 
 /// Runs `look` on the [`Ledger`] of the session's working tree.
 fn with_ledger<T: Default>(
@@ -27,13 +28,24 @@ fn with_ledger<T: Default>(
     look(&Ledger { files, recorded: &recorded, completed: &completed, history: known.as_ref() })
 }
 
+/// Puts back a person's edits of the JSON, which is generated from the documents. Returns true if
+/// there were any.
+pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
+    protected_files::tell_of_set_aside(run);
+    let lines = verify::put_back_json(run.env.git, &run.session, &run.recorder())?;
+    let is_put_back = !lines.is_empty();
+    lines.into_iter().for_each(|line| run.warn(line));
+    // The attempt contains what was written over.
+    run.env.workspace.take_set_aside();
+    Ok(is_put_back)
+}
+
 /// Reads the documents as a person left them, and writes the JSON derived from them. Reports the
 /// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
-    protected_files::tell_of_set_aside(run);
+    put_back_json(run)?;
     let settled = with_ledger(run, &run.files(), |ledger| ledger.settle(Writer::Person))?;
-    // The copies of JSON with a person's edits need no report: the edits are in the document now,
-    // or were refused.
+    // The copies of documents with a person's edits need no report: they got numbers only.
     run.env.workspace.take_set_aside();
     if settled.refusals.is_empty() {
         settled.notes.iter().for_each(|note| run.note(note.clone()));

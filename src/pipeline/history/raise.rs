@@ -185,7 +185,11 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
     let prd = format!("# {title}\n\n{}\n", plan_parts::requirement_sections(&plan));
     let mut files = vec![(artifact_path(name, Artifact::Prd), prd)];
     for artifact in [Artifact::Requirements, Artifact::Features] {
-        files.extend(newest.read(artifact)?.map(|text| (artifact_path(name, artifact), text)));
+        // The requirements and features are in prd.md now.
+        let field = |document| format!("\"generated\": \"edit {document}\"");
+        let json = newest.read(artifact)?;
+        let json = json.map(|text| text.replacen(&field("plan.md"), &field("prd.md"), 1));
+        files.extend(json.map(|text| (artifact_path(name, artifact), text)));
     }
     // From here on, the plan that a change request inherits from its parent contains only tasks.
     let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));

@@ -82,6 +82,9 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
                 .set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
             if aborted {
                 correct_the_whole(run, spec, offset)?;
+            } else if edits::note_edit_of_killed_draft(run, spec, &mut progress)? {
+                progress.iteration = offset + 1;
+                resume_edited(run, spec, &mut progress)?;
             }
         }
     }
@@ -186,7 +189,8 @@ fn resume_draft(
         run.continues_transcript.set(false);
     }
     let edited = edits::note_edit_by_hand(run, spec, progress, &entry.commit)?;
-    if (stuck || !partial && is_refused(run, spec.stage, number)?)
+    let broken_off = partial && spec.approves == Approves::Artifacts;
+    if (stuck || broken_off || !partial && is_refused(run, spec.stage, number)?)
         && (edited || edits::note_code_by_hand(run, spec, progress, entry)?)
     {
         progress.iteration = if partial { number } else { number + 1 };

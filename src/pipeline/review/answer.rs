@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::gate::{AfterEdit, Decision, EditResult, Editor, Reply};
 use crate::git::Oid;
 use crate::pipeline::draft::stop;
-use crate::pipeline::edits::{records, taken_back};
+use crate::pipeline::edits::{self, records, taken_back};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::progress::Progress;
@@ -73,10 +73,16 @@ fn record_answer(
     answer: Answer,
     editor: &Editor,
 ) -> anyhow::Result<Option<Oid>> {
+    records::put_back_json(run)?;
     let number = waiting.draft.iterations();
     let (verdict, words) = match answer {
         Answer::Pass => (Verdict::Passed, String::new()),
         Answer::Edit => match edit(run, spec, waiting, editor)? {
+            Some(_) if records::put_back_json(run)? => {
+                return Err(Error::waiting("nothing is passed, because your edit was put back")
+                    .hint("edit the document instead: git cowork review --edit")
+                    .into());
+            }
             Some(verdict) => (verdict, String::new()),
             None => return Ok(None),
         },
@@ -130,6 +136,7 @@ fn record_answer(
     let bytes = if passes { Some(approved_content::content_now(run, spec)?) } else { None };
     let tip = run.session.tip.clone();
     let recorder = run.recorder();
+    edits::tell_of_edited_earlier(run, spec)?;
     if verdict == Verdict::Aborted {
         // Save the draft, so that `undo` can restore it.
         dropped::keep_aborted(run, spec.stage)?;

@@ -272,6 +272,8 @@ fn save_edited(
         Some(shown) => feedback::take_comments(run, spec, shown)?,
         None => Vec::new(),
     };
+    // What the person wrote in JSON is not in the draft, so the draft does not pass by it.
+    let passes = !edits::records::put_back_json(run)? && passes;
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))?;
     let read = edits::records::settle(run)?.refusals.is_empty();
     if let Some(shown) = &shown {

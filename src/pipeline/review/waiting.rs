@@ -59,6 +59,7 @@ pub(crate) fn leave_waiting(
         return Ok(StepOutcome::Ends(StageEnd::Waiting(why)));
     }
     edits::tell_edit(run, spec, progress)?;
+    edits::tell_of_edited_earlier(run, spec)?;
     let summary = commit_message::summary_line(run, spec, progress)?;
     let stops = why.is_some() || run.env.mode != Mode::Wait;
     let body = why.clone().unwrap_or_default();

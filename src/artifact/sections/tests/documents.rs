@@ -339,30 +339,6 @@ fn older_documents_get_all_records_as_sections() {
 }
 
 #[test]
-fn edits_of_json_are_applied_by_field() {
-    let committed = read_all(PRD).records();
-    let mut document = committed.clone();
-    document.requirements[0].title = "Add one".into();
-    let mut edited = committed.clone();
-    edited.requirements[0].description = "In JSON.".into();
-    edited.features[0].status = crate::artifact::FeatureStatus::Delivered;
-    edited.features.swap(0, 1);
-    let taken = take_json_edit(&edited, &committed, &document, &ALL).unwrap();
-    let [Change::Put(Record::Requirement(one))] = &taken.changes[..] else { panic!("{taken:?}") };
-    assert_eq!((one.title.as_str(), one.description.as_str()), ("Add one", "In JSON."));
-    assert_eq!(taken.notes.len(), 2, "{:?}", taken.notes);
-    edited.requirements[0].title = "Add two".into();
-    let refused = take_json_edit(&edited, &committed, &document, &ALL).unwrap_err();
-    assert_eq!(refused, ["title of REQ-001 was changed in JSON and in Markdown; undo one of them"]);
-    edited = committed.clone();
-    edited.features.pop();
-    let taken = take_json_edit(&edited, &committed, &document, &ALL).unwrap();
-    assert_eq!(taken.changes, [Change::Delete("FEAT-002".into())]);
-    let same = take_json_edit(&committed, &committed, &document, &ALL).unwrap();
-    assert_eq!(same, JsonEdit::default());
-}
-
-#[test]
 fn json_is_derived_in_the_order_of_the_document() {
     let mut records = read_all(PLAN).records();
     let mut files = RecordFiles::default();

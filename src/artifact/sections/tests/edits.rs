@@ -1,7 +1,6 @@
 //! Manual edits of every kind of record: each is read, read with a note, or refused with a line and
 //! a message.
 
-mod json;
 mod requirements;
 mod tasks;
 
