@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::around::Around;
-use super::records::Served;
+use super::records::{REMOVED, Served};
 use super::sessions::{Known, Sessions};
 use super::source::{Certainty, Origins, Source, SourceKind, Unknown};
 use crate::artifact::{BY_HAND, Criterion, Feedback, Origin, Severity};
@@ -264,6 +264,8 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
     let is_known = source.certainty != Certainty::Session;
     let task = source.tasks.first().filter(|_| is_known);
     let served = task.map(|task| records.served(task)).unwrap_or_default();
+    let (features, components) = task.map(|task| records.removed(task)).unwrap_or_default();
+    let removed = |id: &str| Named { id: id.to_owned(), title: REMOVED.to_owned() };
     let stage = source.entry.as_ref().and_then(|entry| match entry.kind {
         Kind::Stage(stage) | Kind::Draft(stage) | Kind::Review(stage, _) => Some(stage),
         Kind::Task(_) => Some(code_stage()),
@@ -283,10 +285,12 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
             .features
             .iter()
             .map(|one| Named { id: one.id.clone(), title: one.name.clone() })
+            .chain(features.into_iter().map(removed))
             .collect(),
         component: served
             .component
-            .map(|one| Named { id: one.id.clone(), title: one.name.clone() }),
+            .map(|one| Named { id: one.id.clone(), title: one.name.clone() })
+            .or_else(|| components.first().map(|id| removed(id))),
         requirements: wanted(origins.git(), known, &served),
         change_criteria: change_criteria(origins.git(), known, task.is_some()),
         passed: passed(known, &origins.sessions, source.entry.as_ref()),

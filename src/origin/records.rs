@@ -20,6 +20,9 @@ pub struct Records {
     pub changed: Vec<(String, Vec<String>)>,
 }
 
+/// The title of a record that a task names and that was removed.
+pub const REMOVED: &str = "(removed)";
+
 /// The features, requirements and component that a task belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct Served<'a> {
@@ -74,6 +77,16 @@ impl Records {
     /// The features of a task and its sub-tasks, the task's own first.
     pub fn features_of(&self, task: &str) -> Vec<&str> {
         self.plan.features_of(task)
+    }
+
+    /// The features and components that a task and its sub-tasks name and that were removed.
+    pub fn removed(&self, task: &str) -> (Vec<&str>, Vec<&str>) {
+        let is_there = |id: &str| self.features.iter().any(|feature| feature.id == id);
+        let features = self.features_of(task).into_iter().filter(|id| !is_there(id));
+        let parts = self.plan.with_sub_tasks(task).map(|part| part.component_id.as_str());
+        let is_component = |id: &str| self.components.iter().any(|one| one.id == id);
+        let components = parts.filter(|id| !id.is_empty() && !is_component(id));
+        (features.collect(), components.collect())
     }
 
     /// The features, requirements and component that a task belongs to.

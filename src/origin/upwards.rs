@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::answer::Named;
-use super::records::Records;
+use super::records::{REMOVED, Records};
 use super::standing::{FileLines, OfTask, Standing, count};
 use crate::artifact::{Feature, Task, TaskStatus};
 use crate::session::{Kind, Session};
@@ -154,8 +154,9 @@ fn grouped(
             let known = out.iter().position(|feature| feature.id == own);
             known.unwrap_or_else(|| {
                 let feature = records.features.iter().find(|feature| feature.id == own);
+                let title = if own.is_empty() { "" } else { REMOVED };
                 let nameless =
-                    || OfFeature { id: own.to_owned(), title: String::new(), tasks: Vec::new() };
+                    || OfFeature { id: own.to_owned(), title: title.to_owned(), tasks: Vec::new() };
                 out.push(feature.map_or_else(nameless, of));
                 out.len() - 1
             })

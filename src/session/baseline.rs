@@ -30,8 +30,12 @@ fn with_merged(
         let theirs = CommittedFiles::new(git, &session.name, &entry.commit);
         let theirs = Baseline::of(&Store::new(&theirs))?;
         match &mut baseline {
-            Some(baseline) => baseline.ids.extend(theirs.ids),
-            None => baseline = Some(theirs),
+            Some(baseline) => {
+                // What another change request removed, this one did not.
+                baseline.code.retain(|code| theirs.ids.contains(&code.record));
+                baseline.ids.extend(theirs.ids);
+            }
+            None => baseline = Some(Baseline { code: Vec::new(), ..theirs }),
         }
     }
     Ok(baseline)

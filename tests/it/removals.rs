@@ -65,8 +65,30 @@ fn a_change_that_removes_a_feature_takes_its_code_out_and_is_merged() {
             sandbox.stages("cowork/todo..cowork/todo--less"),
             ["start", "triage", "prd", "design", "plan", "coding", "check", "delivery"]
         );
+        // The tasks that built it are history, and say so.
+        let shown = sandbox.cowork(&["status", "-v"]).exits(0).stdout;
+        let (_, removed) =
+            shown.split_once("FEAT-002 removed").unwrap_or_else(|| panic!("{shown}"));
+        assert!(removed.contains("TASK-003 List todos"), "{shown}");
+        let traced = sandbox.cowork(&["trace"]).exits(0).stdout;
+        assert!(traced.contains("FEAT-002 (removed)"), "{traced}");
         is_merged_without_listing(&sandbox);
     }
+}
+
+#[test]
+fn a_plan_is_refused_while_its_tasks_leave_the_code_of_what_was_removed() {
+    let sandbox = delivered();
+    sandbox.script("triage", triage("No more listing", &["prd", "code"], &["lib/list.sh"]));
+    sandbox.script("prd", by_tools());
+    takes_code_out(&sandbox);
+    let other = todo::task_section("TASK-006", "Take listing out", "FEAT-001", "lib/more.sh");
+    let other = Reply::call("save_plan_doc", json!({"content": other.trim_start()}));
+    sandbox.server.times(1, at("plan", "actor").turn(1), other);
+    let told = sandbox.cowork(&modify("Remove listing")).exits(0).stderr;
+    let stays = "FEAT-002 was removed, but no task of this change takes out its code: lib/done.sh";
+    assert!(told.contains(stays), "{told}");
+    is_merged_without_listing(&sandbox);
 }
 
 #[test]

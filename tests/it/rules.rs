@@ -81,6 +81,7 @@ const RULES: &[Rule] = &[
         &[("plan-actor", "paths that exist in the repository, or that an earlier task creates")],
     ),
     ("ignored-file", &[("plan-actor", "new ones, which git must not ignore")]),
+    ("code-of-removed", &[("plan-actor", "The code of what this change removes must go")]),
     ("dependency-cycle", &[("plan-actor", "no circles")]),
     ("sub-task-too-deep", &[("plan-actor", "at most {{ levels }} levels")]),
     ("sub-task-without-parent", &[("plan-actor", "`### TASK-001.1 Title` below their task")]),

@@ -143,7 +143,7 @@ mod tests {
             report.findings[0].details,
             "TASK-005 is completed, but no commit of this session changes d.rs"
         );
-        let known = Baseline { ids: set(&["TASK-005"]), plans: true };
+        let known = Baseline { ids: set(&["TASK-005"]), ..Baseline::default() };
         let mut report = Report::default();
         tasks_changed_something(&mut report, &plan, &|_| true, &code, Some(&known));
         assert!(report.is_ok());

@@ -15,6 +15,7 @@ mod ids;
 mod order;
 mod planned_files;
 mod records;
+mod removed;
 mod tasks;
 mod words;
 
@@ -277,24 +278,39 @@ impl Report {
     }
 }
 
-/// The ids that a patch session started with; the session added all others.
+/// What a patch session started with; the session added all other records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     /// Ids of every kind.
     pub ids: BTreeSet<String>,
     /// True if the change has a plan. Without one, no task can refer to new records.
     pub plans: bool,
+    /// The completed tasks that name a requirement, feature or component: they have code for it.
+    pub code: Vec<CodeOf>,
+}
+
+/// A record, and a completed task that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeOf {
+    /// Id of the requirement, feature or component.
+    pub record: String,
+    /// Id of the task.
+    pub task: String,
+    /// The files that the task and its sub-tasks name.
+    pub files: Vec<String>,
 }
 
 impl Baseline {
-    /// Collects the ids in these files.
+    /// Collects the records in these files.
     pub fn of(store: &Store<'_>) -> anyhow::Result<Self> {
         let mut ids = BTreeSet::new();
         ids.extend(store.requirements()?.requirements.into_iter().map(|r| r.id));
         ids.extend(store.features()?.features.into_iter().map(|f| f.id));
         ids.extend(store.design()?.components.into_iter().map(|c| c.id));
-        ids.extend(store.plan()?.tasks.into_iter().map(|t| t.id));
-        Ok(Self { ids, plans: true })
+        let plan = store.plan()?;
+        let code = removed::code_of(&plan);
+        ids.extend(plan.tasks.into_iter().map(|t| t.id));
+        Ok(Self { ids, plans: true, code })
     }
 
     /// True if the record existed before.

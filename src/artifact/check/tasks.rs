@@ -5,7 +5,7 @@ use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
 use super::planned_files::{IgnoringRules, ignored_files, missing_file, promised};
 use super::records::{blank, incomplete, requirements_and_features};
-use super::{Baseline, Finding, Report, Sizes, ids};
+use super::{Baseline, Finding, Report, Sizes, ids, removed};
 use crate::artifact::record_diff::count;
 use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Requirements, Store, Task,
@@ -36,6 +36,12 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
     }
     report.count(IdKind::Task, &top, sizes.tasks, added);
     report.merge(tasks_of(&plan, &requirements, &features, &design));
+    let has = |id: &str| {
+        requirements.requirements.iter().any(|one| one.id == id)
+            || features.features.iter().any(|one| one.id == id)
+            || design.components.iter().any(|one| one.id == id)
+    };
+    removed::stays(&mut report, &plan, added, &has);
     let kinds = [IdKind::Task, IdKind::Requirement, IdKind::Feature, IdKind::Component];
     let (own, others) = kinds.split_at(if is_alone { 3 } else { 1 });
     ids::agree(&mut report, store, Artifact::Plan, own, others);

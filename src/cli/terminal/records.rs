@@ -1,5 +1,6 @@
 //! Requirements, features and tasks as `git cowork status -v` shows them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -46,7 +47,11 @@ pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Re
             let name = one_line(&feature.name, NAME);
             let state = feature_state(feature.status);
             let _ = writeln!(out, "  {} {state:<11} {name}{when}", feature.id);
-            out += &tasks_of(feature, &plan, paint);
+            out += &tasks_of(&feature.id, &plan, paint);
+        }
+        for id in removed_features(&plan, &features.features) {
+            let _ = writeln!(out, "  {id} removed");
+            out += &tasks_of(id, &plan, paint);
         }
     }
     Ok(out)
@@ -67,8 +72,15 @@ fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> Strin
     format!("  {} {:<11} {title} ({})", requirement.id, feature_state(state), ids.join(", "))
 }
 
-fn tasks_of(feature: &Feature, plan: &Plan, paint: &Paint) -> String {
-    let tops: Vec<&str> = plan.tasks_of(&feature.id).map(|task| task.id.as_str()).collect();
+/// The features that tasks name and that were removed.
+fn removed_features<'a>(plan: &'a Plan, features: &[Feature]) -> BTreeSet<&'a str> {
+    let named = plan.tasks.iter().map(|task| task.feature_id.as_str());
+    let is_removed = |id: &&str| !id.is_empty() && !features.iter().any(|one| one.id == **id);
+    named.filter(is_removed).collect()
+}
+
+fn tasks_of(feature: &str, plan: &Plan, paint: &Paint) -> String {
+    let tops: Vec<&str> = plan.tasks_of(feature).map(|task| task.id.as_str()).collect();
     let own = |task: &&Task| tops.contains(&top_level(&task.id));
     let mut out = String::new();
     for task in plan.tasks.iter().filter(own) {
