@@ -1,4 +1,5 @@
-//! What the program itself tells of a change request: in its delivery report, and to its actors.
+//! What the program itself tells of a change request: in its delivery report, to its actors and to
+//! its critics.
 
 use serde_json::json;
 
@@ -69,4 +70,56 @@ fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
     assert!(!sandbox.artifact("delivery_report.md").contains("## Scope of the change"));
     let asked = sandbox.server.requests_of("delivery", "actor").last().unwrap().text();
     assert!(asked.contains("`## Records before and after`: do not write these"), "{asked}");
+}
+
+#[test]
+fn critics_of_a_change_read_its_difference_first() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    sandbox.cowork(&["modify", "due dates", "-n", "due", "--review", "auto"]).exits(0);
+    for (stage, added, whole) in [
+        ("prd", "+### REQ-004 Due dates", "\n### REQ-001 Add a todo"),
+        ("plan", "+### TASK-006 Due dates", "\n### TASK-001 Keep todos"),
+    ] {
+        let asked = sandbox.server.requests_of(stage, "critic").last().unwrap().text();
+        let difference = asked.find(added).unwrap_or_else(|| panic!("{asked}"));
+        let request = asked.find("change_request.json\n").unwrap();
+        let document = asked.rfind(whole).unwrap();
+        assert!(request < difference && difference < document, "{stage}: {asked}");
+        assert!(difference < asked.find("## .cowork/sessions/todo/idea.md").unwrap(), "{stage}");
+    }
+}
+
+#[test]
+fn a_design_that_a_change_touches_is_judged() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    sandbox.script("triage", triage("Due dates", &["prd", "design", "plan", "code"], &[]));
+    let line = "`module` `POSIX sh` `FEAT-001` `FEAT-002`";
+    let design = todo::DESIGN.replace(line, &format!("{line} `FEAT-003`"));
+    sandbox.script("design", Reply::call("save_design_doc", json!({"content": design})));
+    let modify = ["modify", "due dates", "-n", "due", "--depth", "standard", "--review", "auto"];
+    sandbox.cowork(&modify).exits(0);
+    let asked = sandbox.server.requests_of("plan", "critic").last().unwrap().text();
+    assert!(asked.contains("+`module` `POSIX sh` `FEAT-001` `FEAT-002` `FEAT-003`"), "{asked}");
+    assert!(asked.contains("`design.md` is judged with it"), "{asked}");
+}
+
+#[test]
+fn a_stage_in_the_scope_that_changes_nothing_says_why() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    sandbox.script("triage", triage("Say more", &["prd", "code"], &["lib/add.sh"]));
+    let reason = "REQ-001 covers it as it stands.";
+    sandbox.server.on(at("prd", "actor"), Reply::text(reason));
+    let before = sandbox.server.requests_of("prd", "actor").len();
+    let outcome =
+        sandbox.cowork(&["modify", "say more", "-n", "more", "--review", "auto"]).exits(0);
+    let told = "names prd, but nothing in its documents changed; its actor says: REQ-001 covers it";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    // One question in the same conversation, and no other draft.
+    let asked = &sandbox.server.requests_of("prd", "actor")[before..];
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].text().contains("say in one sentence why nothing has to change"));
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
 }

@@ -13,7 +13,7 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
 use crate::pipeline::brief::{
-    continued, knowledge, open_feedback, repository, role_tools, task_brief, typed_notes,
+    continued, knowledge, open_feedback, reader, repository, role_tools, task_brief, typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
@@ -282,6 +282,13 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
         section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
     let mut context = spec.context.to_vec();
+    let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
+    if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
+        // A reader of a change gets the request and the difference first, then what they stand in.
+        out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
+        out += &reader::change_for_reader(run, spec)?;
+        return Ok(out + &artifacts(store, &run.session.name, &context)?);
+    }
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);

@@ -1,10 +1,11 @@
 //! The draft in the form that critics and challengers get.
 
 use crate::artifact::Store;
-use crate::git::DiffStyle;
+use crate::git::{self, DiffStyle};
 use crate::pipeline::brief::sections::{DIFF, artifacts, section};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
+use crate::session::artifact_path;
 use crate::stages::{Approves, StageSpec};
 
 /// The draft for a critic or challenger: the documents, or the diff of the code.
@@ -28,6 +29,25 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
             Ok(out)
         }
     }
+}
+
+/// The difference that a change request makes to the documents of a stage; empty in other sessions
+/// and for code.
+pub(crate) fn change_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+    let start = run.session.history.first().filter(|_| run.session.is_patch());
+    let Some(start) = start.filter(|_| spec.leaves_records()) else { return Ok(String::new()) };
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let documents = spec.artifacts.iter().filter(|artifact| artifact.document().is_none());
+    let paths: Vec<String> =
+        documents.map(|document| artifact_path(&run.session.name, *document)).collect();
+    let mut diff =
+        git::diff::text(run.env.git, &start.commit, &tree, &paths, DiffStyle::Patch, false)?;
+    if diff.trim().is_empty() {
+        diff = format!("Nothing has changed in {}.", paths.join(", "));
+    }
+    let mut out = String::new();
+    section(&mut out, "What the change makes of the documents, as a diff", &diff, DIFF);
+    Ok(out)
 }
 
 /// The heading of the diff of all of the session's code.

@@ -4,7 +4,8 @@
 use crate::artifact::check::{self, Report, UNPLANNED};
 use crate::artifact::record_diff::{self, Became, Change};
 use crate::artifact::{Artifact, Files as _, Origin, Scope, Store, Task};
-use crate::pipeline::files::project_files;
+use crate::git;
+use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::outcome::{Asked, Request};
 use crate::pipeline::run::Run;
 use crate::session::{self, CommittedFiles, changes_within, parents_files};
@@ -19,6 +20,9 @@ pub(crate) const RECORDS: [Artifact; 4] = [
     Artifact::DesignSpec,
     Artifact::ImplementationPlan,
 ];
+
+/// Maximum characters of an actor's reason.
+const REASON: usize = 400;
 
 /// True if the path is one of the files in `scope` or is in one of its folders.
 fn covers(scope: &[String], path: &str) -> bool {
@@ -136,6 +140,39 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
 /// `REQ-001 is`, `REQ-001, REQ-002 are`
 fn are(ids: &[String]) -> String {
     format!("{} {}", ids.join(", "), if ids.len() == 1 { "is" } else { "are" })
+}
+
+/// True if the scope of the change request names this stage of documents, and nothing in them
+/// differs from the parent's: the actor then changes something or says why not.
+pub(crate) fn changes_nothing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<bool> {
+    let start = run.session.history.first().filter(|_| run.session.is_patch());
+    let has_documents = spec.is_before_code() && spec.leaves_records();
+    let Some(start) = start.filter(|_| has_documents) else { return Ok(false) };
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let own = approved_content::document_paths(run, spec);
+    let changed = git::paths::changed(run.env.git, &start.commit, &tree)?;
+    Ok(!changed.iter().any(|path| own.contains(path)))
+}
+
+/// The finding that a stage in the scope changed nothing, with the reason that its actor gave in
+/// `words`.
+pub(crate) fn unchanged_stage(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    words: &str,
+) -> anyhow::Result<Option<String>> {
+    if !changes_nothing(run, spec)? {
+        return Ok(None);
+    }
+    let words: String = words.trim().chars().take(REASON).collect();
+    let why = match words.is_empty() {
+        true => "its actor gave no reason".to_owned(),
+        false => format!("its actor says: {words}"),
+    };
+    Ok(Some(format!(
+        "the scope of this change names {}, but nothing in its documents changed; {why}",
+        spec.stage
+    )))
 }
 
 /// The top-level tasks this session added: in a session that is not a change request, all of them.

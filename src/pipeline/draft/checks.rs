@@ -42,6 +42,7 @@ pub(crate) fn report_on(
         report.merge(scope::report_on_idea(run)?);
     }
     report.warnings.extend(scope::widened(run, spec)?.map(|(_, words)| words));
+    report.warnings.extend(scope::unchanged_stage(run, spec, &progress.newest.words)?);
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
 }

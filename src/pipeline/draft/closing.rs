@@ -10,6 +10,7 @@ use crate::artifact::{Artifact, Store, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
 use crate::model::prose::{document_between_tags, whole_document};
+use crate::pipeline::change::scope;
 use crate::pipeline::draft::missing_words::Works;
 use crate::pipeline::draft::{checks, finish_draft};
 use crate::pipeline::evidence::{Evidence, gather};
@@ -45,7 +46,7 @@ pub(crate) struct Closing<'a, 'r> {
     works: Works,
     /// The tree of the draft when the actor was last sent a message about what is missing.
     told: Option<Oid>,
-    /// The actor was asked why its task needs no change.
+    /// The actor was asked why its task, or its stage of a change, changes nothing.
     asked_why: Cell<bool>,
 }
 
@@ -154,6 +155,14 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
     }
 
+    /// True if the scope of the change names the stage, nothing in its first draft changed, and the
+    /// actor was not asked about that yet.
+    fn asks_why(&self) -> anyhow::Result<bool> {
+        let is_first = self.progress.newest.commit.is_none() && !self.asked_why.get();
+        let asks = is_first && scope::changes_nothing(self.run, self.spec)?;
+        Ok(asks && !self.asked_why.replace(true))
+    }
+
     /// True if the previous draft was rejected and this draft is identical.
     fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
         let (Some(rejected), None) = (&self.progress.newest.commit, self.task) else {
@@ -190,6 +199,10 @@ impl Ending for Closing<'_, '_> {
         };
         Ok(match in_words.filter(|_| !artifact.is_json()) {
             Some(text) => AfterWords::Document { tool, text: text.to_owned() },
+            None if there && self.asks_why()? => {
+                let name = artifact.file_name();
+                AfterWords::Lacks(self.works.unchanged_stage(self.spec.stage.name(), name))
+            }
             None if there => AfterWords::Ends,
             None => {
                 let path = artifact_path(&self.run.session.name, artifact);

@@ -54,6 +54,18 @@ impl Works {
         }
     }
 
+    /// The message if the scope of a change names the stage and nothing in its documents changed.
+    pub(crate) fn unchanged_stage(self, stage: &str, name: &str) -> String {
+        let without = match self {
+            Self::WithTools => "a tool call",
+            Self::OnFiles => "a change",
+        };
+        format!(
+            "The scope of this change names {stage}, but nothing in {name} differs. Change what the \
+             change needs there, or say in one sentence why nothing has to change, without {without}."
+        )
+    }
+
     /// The message if the actor ends with text while its task is open.
     pub(crate) fn open_task(self, id: &str) -> String {
         match self {
