@@ -43,7 +43,7 @@ pub use history::discarded::Discarded;
 pub use history::rewind::before;
 pub use limits::blocked::{files_show, has_failed, why_blocked};
 pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
-pub use review::answer::Answer;
+pub use review::answer::{Answer, require_waiting};
 pub use run::{Env, Models};
 
 use std::sync::Arc;
@@ -63,6 +63,7 @@ use draft::{agent_program, stop};
 use history::{formats, from_files, present_stage, raise, restore, rewind};
 use limits::blocked;
 use outcome::StageEnd;
+pub use review::approve::require_completed;
 use review::{answer, approve};
 use run::Run;
 

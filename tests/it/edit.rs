@@ -326,7 +326,8 @@ fn comments_in_a_plain_commit_or_the_working_tree_are_comments() {
     sandbox.commit_all("my remarks");
     let text = sandbox.read(path).replace("- Tick", "- Tick >>> stays\n>>> by number?\n- Tick");
     sandbox.write(path, &text);
-    let told = sandbox.cowork(&["review", "--pass"]).exits(0).stderr;
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let told = sandbox.cowork(&["review", "--pass", "--at", &tip]).exits(0).stderr;
     assert!(told.contains("your 2 comments go to the actor"), "{told}");
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["feedback"]);
     let said = feedback(&sandbox);

@@ -82,7 +82,8 @@ fn edited_there_with_plain_git_and_passed() {
     let text = std::fs::read_to_string(top.join(json)).unwrap();
     std::fs::write(top.join(json), text.replace("Tick a todo off", "Tick off a todo")).unwrap();
     sandbox.git(&["commit", "-q", "-a", "-m", "say it in the right order"]);
-    sandbox.cowork(&["review", "--pass"]).exits(0);
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["review", "--pass", "--at", &tip]).exits(0);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["edited"]);
     back(&mut sandbox);
     recorded(&sandbox, "edited", &mine);

@@ -191,10 +191,102 @@ fn an_edit_made_by_hand_and_committed_is_the_draft() {
     let sandbox = waiting();
     sandbox.write(".cowork/sessions/todo/idea.md", &format!("{IDEA}By hand.\n"));
     sandbox.commit_all("my own words");
-    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["review", "--pass", "--at", &sandbox.git(&["rev-parse", "HEAD"])]).exits(0);
     sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "idea"]).exits(0);
     assert!(sandbox.blob("HEAD", ".cowork/sessions/todo/idea.md").ends_with("By hand.\n"));
     sandbox.assert_sound();
+}
+
+/// A waiting draft with a commit of somebody else on top.
+fn with_a_commit_on_top() -> Sandbox {
+    let sandbox = waiting();
+    sandbox.write("smuggled.txt", "nobody looked\n");
+    sandbox.git(&["add", "smuggled.txt"]);
+    let mallory = ["-c", "user.name=Mallory", "-c", "user.email=m@example.org"];
+    sandbox.git(&[&mallory[..], &["commit", "-q", "-m", "a small thing"]].concat());
+    sandbox
+}
+
+#[test]
+fn a_commit_on_top_of_a_waiting_draft_is_not_passed_unseen() {
+    let sandbox = with_a_commit_on_top();
+    let before = sandbox.all_refs();
+    let tip = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
+    for pass in [&["review", "--pass"][..], &["approve", "todo"]] {
+        sandbox
+            .cowork(pass)
+            .exits(3)
+            .says("a small thing")
+            .says("smuggled.txt")
+            .says("1 commit on top of draft 1 of idea")
+            .says(&format!("git cowork review todo --pass --at {tip}"));
+        assert_eq!(sandbox.all_refs(), before);
+    }
+    // An answer that passes nothing needs no commit.
+    sandbox.cowork(&["review", "--feedback", "shorter"]).exits(0);
+}
+
+#[test]
+fn a_pass_that_names_the_tip_passes_what_is_there() {
+    let sandbox = with_a_commit_on_top();
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["review", "todo", "--pass", "--at", &tip[..12]]).exits(0);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD^"]), tip);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_pass_that_names_another_commit_passes_nothing() {
+    let sandbox = with_a_commit_on_top();
+    let before = sandbox.all_refs();
+    let [draft, tip] = ["HEAD^", "HEAD"].map(|rev| sandbox.git(&["rev-parse", rev]));
+    for at in [&draft[..], &tip[..6], "HEAD", ""] {
+        sandbox.cowork(&["review", "--pass", "--at", at]).exits(5).says(&tip[..12]);
+    }
+    sandbox.cowork(&["review", "--abort", "--at", &tip]).exits(2);
+    assert_eq!(sandbox.all_refs(), before);
+}
+
+#[test]
+fn a_person_at_a_terminal_is_shown_the_commits_on_top_and_asked() {
+    let sandbox = with_a_commit_on_top();
+    let before = sandbox.all_refs();
+    let mut terminal = sandbox.terminal(&["review", "--pass"]);
+    terminal.sees("a small thing");
+    terminal.sees("Pass the draft with the 1 commit on top of draft 1 of idea?");
+    terminal.types("n");
+    assert_eq!(terminal.ends().0, 130);
+    assert_eq!(sandbox.all_refs(), before);
+    let mut terminal = sandbox.terminal(&["review", "--pass"]);
+    terminal.sees("Pass the draft with");
+    terminal.types("y");
+    assert_eq!(terminal.ends().0, 0);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn a_refused_review_switches_no_branch() {
+    let sandbox = with_a_commit_on_top();
+    sandbox.git(&["switch", "-q", "main"]);
+    let refused: [(&[&str], i32); 4] = [
+        (&["--pass"], 3),
+        (&["--pass", "--at", "0000000"], 5),
+        (&["--stage", "design"], 2),
+        (&["--stage", "design", "--pass"], 5),
+    ];
+    for (answer, code) in refused {
+        sandbox.cowork(&[&["review", "todo"], answer].concat()).exits(code);
+        assert_eq!(sandbox.git(&["branch", "--show-current"]), "main", "{answer:?}");
+    }
+    // One that only the files show.
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.write(".cowork/sessions/todo/idea.md", "");
+    sandbox.commit_all("nothing left");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.cowork(&["review", "todo", "--pass", "--at", &tip]).exits(2).says("empty or missing");
+    assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
 }
 
 #[test]

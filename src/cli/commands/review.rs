@@ -5,12 +5,12 @@ use clap::Args;
 use crate::cli::args::{Answer, SessionArg, parse_stage};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
-use crate::cli::session_cmd::{models, open, preflight, run, text_input};
+use crate::cli::session_cmd::{after_draft, models, open, preflight, run, text_input};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
-use crate::git;
-use crate::pipeline::Answer as Review;
+use crate::git::{self, Git, Head};
+use crate::pipeline::{Answer as Review, require_completed, require_waiting};
 use crate::session::{Session, SessionName};
 use crate::stage::Stage;
 
@@ -27,6 +27,15 @@ pub(crate) struct ReviewArgs {
     /// Pass the draft as it is
     #[arg(long)]
     pass: bool,
+    /// The commit that was seen, at least 7 digits: nothing is passed if the session's newest
+    /// commit is another
+    #[arg(
+        long,
+        value_name = "COMMIT",
+        requires = "pass",
+        conflicts_with_all = ["edit", "feedback", "abort"]
+    )]
+    at: Option<String>,
     /// Edit the draft in the editor and pass the saved version
     #[arg(long)]
     edit: bool,
@@ -69,16 +78,63 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
         }
     };
     preflight::check(context.git()?, &context.refs()?)?;
-    let (held, session) = open::take(context, args.name.as_ref(), "git cowork review")?;
-    let waits = session.waiting().filter(|waiting| waiting.answer.is_none());
-    if let Some(stage) = args.stage.filter(|stage| waits.is_none_or(|it| it.stage != *stage)) {
-        return approve(context, &held, session, stage, args.pass);
+    let before = context.git()?.head()?;
+    let command = "git cowork review";
+    let (held, session) =
+        open::take_after(context, args.name.as_ref(), command, |git, session| {
+            match (completed(session, args.stage), args.pass) {
+                (Some(stage), false) => return Err(not_waiting(session, stage)),
+                (Some(stage), true) => require_completed(session, stage)?,
+                (None, pass) => {
+                    let waiting = require_waiting(session)?;
+                    if pass && args.at.is_none() {
+                        after_draft::require_seen(context, git, session, &waiting)?;
+                    }
+                }
+            }
+            args.at.as_ref().map_or(Ok(()), |at| after_draft::require_tip(session, at))
+        })?;
+    let result = match completed(&session, args.stage) {
+        Some(stage) => approve(context, &held, session, stage),
+        None => record(context, &held, session, answer),
+    };
+    if result.is_err() {
+        switch_back(&held.git, &before)?;
     }
+    result
+}
+
+/// The stage to approve, if it is not the one whose draft waits.
+fn completed(session: &Session, stage: Option<Stage>) -> Option<Stage> {
+    let waits = session.waiting().filter(|waiting| waiting.answer.is_none());
+    stage.filter(|stage| waits.is_none_or(|waiting| waiting.stage != *stage))
+}
+
+fn not_waiting(session: &Session, stage: Stage) -> anyhow::Error {
+    let name = &session.name;
+    Error::usage(format!("no draft of {stage} waits for review in '{name}'"))
+        .hint(format!("approve it as it is: git cowork review {name} --stage {stage} --pass"))
+        .into()
+}
+
+/// Switches back to the branch that the user was on, because the review was refused. Uncommitted
+/// changes stay where they are.
+fn switch_back(git: &Git, before: &Head) -> anyhow::Result<()> {
+    match before {
+        Head::Branch { name, .. } if git.head()?.branch() != Some(name) => {
+            if git.status()?.is_empty() { git::switch::to(git, name.short()) } else { Ok(()) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Records the answer to the waiting draft.
+fn record(context: &Context, held: &LockedSession, session: Session, answer: Review) -> Answer {
     let editor = text_input::editor(context)?;
     let name = session.name.clone();
     let models = models::none();
     let mode = if matches!(answer, Review::Ask) { Mode::Ask } else { Mode::Wait };
-    let commit = run::with_pipeline(context, &held, &models, mode, session, |pipeline| {
+    let commit = run::with_pipeline(context, held, &models, mode, session, |pipeline| {
         pipeline.answer(answer, &editor)
     })?;
     match commit {
@@ -93,19 +149,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
 }
 
 /// Approves the current content of a completed stage.
-fn approve(
-    context: &Context,
-    held: &LockedSession,
-    session: Session,
-    stage: Stage,
-    pass: bool,
-) -> Answer {
-    let name = session.name.clone();
-    if !pass {
-        return Err(Error::usage(format!("no draft of {stage} waits for review in '{name}'"))
-            .hint(format!("approve it as it is: git cowork review {name} --stage {stage} --pass"))
-            .into());
-    }
+fn approve(context: &Context, held: &LockedSession, session: Session, stage: Stage) -> Answer {
     let models = models::none();
     let commit = run::with_pipeline(context, held, &models, Mode::Wait, session, |pipeline| {
         pipeline.approve(stage)

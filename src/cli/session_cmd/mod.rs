@@ -1,6 +1,7 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
 pub(crate) mod adopted_branch;
+pub(crate) mod after_draft;
 pub(crate) mod agent_network;
 pub(crate) mod agent_places;
 pub(crate) mod approved;

@@ -12,7 +12,7 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{broken_edit, feedback, shown};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
-use crate::session::{Verdict, Waiting};
+use crate::session::{Session, Verdict, Waiting};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::verify::require_readable;
@@ -41,18 +41,7 @@ pub(crate) fn give_answer(
     answer: Answer,
     editor: &Editor,
 ) -> anyhow::Result<Option<Oid>> {
-    let Some(waiting) = run.session.waiting().filter(|waiting| waiting.answer.is_none()) else {
-        let mut error =
-            Error::repository(format!("'{}' has no draft waiting for review", run.session.name));
-        error = match run.session.is_completed() {
-            true => error.hint(format!(
-                "it is delivered; ask for a change: git cowork modify --session {} \"what is to change\"",
-                run.session.name
-            )),
-            false => error.hint("continue: git cowork resume"),
-        };
-        return Err(error.into());
-    };
+    let waiting = require_waiting(&run.session)?;
     // The answer's commit contains the session's files as they are.
     require_readable(run.env.git, &run.session)?;
     let spec = run.session.row(waiting.stage);
@@ -64,6 +53,24 @@ pub(crate) fn give_answer(
         run.env.workspace.written().forget(&taken)?;
     }
     result
+}
+
+/// The draft that waits for an answer.
+///
+/// # Errors
+/// Exit 5 if no draft is waiting.
+pub fn require_waiting(session: &Session) -> anyhow::Result<Waiting> {
+    if let Some(waiting) = session.waiting().filter(|waiting| waiting.answer.is_none()) {
+        return Ok(waiting);
+    }
+    let name = &session.name;
+    let hint = match session.is_completed() {
+        true => format!(
+            "it is delivered; ask for a change: git cowork modify --session {name} \"what is to change\""
+        ),
+        false => "continue: git cowork resume".to_owned(),
+    };
+    Err(Error::repository(format!("'{name}' has no draft waiting for review")).hint(hint).into())
 }
 
 fn record_answer(

@@ -5,22 +5,32 @@ use crate::git::{self, Oid};
 use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
-use crate::session::{Entry, Verdict};
+use crate::session::{Entry, Session, Verdict};
 use crate::stage::Stage;
 use crate::stages::Approves;
 use crate::verify::require_readable;
+
+/// Makes sure that a session has completed a stage.
+///
+/// # Errors
+/// Exit 5 if it has not.
+pub fn require_completed(session: &Session, stage: Stage) -> anyhow::Result<()> {
+    if session.done().contains(&stage) {
+        return Ok(());
+    }
+    let name = &session.name;
+    Err(Error::repository(format!("'{name}' has not completed {stage}"))
+        .hint(format!("continue: git cowork resume {name}"))
+        .into())
+}
 
 /// Records that a person approves the content of a completed stage at the tip.
 ///
 /// # Errors
 /// Exit 5: the stage is not completed, or its files have uncommitted changes.
 pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
-    let (git, name, tip) = (run.env.git, run.session.name.clone(), run.session.tip.clone());
-    if !run.session.done().contains(&stage) {
-        return Err(Error::repository(format!("'{name}' has not completed {stage}"))
-            .hint(format!("continue: git cowork resume {name}"))
-            .into());
-    }
+    let (git, tip) = (run.env.git, run.session.tip.clone());
+    require_completed(&run.session, stage)?;
     require_readable(git, &run.session)?;
     let spec = run.session.row(stage);
     let paths = match spec.approves {
@@ -34,7 +44,11 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
     }
     let bytes = approved_content::content_at(run, spec, &tip)?;
     if bytes.0.is_empty() {
-        return Err(Error::repository(format!("{stage} of '{name}' has no document")).into());
+        return Err(Error::repository(format!(
+            "{stage} of '{}' has no document",
+            run.session.name
+        ))
+        .into());
     }
     let code = approved_content::code_digest(run, &bytes)?;
     let review = ReviewRecord {
