@@ -18,6 +18,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
             &[
                 "save_design_doc",
                 "load_design_doc",
+                "edit_file",
                 "create_design_component",
                 "update_design_component",
                 "delete_design_component",

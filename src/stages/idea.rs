@@ -11,7 +11,11 @@ pub(super) const IDEA: StageSpec = StageSpec {
     selected: Selected::NewOnly,
     actor: RoleSpec {
         prompt: Prompt { file_name: "idea.md", built_in: include_str!("../../prompts/idea.md") },
-        tools: &[&["save_idea", "load_idea"], READ_FILES, &["review_and_edit_content"]],
+        tools: &[
+            &["save_idea", "load_idea", "edit_file"],
+            READ_FILES,
+            &["review_and_edit_content"],
+        ],
     },
     closing: &["save_idea"],
     artifacts: &[Artifact::Idea],

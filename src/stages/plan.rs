@@ -10,6 +10,7 @@ use crate::stage::Stage;
 const WRITE: &[&str] = &[
     "save_plan_doc",
     "load_plan_doc",
+    "edit_file",
     "create_task",
     "update_task",
     "delete_task",

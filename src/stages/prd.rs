@@ -9,6 +9,7 @@ use crate::stage::Stage;
 const WRITE: &[&str] = &[
     "save_prd_doc",
     "load_prd_doc",
+    "edit_file",
     "create_requirement",
     "update_requirement",
     "delete_requirement",

@@ -135,6 +135,7 @@ mod notify;
 mod odd_files;
 #[cfg(unix)]
 mod older;
+mod other_text;
 mod outage;
 #[cfg(unix)]
 mod pager;
