@@ -278,7 +278,6 @@ fn sent_sections_replace_sections_with_the_same_ids() {
 fn a_whole_document_without_sections_keeps_those_that_exist() {
     let sent = "# Meter\n\nNew prose.\n\n## Requirements\n\nWhat it does.\n\n## Risks\n\nNone.\n";
     let saved = saved(Some(PRD), sent, Extent::Parts).unwrap();
-    println!("{}", saved.text);
     let before = read_all(PRD);
     assert_eq!(saved.reading.records().written(), before.records().written());
     assert!(saved.text.starts_with("# Meter\n\nNew prose.\n\n## Requirements\n\nWhat it does.\n"));
