@@ -1,10 +1,11 @@
 //! What a session sends and is sent when its model is right at once, next to the same answers in a
-//! bare coding loop. Three kinds of work are played through the real program; the answers are the
+//! bare coding loop. Five kinds of work are played through the real program; the answers are the
 //! files in `benches/economy/`. Bytes are those of request bodies and answers. A billed equivalent
 //! counts a byte that a provider has not seen 1, one that it has 0.1, one that it writes 4: what a
 //! request has in common with the beginning of an earlier one, tools before messages.
 //!
-//! `cargo bench --bench economy -- [exercise|tool|feature]… [requests]`; `requests` lists them.
+//! `cargo bench --bench economy -- [exercise|exercise-auto|change|tool|feature]… [requests]`;
+//! `requests` lists them.
 //! `COWORK_BENCH_PROGRAM` names another program to be measured in the same way.
 //!
 //! A request has at most 5 kB of tools: those of its role or, at quick, where the tools of all roles
@@ -39,7 +40,7 @@ use git_cowork::git::Git;
 use git_cowork::pipeline::describe;
 use kind::{KINDS, Kind};
 use player::Player;
-use support::{Reply, Sandbox, anywhere};
+use support::{Reply, Sandbox, anywhere, at};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -70,24 +71,18 @@ fn measure(kind: &'static Kind, each: bool) {
     .unwrap();
     let repository = found.head + &found.text;
 
-    let answers = Arc::new(Mutex::new(Vec::new()));
-    let player = Player { kind, repo: sandbox.repo() };
-    let kept = Arc::clone(&answers);
-    sandbox.server.on_with(anywhere(), move |request| {
-        let reply = player.answer(request);
-        kept.lock().unwrap().push(reply.clone());
-        Some(reply)
-    });
-    let idea = kind.path("idea.txt");
-    let new = ["new", "-n", kind.name, "-F", idea.to_str().unwrap(), "--review", "auto"];
-    sandbox.cowork(&[&new[..], &["--depth", kind.depth]].concat()).exits(0);
-
-    let answers: Vec<Reply> = std::mem::take(&mut *answers.lock().unwrap());
+    // A change is measured from its own first request on.
+    let changed = kind.changes.map(|name| KINDS.iter().find(|other| other.name == name).unwrap());
+    if let Some(changed) = changed {
+        play(&sandbox, changed);
+        sandbox.server.forget();
+    }
+    let answers = play(&sandbox, kind);
     let requests = sandbox.server.requests();
     let system = requests[0].messages()[0]["content"].as_str().unwrap().to_owned();
     let session: Vec<Sent> =
         requests.iter().zip(&answers).map(|(request, reply)| Sent::new(request, reply)).collect();
-    let bare = bare::played(kind, &system, &repository);
+    let bare = kind.changes.is_none().then(|| bare::played(kind, &system, &repository));
     println!("== {}: {} ({})", kind.name, kind.what, kind.depth);
     if each {
         list(&session);
@@ -95,12 +90,37 @@ fn measure(kind: &'static Kind, each: bool) {
     by_role(&session);
     let count = Count::of(&session);
     let one = Count::of(&one_list(&session));
-    let bare = Count::of(&bare);
+    let bare = bare.map(|bare| Count::of(&bare));
     Count::head();
     count.print("session");
     one.print("  with one list of tools");
-    bare.print("bare loop");
-    targets(kind, &session, &count, &bare);
+    if let Some(bare) = &bare {
+        bare.print("bare loop");
+    }
+    targets(kind, &session, &count, bare.as_ref());
+}
+
+/// Plays a session or change with the answers of its kind, and returns these.
+fn play(sandbox: &Sandbox, kind: &'static Kind) -> Vec<Reply> {
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let player = Arc::new(Player { kind, repo: sandbox.repo() });
+    // The first request, which names the work, is not counted among the others.
+    let names = Arc::clone(&player);
+    sandbox.server.on_with(at("start", "actor"), move |request| Some(names.answer(request)));
+    let kept = Arc::clone(&answers);
+    sandbox.server.on_with(anywhere(), move |request| {
+        let reply = player.answer(request);
+        kept.lock().unwrap().push(reply.clone());
+        Some(reply)
+    });
+    let idea = kind.path("idea.txt");
+    let command = if kind.changes.is_some() { "modify" } else { "new" };
+    let words = [command, "-n", kind.name, "-F", idea.to_str().unwrap(), "--review", "auto"];
+    // A change has no depth to choose by itself.
+    let depth = ["--depth", kind.depth];
+    let depth = if kind.changes.is_some() { &[][..] } else { &depth[..] };
+    sandbox.cowork(&[&words[..], depth].concat()).exits(0);
+    std::mem::take(&mut *answers.lock().unwrap())
 }
 
 /// Each request in a line.
@@ -137,7 +157,7 @@ fn by_role(session: &[Sent]) {
 }
 
 /// What is wanted, beside what is.
-fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: &Count) {
+fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: Option<&Count>) {
     let begun: Vec<&Sent> = session
         .iter()
         .filter(|sent| sent.who.starts_with("idea") || sent.who.starts_with("prd"))
@@ -149,7 +169,7 @@ fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: &Count) {
         ("neither read, write nor run", count.idle, kind.most.idle),
         (
             "billed, % of the bare loop",
-            (100 * count.billed).div_ceil(bare.billed),
+            bare.map_or(0, |bare| (100 * count.billed).div_ceil(bare.billed)),
             kind.most.billed,
         ),
         ("idea and prd, requests", begun.len(), kind.most.begun),

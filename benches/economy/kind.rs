@@ -1,4 +1,4 @@
-//! The three kinds of work, and what is wanted of each.
+//! The kinds of work, and what is wanted of each.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,11 +18,17 @@ pub struct Most {
     pub begun_bytes: Option<usize>,
 }
 
-/// A kind of work; its texts are in the folder of its name.
+/// A kind of work; its texts are in the folder of its name, or else in those of another kind.
 pub struct Kind {
     pub name: &'static str,
+    /// The kind whose texts it shares.
+    shares: Option<&'static str>,
+    /// The kind whose delivered session it changes.
+    pub changes: Option<&'static str>,
     pub what: &'static str,
     pub depth: &'static str,
+    /// The depth that the model finds fit, in the first request.
+    pub fit: &'static str,
     /// More of the configuration: what a program needs that knows no lower limits of a depth.
     pub config: &'static str,
     /// A crate of our own dependencies that is the repository, instead of the folder `base`.
@@ -32,11 +38,14 @@ pub struct Kind {
     pub most: Most,
 }
 
-pub const KINDS: [Kind; 3] = [
+pub const KINDS: [Kind; 5] = [
     Kind {
         name: "exercise",
+        shares: None,
+        changes: None,
         what: "a file of 120 lines whose tests are there",
         depth: "quick",
+        fit: "quick",
         config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
                         components = [1, 4]\ntasks = [1, 12]\n",
         library: None,
@@ -51,9 +60,51 @@ pub const KINDS: [Kind; 3] = [
         },
     },
     Kind {
+        name: "exercise-auto",
+        shares: Some("exercise"),
+        changes: None,
+        what: "the same, told at length, at the depth that auto chooses",
+        depth: "auto",
+        fit: "quick",
+        config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
+                        components = [1, 4]\ntasks = [1, 12]\n",
+        library: None,
+        needs: &["forth.py", "forth_test.py"],
+        most: Most {
+            requests: Some(5),
+            bytes: Some(80_000),
+            idle: Some(2),
+            billed: None,
+            begun: None,
+            begun_bytes: None,
+        },
+    },
+    Kind {
+        name: "change",
+        shares: None,
+        changes: Some("tool"),
+        what: "a change to the new tool",
+        depth: "auto",
+        fit: "standard",
+        config: "",
+        library: None,
+        needs: &[],
+        most: Most {
+            requests: Some(8),
+            bytes: Some(220_000),
+            idle: None,
+            billed: None,
+            begun: None,
+            begun_bytes: None,
+        },
+    },
+    Kind {
         name: "tool",
+        shares: None,
+        changes: None,
         what: "a new tool with 8 criteria",
         depth: "standard",
+        fit: "standard",
         config: "",
         library: None,
         needs: &[],
@@ -68,8 +119,11 @@ pub const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "feature",
+        shares: None,
+        changes: None,
         what: "a feature in a library of 4,900 lines",
         depth: "standard",
+        fit: "standard",
         config: "[sandbox]\nfetch = \"never\"\n",
         // MIT. Nothing of it is copied: cargo has it, since this program uses it.
         library: Some("dialoguer"),
@@ -87,7 +141,17 @@ pub const KINDS: [Kind; 3] = [
 
 impl Kind {
     pub fn path(&self, file: &str) -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/economy").join(self.name).join(file)
+        let all = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/economy");
+        let own = all.join(self.name).join(file);
+        match self.shares.filter(|_| !own.exists()) {
+            Some(other) => all.join(other).join(file),
+            None => own,
+        }
+    }
+
+    /// The name of the session, and of its folder below `.cowork/sessions`.
+    pub fn session(&self) -> &'static str {
+        self.changes.unwrap_or(self.name)
     }
 
     pub fn text(&self, file: &str) -> String {

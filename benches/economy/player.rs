@@ -25,6 +25,11 @@ impl Player {
         let read =
             said.is_some_and(|at| calls_of(&messages[at]).all(|(name, _)| name == "read_file"));
         match (request.stage.as_str(), request.role.as_str()) {
+            ("start", _) => Reply::call(
+                "name_work",
+                json!({"language": "English", "title": self.kind.what, "name": self.kind.name,
+                       "depth": self.kind.fit, "reason": "It is that much work."}),
+            ),
             (_, "critic" | "challenger") => {
                 Reply::call("exit_loop", json!({"summary": "It does what was asked, simply."}))
             }
@@ -43,8 +48,12 @@ impl Player {
                 return reply("I look at what is there.", reads);
             }
         }
-        let quick =
-            !self.repo.join(".cowork/sessions").join(self.kind.name).join("prd.md").exists();
+        if stage == "triage" {
+            let change = serde_json::from_str(&self.kind.text("triage.json")).unwrap();
+            return Reply::call("save_change_request", change);
+        }
+        let folder = self.repo.join(".cowork/sessions").join(self.kind.session());
+        let quick = !folder.join("prd.md").exists();
         let (tool, file) = match stage {
             "idea" => ("save_idea", "idea.md"),
             "prd" => ("save_prd_doc", "prd.md"),

@@ -24,11 +24,14 @@ impl Reviewer {
     }
 }
 
-/// The newest commit that approved a stage: its stage commit, or a later review of the stage.
+/// The newest commit that approved a stage: its stage commit, or a later review of the stage that
+/// names the approved files. A review that names none approves nothing.
 pub fn approval_of(session: &Session, stage: Stage) -> Option<&Entry> {
     session.history.iter().rev().find(|entry| match entry.kind {
         Kind::Stage(of) => of == stage,
-        Kind::Review(of, verdict) => of == stage && is_pass(verdict),
+        Kind::Review(of, verdict) => {
+            of == stage && is_pass(verdict) && entry.trailers.get(key::APPROVED).is_some()
+        }
         _ => false,
     })
 }

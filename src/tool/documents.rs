@@ -23,9 +23,8 @@ arguments! {
     RecordsContent {
         /// Markdown
         content: String,
-        /// true: content is the whole document; what it lacks is deleted
+        /// what it lacks is deleted
         whole: Option<bool>,
-        /// With whole: the only records it may delete
         deleted: Option<Vec<String>>,
     }
 }
@@ -66,9 +65,9 @@ macro_rules! load {
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea),
-    save_records!("save_prd_doc", "Save prd.md, or the sections of it that change.", Prd),
-    save_records!("save_design_doc", "Save design.md, or the sections of it that change.", Design),
-    save_records!("save_plan_doc", "Save plan.md, or the sections of it that change.", Plan),
+    save_records!("save_prd_doc", "Save prd.md or parts of it.", Prd),
+    save_records!("save_design_doc", "Save design.md or parts of it.", Design),
+    save_records!("save_plan_doc", "Save plan.md or parts of it.", Plan),
     save!("save_check_report", "Save check_report.md.", CheckReport),
     save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),
     load!("load_idea", "Read idea.md.", Idea),

@@ -100,8 +100,8 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "edit_file",
-        description: "Replace one passage of a file, or several with `edits` (all or none). \
-                      Copy old_text exactly, with enough lines that it occurs once.",
+        description: "Replace a passage of a file, or several with `edits` (all or none). Copy \
+                      old_text exactly; it must occur once.",
         effect: Effect::Acts,
         run: |context, args: EditFile| {
             let path = args.path.clone();

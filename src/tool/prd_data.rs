@@ -54,13 +54,13 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 7] = [
     &Plain {
         name: "create_requirement",
-        description: "Add a requirement; returns its id.",
+        description: "Add a requirement.",
         effect: Effect::WritesRecords,
         run: create_requirement,
     },
     &Plain {
         name: "update_requirement",
-        description: "Change fields of a requirement.",
+        description: "Change a requirement.",
         effect: Effect::WritesRecords,
         run: update_requirement,
     },
@@ -78,7 +78,7 @@ pub(super) static TOOLS: [&dyn Tool; 7] = [
     },
     &Plain {
         name: "update_feature",
-        description: "Change fields of a feature.",
+        description: "Change a feature.",
         effect: Effect::WritesRecords,
         run: update_feature,
     },

@@ -345,7 +345,8 @@ fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<Strin
         .iter()
         .skip_while(|other| other.commit != entry.commit)
         .filter(|other| other.commit != entry.commit)
-        .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
+        // A review alone, whoever made it, begins no work.
+        .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_)))
         .collect();
     if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(code_stage().name())) {
         // Coding is in progress again and will be approved again.

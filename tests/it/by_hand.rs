@@ -124,7 +124,7 @@ fn edits_the_checks_refuse_wait_with_what_they_say() {
     sandbox.write(PATH, &without);
     let told = sandbox.cowork(&resume("wait", "prd")).exits(3).stderr;
     assert!(told.contains("your edit does not pass the checks"), "{told}");
-    assert!(told.contains("REQ-003 has no acceptance_criteria"), "{told}");
+    assert!(told.contains("REQ-003 has no criteria"), "{told}");
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.assert_sound();
 }

@@ -261,3 +261,25 @@ fn tests_nobody_wants_are_refused_or_pointed_out() {
     assert!(!asked.tree(&coding).contains(".pyc"), "bytecode was recorded");
     assert!(todo::TASKS.iter().all(|task| asked.exists(task.2)));
 }
+
+#[test]
+fn a_runner_that_ran_no_test_is_neither_a_pass_nor_a_failure() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(
+        "suite.sh",
+        "echo '==== no tests ran in 0.01s ===='\nexit 5\n",
+        "a suite without tests",
+    );
+    sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n");
+    let told = sandbox.auto(&[]).exits(0).stderr;
+    assert!(told.contains("no tests (pytest)"), "{told}");
+    for stage in ["coding", "check"] {
+        let trailers = sandbox.trailers(&sandbox.stage_commit(stage));
+        assert_eq!(trailers["Cowork-Checks"], ["no tests (pytest)"], "{stage}");
+    }
+    let report = sandbox.artifact("delivery_report.md");
+    assert!(report.contains("no tests (pytest)"), "{report}");
+    assert!(!report.contains("sh suite.sh` passed"), "{report}");
+    assert!(sandbox.artifact("check_report.md").contains("no tests (pytest)"));
+    sandbox.cowork(&["verify"]).exits(0);
+}

@@ -1,8 +1,6 @@
 //! Checks of finished stages that no longer hold: limits are said and nothing is done again; what check
 //! finds goes back to the stage it belongs to.
 
-use serde_json::{Value, json};
-
 use crate::support::{Reply, Sandbox, at};
 
 const DIR: &str = ".cowork/sessions/todo";
@@ -14,22 +12,17 @@ fn up_to(stage: &str) -> Sandbox {
     sandbox
 }
 
-/// A person changes a record and commits it.
-fn edit(sandbox: &Sandbox, file: &str, change: impl FnOnce(&mut Value)) {
+/// A person changes a document and commits it.
+fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
     let path = format!("{DIR}/{file}");
-    let mut json: Value = serde_json::from_str(&sandbox.read(&path)).unwrap();
-    change(&mut json);
-    sandbox.commit_file(&path, &format!("{json:#}\n"), "by hand");
+    let text = sandbox.read(&path);
+    assert!(text.contains(old), "{text}");
+    sandbox.commit_file(&path, &text.replacen(old, new, 1), "by hand");
 }
 
 /// No component carries the second feature any more.
 fn uncover(sandbox: &Sandbox) {
-    edit(sandbox, "design_spec.json", |json| {
-        for component in json["components"].as_array_mut().unwrap() {
-            let related = component["related_features"].as_array_mut().unwrap();
-            related.retain(|id| id != "FEAT-002");
-        }
-    });
+    edit(sandbox, "design.md", " `FEAT-002`", "");
 }
 
 const UNCOVERED: &str = "is covered by no component";
@@ -64,8 +57,6 @@ fn coverage_that_no_longer_holds_is_said_before_the_next_stage() {
 #[test]
 fn what_check_finds_goes_back_to_the_stage_it_belongs_to() {
     let base = up_to("coding");
-    let cycle = |json: &mut Value| json["tasks"][0]["dependencies"] = json!(["TASK-005"]);
-    let bare = |json: &mut Value| json["requirements"][1]["acceptance_criteria"] = json!([]);
     for (stage, words) in [
         ("design", UNCOVERED),
         ("plan", "tasks wait for each other"),
@@ -74,8 +65,8 @@ fn what_check_finds_goes_back_to_the_stage_it_belongs_to() {
         let sandbox = base.fork();
         match stage {
             "design" => uncover(&sandbox),
-            "plan" => edit(&sandbox, "implementation_plan.json", cycle),
-            _ => edit(&sandbox, "requirements.json", bare),
+            "plan" => edit(&sandbox, "plan.md", "`lib/store.sh`", "`TASK-005` `lib/store.sh`"),
+            _ => edit(&sandbox, "prd.md", "- List todos works\n", ""),
         }
         let left = sandbox.git(&["rev-parse", "HEAD"]);
         sandbox.server.on(at(stage, "actor"), Reply::status(401, "enough"));

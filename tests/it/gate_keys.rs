@@ -84,7 +84,7 @@ fn an_edit_the_checks_refuse_is_said_at_once_and_stays_where_it_is_left() {
     let asked = sandbox.server.requests().len();
     terminal.types("e");
     let shown = terminal.sees(BROKEN);
-    assert!(shown.contains("REQ-003 has no acceptance_criteria"), "{shown}");
+    assert!(shown.contains("REQ-003 has no criteria"), "{shown}");
     assert!(shown.contains("Your edit does not pass the checks"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
@@ -111,8 +111,8 @@ fn an_edit_the_checks_refuse_can_be_handed_to_the_actor() {
     let (sandbox, mut terminal) = at_prd(NO_CRITERION);
     sandbox.server.on_with(at("prd", "actor").iteration(2).turn(1), |received| {
         let text = received.text();
-        let told = text.contains("I edited prd.md by hand")
-            && text.contains("REQ-003 has no acceptance_criteria");
+        let told =
+            text.contains("I edited prd.md by hand") && text.contains("REQ-003 has no criteria");
         let more = requirement_section("REQ-003", "Sort todos");
         told.then(|| Reply::call("save_prd_doc", json!({"content": more})))
     });
@@ -281,7 +281,7 @@ fn a_review_says_what_an_edit_broke_and_takes_it_back() {
     sandbox.editor(NO_CRITERION);
     let mut terminal = sandbox.terminal(&["review", "--edit"]);
     let shown = terminal.sees(BROKEN);
-    assert!(shown.contains("REQ-003 has no acceptance_criteria"), "{shown}");
+    assert!(shown.contains("REQ-003 has no criteria"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 3);
     assert!(!sandbox.artifact("prd.md").contains(CRITERION));

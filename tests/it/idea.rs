@@ -74,10 +74,11 @@ fn a_change_of_what_the_idea_says_changes_its_document() {
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Stage"], ["prd"]);
     let approved = sandbox.trailers("HEAD")["Cowork-Approved"].join(" ");
     assert!(approved.contains("idea.md@"), "{approved}");
-    // The critic judges it with the rest, and it is sent once.
+    // The critic judges it with the rest: the difference first, then the document.
     let critic = sandbox.server.requests_of("prd", "critic").last().unwrap().text();
     assert!(critic.contains("One file a list"), "{critic}");
-    assert_eq!(critic.matches("One file a list").count(), 1, "{critic}");
+    assert_eq!(critic.matches("One file a list").count(), 2, "{critic}");
+    assert!(critic.contains("+One file a list, no server."), "{critic}");
     sandbox.cowork(&["verify"]).exits(0);
     sandbox.assert_sound();
 }

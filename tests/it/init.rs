@@ -1,6 +1,7 @@
 //! `init` and the configuration layers as a user meets them.
 
-use crate::support::Sandbox;
+use crate::support::todo::reject;
+use crate::support::{Sandbox, at};
 
 const ONLY_IDEA: [&str; 2] = ["--stop-after", "idea"];
 
@@ -42,12 +43,11 @@ fn the_project_file_may_set_limits_but_not_where_requests_go() {
     sandbox.auto(&ONLY_IDEA).exits(0).says("base_url");
     assert_eq!(sandbox.server.requests().len(), 1);
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.write(
-        ".cowork/config.toml",
-        "[limits]\nrequirements = [4, 6]\niterations = { prd = 1 }\n",
-    );
+    sandbox.write(".cowork/config.toml", "[limits]\niterations = { prd = 1 }\n");
     sandbox.commit_all("a modest file");
-    sandbox.cowork(&["new", "-n", "other", "x", "--review", "auto"]).exits(1).says("requirements");
+    sandbox.server.on(at("prd", "critic"), reject("no user is named"));
+    let told = sandbox.cowork(&["new", "-n", "other", "x", "--review", "auto"]).exits(1);
+    told.says("the only draft was refused");
 }
 
 #[test]

@@ -160,8 +160,8 @@ fn a_command_that_is_interrupted_has_its_effects_kept() {
 fn a_promised_file_that_is_a_persons_is_told_in_coding() {
     let sandbox = Sandbox::new();
     sandbox.write("lib/add.sh", "mine\n");
-    let outcome = sandbox.auto(&[]).exits(1).says("coding: ");
-    assert!(outcome.stderr.contains("lib/add.sh, promised by TASK-002"), "{}", outcome.stderr);
+    let outcome = sandbox.auto(&[]).exits(1).says("coding: TASK-002 is not completed");
+    assert!(outcome.stderr.contains("tools wanted to write lib/add.sh"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("commit or stash"), "{}", outcome.stderr);
     assert_eq!(sandbox.read("lib/add.sh"), "mine\n");
     // Once the person has committed it, it is a file like any other.
@@ -231,7 +231,7 @@ fn a_person_may_keep_it_to_themselves() {
     let mut terminal = kept_from_their_file(&sandbox);
     terminal.types("n");
     // The actor hears of it from the check, and the drafts go on from there.
-    terminal.sees("lib/add.sh, promised by TASK-002");
+    terminal.sees("TASK-002 is not completed");
     terminal.control('c');
     terminal.ends();
     assert_eq!(sandbox.read("lib/add.sh"), "mine\n");

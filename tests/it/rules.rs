@@ -69,7 +69,14 @@ const RULES: &[Rule] = &[
     ("component-count", &[("design-actor", "{{ components }} components")]),
     ("incomplete-component", &[("design-actor", "then the name")]),
     ("unknown-feature", &[("design-actor", "which must exist")]),
-    ("uncovered-feature", &[("design-actor", "Every feature is in at least one component")]),
+    (
+        "uncovered-feature",
+        &[
+            ("design-actor", "Every feature is in at least one component"),
+            ("plan-actor", "Every feature gets at least one task."),
+            ("plan-alone", "every feature has a task"),
+        ],
+    ),
     // Plan.
     ("task-count", &[("plan-actor", "{{ tasks }} tasks")]),
     ("incomplete-task", TASK),

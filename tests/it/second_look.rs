@@ -23,7 +23,7 @@ fn big() -> String {
 /// The next stage is prd; its first draft is refused, the second one is `second`.
 fn refused_once(first: &str, second: &str) -> Sandbox {
     let sandbox = Sandbox::stopped_after("idea");
-    let save = |text: &str| Reply::call("save_prd_doc", json!({"content": text}));
+    let save = |text: &str| Reply::call("save_prd_doc", json!({"content": text, "whole": true}));
     let mut draft = save(first);
     draft.calls.extend(prd_draft().calls.into_iter().skip(1));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), draft);

@@ -257,10 +257,7 @@ fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
     terminal.sees(ASKED);
     terminal.types("e");
     let shown = terminal.sees("leave it as it is and stop");
-    assert!(
-        shown.contains("Your edit") && shown.contains("REQ-003 has no acceptance_criteria"),
-        "{shown}"
-    );
+    assert!(shown.contains("Your edit") && shown.contains("REQ-003 has no criteria"), "{shown}");
     sandbox.editor("sed -i 's/^Tick a todo off works/- Tick a todo off works/' \"$f\"");
     terminal.types("e");
     let (code, rest) = terminal.ends();

@@ -25,7 +25,7 @@ pub use documents::{
 };
 pub use ids::mentioned_ids;
 pub use order::task_order;
-pub use planned_files::{IgnoringRules, planned_files};
+pub use planned_files::{IGNORED, IgnoringRules, planned_files};
 pub use records::{design, prd};
 pub use tasks::{MAX_LEVELS, coding, derive_feature_status, has_code, plan};
 pub use words::{Unasked, word_evidence};

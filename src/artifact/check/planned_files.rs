@@ -89,6 +89,9 @@ fn to_change_exist(
     }
 }
 
+/// Code of the finding about a file to create that git ignores.
+pub const IGNORED: &str = "ignored-file";
+
 /// Reports files that the plan creates but git ignores, so that they could not be committed. The
 /// user's own list of ignored files (`core.excludesFile`) may ignore files that the project's
 /// `.gitignore` does not. `known` returns whether a path is in the repository.
@@ -107,7 +110,7 @@ pub(super) fn ignored_files(
         let Some(rule) = rules.get(path) else { continue };
         report.find(
             Finding::wrong(
-                "ignored-file",
+                IGNORED,
                 format!("git ignores {path}, which {} creates: {rule}", task.id),
             )
             .fix(format!(

@@ -47,13 +47,14 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
     ids::agree(&mut report, store, Artifact::Plan, own, others);
     for (id, name) in unworked_features(&features, &plan) {
         let words = format!("no task works on {id} '{name}'");
-        match is_alone {
-            true => report.find(
+        // What a change did not add may have been built without a task.
+        match added.is_some_and(|known| known.has(&id)) && !is_alone {
+            false => report.find(
                 Finding::missing("uncovered-feature", words)
                     .fix(format!("name {id} in the task that builds it"))
                     .about(id),
             ),
-            false => report.notes.push(words),
+            true => report.notes.push(words),
         }
     }
     report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
@@ -282,8 +283,8 @@ pub fn has_code<'a>(
 
 /// Sets each feature's status from the top-level tasks that work on it, themselves or in a
 /// sub-task: implemented if all are completed and have code (`has_code`), in progress if one is
-/// started or done, otherwise planned. Verified and delivered features and features without tasks
-/// keep their status. Returns the changes, such as `FEAT-001 is implemented`.
+/// started or done, otherwise planned. Verified and delivered features keep their status until they
+/// get a task that is not completed; features without tasks keep it, too. Returns the changes, such as `FEAT-001 is implemented`.
 pub fn derive_feature_status(
     features: &mut FeatureList,
     plan: &Plan,
@@ -292,7 +293,8 @@ pub fn derive_feature_status(
     let mut changes = Vec::new();
     for feature in &mut features.features {
         let tasks: Vec<&Task> = plan.tasks_of(&feature.id).collect();
-        if feature.status >= FeatureStatus::Verified || tasks.is_empty() {
+        let is_over = tasks.iter().all(|task| task.status == TaskStatus::Completed);
+        if tasks.is_empty() || (feature.status >= FeatureStatus::Verified && is_over) {
             continue;
         }
         let begun = |t: &&Task| matches!(t.status, TaskStatus::InProgress | TaskStatus::Completed);
@@ -446,7 +448,9 @@ mod tests {
             ["FEAT-001 is in_progress"]
         );
         features.features[0].status = FeatureStatus::Delivered;
-        plan.tasks[0].status = TaskStatus::Pending;
         assert!(derive_feature_status(&mut features, &plan, &all).is_empty());
+        // A change gives it a new task.
+        plan.tasks[0].status = TaskStatus::Pending;
+        assert_eq!(derive_feature_status(&mut features, &plan, &all), ["FEAT-001 is in_progress"]);
     }
 }

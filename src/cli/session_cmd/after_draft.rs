@@ -52,7 +52,12 @@ pub(crate) fn require_seen(
     if draft == tip || tree(draft)? == tree(tip)? {
         return Ok(());
     }
-    let commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
+    let mut commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
+    // A commit that raises the depth is git-cowork's own and changes nothing that was shown.
+    commits.retain(|commit| !session.history.iter().any(|own| own.commit == commit.id));
+    if commits.is_empty() {
+        return Ok(());
+    }
     for text in lines(git, &commits, draft, tip)? {
         context.ui.emit(Event::Note { text });
     }

@@ -9,7 +9,7 @@ use crate::artifact::{Feature, FeatureStatus, Plan, Requirement, Store, Task, Ta
 use crate::cli::terminal::paint::Paint;
 use crate::clock;
 use crate::git::Git;
-use crate::session::{CommittedFiles, Session, code_changes};
+use crate::session::{self, CommittedFiles, Session, code_changes};
 use crate::ui::one_line;
 
 /// Maximum length of a name.
@@ -32,11 +32,21 @@ pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Re
     let has_code = |task: &Task| code.stands_behind(&plan, task);
     derive_feature_status(&mut features, &plan, &has_code);
     let times = times(git, session);
+    let baseline = session::baseline(git, session)?.filter(|_| session.is_patch());
+    let is_unbuilt = |id: &str| {
+        let is_own = |task: &&Task| baseline.as_ref().is_some_and(|known| !known.has(&task.id));
+        let mut own = plan.tasks.iter().filter(is_own);
+        baseline.as_ref().is_some_and(|known| !known.has(id))
+            && !session.is_completed()
+            && !own.any(|task| task.status == TaskStatus::Completed)
+    };
     let mut out = String::new();
     if !requirements.is_empty() {
         out += "Requirements\n";
         for requirement in &requirements {
-            let _ = writeln!(out, "{}", line_of_requirement(requirement, &features.features));
+            let line =
+                line_of_requirement(requirement, &features.features, is_unbuilt(&requirement.id));
+            let _ = writeln!(out, "{line}");
         }
     }
     if !features.features.is_empty() {
@@ -57,8 +67,13 @@ pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Re
     Ok(out)
 }
 
-/// A requirement has the state of the least advanced feature that serves it.
-fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> String {
+/// A requirement has the state of the least advanced feature that serves it, but a new one of a
+/// change is planned until the change has code.
+fn line_of_requirement(
+    requirement: &Requirement,
+    features: &[Feature],
+    is_unbuilt: bool,
+) -> String {
     let serve = |feature: &&Feature| feature.requirement_ids.contains(&requirement.id);
     let serving: Vec<&Feature> = features.iter().filter(serve).collect();
     let title = one_line(&requirement.title, NAME);
@@ -67,7 +82,11 @@ fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> Strin
     };
     // If at least one feature has begun, the requirement is in progress.
     let begun = serving.iter().any(|feature| feature.status > FeatureStatus::Planned);
-    let state = if begun { least.max(FeatureStatus::InProgress) } else { least };
+    let state = match begun {
+        _ if is_unbuilt => FeatureStatus::Planned,
+        true => least.max(FeatureStatus::InProgress),
+        false => least,
+    };
     let ids: Vec<&str> = serving.iter().map(|feature| feature.id.as_str()).collect();
     format!("  {} {:<11} {title} ({})", requirement.id, feature_state(state), ids.join(", "))
 }

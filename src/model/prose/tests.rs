@@ -49,7 +49,7 @@ fn several_calls_are_taken_out_and_the_text_stays() {
 fn a_call_as_bare_json_is_found_between_lines_of_text() {
     let text = "I save it now.\n\n{\"name\": \"get_plan\", \"arguments\": {}}\n{\n  \"tool\": \"read_file\",\n  \"args\": {\"path\": \"{\"}\n}\n\nThat is all.";
     let (rest, calls) = adopted(text);
-    assert_eq!(rest, "I save it now.\n\n\n\nThat is all.");
+    assert_eq!(rest, "I save it now.\n\n\nThat is all.");
     assert_eq!(calls, [call("get_plan", "{}"), call("read_file", r#"{"path":"{"}"#)]);
     let text = "{\"name\": \"rm\"}\nand\n[{\"name\": \"get_plan\"}]";
     assert_eq!(adopted(text), ("{\"name\": \"rm\"}\nand".to_owned(), vec![call("get_plan", "{}")]));

@@ -7,6 +7,7 @@ use crate::artifact::check::{Finding, Report};
 use crate::artifact::{Origin, Store};
 use crate::error::Error;
 use crate::gate::{LimitDecision, Mode};
+use crate::pipeline::edits::records;
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::limits;
@@ -24,20 +25,22 @@ pub(crate) fn no_longer_holds(
     stages: &[Stage],
     evidence: Option<&Evidence>,
 ) -> anyhow::Result<Vec<(Stage, Finding)>> {
-    let files = run.files();
     let baseline = project_files::baseline_of_change(run)?;
     let project = project_files::project_files(run)?;
-    let reports = lasting_checks(
-        stages,
-        &CheckInput {
-            store: Store::new(&files),
-            sizes: run.limits().sizes(),
-            baseline: baseline.as_ref(),
-            files: &project,
-            evidence: evidence.map(Evidence::report),
-            drafting: false,
-        },
-    );
+    // A person may have committed an edit of a document alone: its JSON follows.
+    let reports = records::as_settled(run, |files| {
+        Ok(lasting_checks(
+            stages,
+            &CheckInput {
+                store: Store::new(files),
+                sizes: run.limits().sizes(),
+                baseline: baseline.as_ref(),
+                files: &project,
+                evidence: evidence.map(Evidence::report),
+                drafting: false,
+            },
+        ))
+    })?;
     let findings = |(stage, report): (Stage, Report)| {
         report.findings.into_iter().map(move |finding| (stage, finding))
     };

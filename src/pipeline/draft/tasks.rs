@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::artifact::check::IGNORED;
 use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Artifact, Origin, Store, Task, TaskStatus};
 use crate::event::Event;
@@ -11,7 +12,7 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
-use crate::pipeline::draft::{agent_program, finish_draft, keep};
+use crate::pipeline::draft::{agent_program, checks, finish_draft, keep};
 use crate::pipeline::edits;
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
@@ -107,10 +108,12 @@ pub(crate) async fn work_on_tasks(
             }
         }
     }
-    Ok(match waiting.words() {
-        Some(words) => StepOutcome::Blocked(BlockReason::Unchanged(words)),
-        None => StepOutcome::Next,
-    })
+    let Some(words) = waiting.words() else { return Ok(StepOutcome::Next) };
+    // What git ignores is no change of anybody's, and only a person can tell whether it should be.
+    let report = checks::check_report(run, spec, progress)?;
+    let ignored = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
+    let words = ignored.fold(words, |words, finding| format!("{words}; {}", finding.details));
+    Ok(StepOutcome::Blocked(BlockReason::Unchanged(words)))
 }
 
 /// Tasks that are blocked because nothing was changed for them, and the tasks that depend on them.

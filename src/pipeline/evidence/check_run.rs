@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::counted::runner_without_tests;
 use super::failing;
 use super::refused::{Refused, refused};
 use crate::excerpt;
@@ -19,6 +20,9 @@ pub(crate) const DEPENDENCIES: &str = "dependencies missing";
 pub(crate) const NOT_INSTALLED: &str = "not installed";
 /// Why a check was not run: the user did not allow its command.
 pub(crate) const NOT_ALLOWED: &str = "not allowed";
+
+/// The beginning of the reason why there is no result if a runner ran no test.
+pub(super) const NO_TESTS: &str = "no tests";
 
 /// Which of the project's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +67,9 @@ pub struct CheckRun {
     /// What the sandbox denied it.
     #[serde(default)]
     pub(super) refused: Option<Refused>,
+    /// The runner of the tests, if it ran none.
+    #[serde(default)]
+    pub(super) without_tests: Option<String>,
 }
 
 impl CheckRun {
@@ -90,6 +97,10 @@ impl CheckRun {
             cut: result.cut,
             lacking: dependencies != Dependencies::Present,
             refused,
+            without_tests: match which {
+                Which::Test => runner_without_tests(command, &output, result.exit),
+                Which::Build | Which::Lint => None,
+            },
             ..Self::without(which, command)
         }
     }
@@ -113,12 +124,16 @@ impl CheckRun {
             cut: false,
             lacking: false,
             refused: None,
+            without_tests: None,
         }
     }
 
     /// True if it ran and succeeded.
     pub fn passed(&self) -> bool {
-        self.not_run.is_none() && self.exit == Some(0) && !self.timed_out
+        self.not_run.is_none()
+            && self.without_tests.is_none()
+            && self.exit == Some(0)
+            && !self.timed_out
     }
 
     /// True if the command or a dependency was missing: once it is installed, the result

@@ -1,4 +1,5 @@
-//! The numbers of passed and failed tests, read from the summary lines of common test runners.
+//! The numbers of passed and failed tests, and whether any test ran, read from the summary lines of
+//! common test runners.
 
 use std::sync::LazyLock;
 
@@ -37,9 +38,77 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
     found.then_some(counts)
 }
 
+/// What runners print if they found no test, and the exit codes they end with then.
+const NO_TESTS: [(&str, &str, &[i32]); 7] = [
+    ("pytest", "no tests ran", &[0, 5]),
+    ("pytest", "collected 0 items", &[0, 5]),
+    ("unittest", "Ran 0 tests in", &[0, 5]),
+    ("jest", "No tests found", &[0, 1]),
+    ("vitest", "No test files found", &[0, 1]),
+    ("node", "# tests 0", &[0]),
+    ("node", "ℹ tests 0", &[0]),
+];
+
+/// The name of the runner, if its own count says that it ran no test: that is neither a pass nor a
+/// failure. pytest and Python's unittest (3.12 and newer) end with exit code 5 then.
+pub(crate) fn runner_without_tests(
+    command: &str,
+    output: &str,
+    exit: Option<i32>,
+) -> Option<String> {
+    let exit = exit?;
+    let counts = counts(output);
+    if counts.is_some_and(|counts| counts.passed + counts.failed > 0) {
+        return None;
+    }
+    let says = |(_, words, exits): &&(&str, &str, &[i32])| {
+        exits.contains(&exit) && output.lines().any(|line| line.contains(words))
+    };
+    if let Some((runner, ..)) = NO_TESTS.iter().find(says) {
+        return Some((*runner).to_owned());
+    }
+    let has = |word: &str| output.lines().any(|line| line.trim_start().starts_with(word));
+    let in_go = exit == 0 && output.contains("[no test files]") && !has("ok") && !has("FAIL");
+    if in_go {
+        return Some("go test".to_owned());
+    }
+    // `test result: ok. 0 passed; 0 failed`, `0 passing`
+    let runner: Vec<&str> = command.split_whitespace().take(2).collect();
+    (exit == 0 && counts.is_some()).then(|| runner.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_runner_that_ran_no_test_is_named() {
+        for (command, output, exit, expected) in [
+            ("pytest", "==== no tests ran in 0.01s ====\n", 5, Some("pytest")),
+            ("python -m unittest", "Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", 5, Some("unittest")),
+            ("python -m unittest", "Ran 0 tests in 0.000s\n\nOK\n", 0, Some("unittest")),
+            (
+                "cargo test",
+                "test result: ok. 0 passed; 0 failed; 0 ignored;\n",
+                0,
+                Some("cargo test"),
+            ),
+            ("npx vitest run", "No test files found, exiting with code 1\n", 1, Some("vitest")),
+            ("go test ./...", "?   \texample.com/a\t[no test files]\n", 0, Some("go test")),
+            ("go test ./...", "ok  \ta\t0.1s\n?   \tb\t[no test files]\n", 0, None),
+            (
+                "cargo test",
+                "test result: ok. 0 passed; 0 failed;\n\ntest result: ok. 2 passed; 0 failed;\n",
+                0,
+                None,
+            ),
+            ("pytest", "==== no tests ran in 0.01s ====\nERROR: file not found\n", 4, None),
+            ("./suite.sh", "all is well\n", 0, None),
+        ] {
+            let runner = runner_without_tests(command, output, Some(exit));
+            assert_eq!(runner.as_deref(), expected, "{command}: {output}");
+        }
+    }
 
     #[test]
     fn each_runner_counts_its_tests() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check_run::{CheckRun, DEPENDENCIES, Which};
+use super::check_run::{CheckRun, DEPENDENCIES, NO_TESTS, Which};
 
 /// The result of a run, compared with the one before the session's first change. Only
 /// [`Outcome::Passed`] is a pass.
@@ -28,6 +28,9 @@ impl CheckRun {
     pub(crate) fn outcome(&self, before: Option<&Self>) -> Outcome {
         if let Some(why) = &self.not_run {
             return Outcome::NotRun(why.clone());
+        }
+        if let Some(runner) = self.without_tests.as_ref().filter(|_| !self.timed_out) {
+            return Outcome::NotRun(format!("{NO_TESTS} ({runner})"));
         }
         if self.passed() {
             return Outcome::Passed;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, EXCERPT, Which};
+use super::check_run::{CheckRun, EXCERPT, NO_TESTS, Which};
 use super::failed_before::Outcome;
 use super::named_tests::{self, NamedTest};
 use crate::artifact::FeedbackType;
@@ -62,7 +62,7 @@ impl Evidence {
             Outcome::Passed => "passed".to_owned(),
             Outcome::Failed(_) => "failed".to_owned(),
             Outcome::AsBefore(_) => "failed as before".to_owned(),
-            Outcome::NotRun(why) => format!("not run ({why})"),
+            Outcome::NotRun(why) => reason_words(&why),
         };
         format!("{} {how}", run.command)
     }
@@ -107,8 +107,8 @@ impl Evidence {
             let of = not_run.iter().filter(|(_, other)| other == why).map(|(command, _)| *command);
             let of = of.collect::<Vec<_>>().join(", ");
             let alone = parts.is_empty() && reasons.len() == 1;
-            parts.push(match alone {
-                true => format!("not run ({why})"),
+            parts.push(match alone || why.starts_with(NO_TESTS) {
+                true => reason_words(why),
                 false => format!("not run ({why}: {of})"),
             });
         }
@@ -118,7 +118,7 @@ impl Evidence {
     /// `exit 1`, or the reason why there is no result: `not run (dependencies missing)`.
     fn ending(&self, run: &CheckRun) -> String {
         match self.outcome(run) {
-            Outcome::NotRun(why) => format!("not run ({why})"),
+            Outcome::NotRun(why) => reason_words(&why),
             _ => run.ending(),
         }
     }
@@ -197,7 +197,8 @@ impl Evidence {
                 Outcome::NotRun(why) => {
                     let nothing = "This says nothing for or against this code";
                     let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
-                    let _ = write!(out, "`{command}`: not run ({why}). {nothing}.\n\n{said}\n\n");
+                    let how = reason_words(&why);
+                    let _ = write!(out, "`{command}`: {how}. {nothing}.\n\n{said}\n\n");
                     continue;
                 }
             };
@@ -225,13 +226,21 @@ impl Evidence {
                     list(": ", &all)
                 )),
                 Outcome::NotRun(why) => {
-                    report.warnings.push(format!("{command} was not run ({why})"));
+                    report.warnings.push(match why.starts_with(NO_TESTS) {
+                        true => format!("{command} ran no test"),
+                        false => format!("{command} was not run ({why})"),
+                    });
                 }
                 Outcome::Failed(new) => report.findings.push(finding(run, &new)),
             }
         }
         report
     }
+}
+
+/// `not run (dependencies missing)`, `no tests (pytest)`
+fn reason_words(why: &str) -> String {
+    if why.starts_with(NO_TESTS) { why.to_owned() } else { format!("not run ({why})") }
 }
 
 fn finding(run: &CheckRun, new: &[String]) -> Finding {
