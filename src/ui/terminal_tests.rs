@@ -210,6 +210,8 @@ fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
     terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7, order: Vec::new() });
     let path = "a.rs".to_owned();
     terminal.emit(Event::Now(Activity::Changed { path, added: 6, removed: 1 }));
+    let path = ".cowork/sessions/todo/feature_list.json".to_owned();
+    terminal.emit(Event::Now(Activity::Changed { path, added: 40, removed: 0 }));
     terminal.emit(tool("edit_file", "a.rs", "edited a.rs at line 2"));
     terminal.emit(tool("edit_file", "b.rs", "unchanged"));
     let command = "cargo test".to_owned();

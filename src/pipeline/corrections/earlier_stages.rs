@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::artifact::check::{Finding, Report};
-use crate::artifact::{Origin, Store};
+use crate::artifact::{Files, Origin, Store};
 use crate::error::Error;
 use crate::gate::{LimitDecision, Mode};
 use crate::pipeline::edits::records;
@@ -27,9 +27,8 @@ pub(crate) fn no_longer_holds(
 ) -> anyhow::Result<Vec<(Stage, Finding)>> {
     let baseline = project_files::baseline_of_change(run)?;
     let project = project_files::project_files(run)?;
-    // A person may have committed an edit of a document alone: its JSON follows.
-    let reports = records::as_settled(run, |files| {
-        Ok(lasting_checks(
+    let checks = |files: &dyn Files| {
+        lasting_checks(
             stages,
             &CheckInput {
                 store: Store::new(files),
@@ -39,8 +38,12 @@ pub(crate) fn no_longer_holds(
                 evidence: evidence.map(Evidence::report),
                 drafting: false,
             },
-        ))
-    })?;
+        )
+    };
+    // A person may have committed an edit of a document alone: its JSON follows. Where a document
+    // cannot be read, its own stage says so.
+    let reports = records::as_settled(run, |files| Ok(checks(files)))
+        .unwrap_or_else(|_| checks(&run.files()));
     let findings = |(stage, report): (Stage, Report)| {
         report.findings.into_iter().map(move |finding| (stage, finding))
     };

@@ -5,7 +5,7 @@ use console::measure_text_width;
 use super::live_status::fitted;
 use super::{Duration, JOINT, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
-use crate::artifact::{Origin, Severity};
+use crate::artifact::{Artifact, Origin, Severity};
 use crate::clean::{one_line, sanitize};
 use crate::event::{Event, Sink};
 use crate::markers::without_markers;
@@ -24,7 +24,11 @@ impl Sink for Terminal {
         self.resize(screen);
         match event {
             Event::Text { text } => return self.text(screen, &text),
-            Event::Speaker { stage: _, role } => screen.speaker = Some(role),
+            Event::Speaker { stage: _, role } => {
+                screen.speaker = Some(role);
+                // What was written between two requests belongs to no call.
+                screen.changed = None;
+            }
             Event::SessionStarted { branch, resumed, title } => {
                 let how = if resumed { " (resumed)" } else { "" };
                 let mut text = format!("on branch {}{how}", one_line(&branch, LINE));
@@ -209,7 +213,12 @@ impl Terminal {
     /// Shows an activity in the live lines; a failing test is also written permanently, at once.
     fn now(&self, screen: &mut State, activity: Activity) {
         match &activity {
-            Activity::Changed { added, removed, .. } => screen.changed = Some((*added, *removed)),
+            // What the program generates beside a call's own change is not counted.
+            Activity::Changed { path, .. } if is_generated(path) => {}
+            Activity::Changed { added, removed, .. } => {
+                let (before_added, before_removed) = screen.changed.unwrap_or_default();
+                screen.changed = Some((before_added + added, before_removed + removed));
+            }
             Activity::Prints { failed: Some(test), .. }
                 if self.look.live && screen.failed.insert(test.clone()) =>
             {
@@ -337,6 +346,13 @@ enum Ended {
 
 /// Maximum number of files named in a line.
 const NAMED: usize = 5;
+
+/// True for files of a session that git-cowork derives from others or appends to by itself.
+fn is_generated(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let artifact = Artifact::named(name).filter(|_| path.starts_with(".cowork/sessions/"));
+    artifact.is_some_and(|one| one.document().is_some() || one == Artifact::Feedback)
+}
 
 /// Formats the result of a self-review: `revised plan.md`, `passed, nothing changed`.
 fn self_review(files: &[String], unfixed: usize) -> String {
