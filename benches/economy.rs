@@ -116,10 +116,7 @@ fn play(sandbox: &Sandbox, kind: &'static Kind) -> Vec<Reply> {
     let idea = kind.path("idea.txt");
     let command = if kind.changes.is_some() { "modify" } else { "new" };
     let words = [command, "-n", kind.name, "-F", idea.to_str().unwrap(), "--review", "auto"];
-    // A change has no depth to choose by itself.
-    let depth = ["--depth", kind.depth];
-    let depth = if kind.changes.is_some() { &[][..] } else { &depth[..] };
-    sandbox.cowork(&[&words[..], depth].concat()).exits(0);
+    sandbox.cowork(&[&words[..], &["--depth", kind.depth]].concat()).exits(0);
     std::mem::take(&mut *answers.lock().unwrap())
 }
 

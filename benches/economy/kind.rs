@@ -81,10 +81,10 @@ pub const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "change",
-        shares: None,
+        shares: Some("tool"),
         changes: Some("tool"),
         what: "a change to the new tool",
-        depth: "auto",
+        depth: "standard",
         fit: "standard",
         config: "",
         library: None,
