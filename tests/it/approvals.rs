@@ -127,6 +127,25 @@ fn what_a_person_adds_after_an_approval_is_reported() {
 }
 
 #[test]
+fn a_review_event_by_somebody_else_silences_no_change_after_an_approval() {
+    for verdict in ["passed", "feedback"] {
+        let mut sandbox = passed_by_ana();
+        becomes(&mut sandbox, "Bob");
+        sandbox.commit_file("lib/add.sh", "# one line\n", "another way");
+        let trailers = sandbox.trailers("HEAD^");
+        let own = |key: &str| format!("{key}: {}\n", trailers[key][0]);
+        let message = format!(
+            "review: coding\n\n{}{}Cowork-Event: review\nCowork-Stage: coding\nCowork-Review: {verdict}\n",
+            own("Cowork-Session"),
+            own("Cowork-Session-Id")
+        );
+        sandbox.git(&["commit", "-q", "--allow-empty", "--no-verify", "-m", &message]);
+        let told = sandbox.cowork(&["verify", "todo"]).stdout;
+        assert!(told.contains("changed-after-approval") && told.contains("lib/add.sh"), "{told}");
+    }
+}
+
+#[test]
 fn a_squash_or_a_lost_trailer_is_no_approval() {
     let sandbox = passed_by_ana();
     let tip = sandbox.git(&["log", "-1", "--format=%B"]);
