@@ -227,6 +227,20 @@ fn a_commit_on_top_of_a_waiting_draft_is_not_passed_unseen() {
 }
 
 #[test]
+fn a_commit_with_copied_trailers_is_not_passed_unseen() {
+    let sandbox = waiting();
+    let trailers = sandbox.trailers("HEAD");
+    let (session, id) = (&trailers["Cowork-Session"][0], &trailers["Cowork-Session-Id"][0]);
+    let message = format!("more\n\nCowork-Session: {session}\nCowork-Session-Id: {id}\n");
+    sandbox.write("unseen.txt", "unseen\n");
+    sandbox.git(&["add", "unseen.txt"]);
+    sandbox.git(&["commit", "-q", "--no-verify", "-m", &message]);
+    let before = sandbox.all_refs();
+    sandbox.cowork(&["review", "--pass"]).exits(3).says("unseen.txt");
+    assert_eq!(sandbox.all_refs(), before);
+}
+
+#[test]
 fn a_pass_that_names_the_tip_passes_what_is_there() {
     let sandbox = with_a_commit_on_top();
     let tip = sandbox.git(&["rev-parse", "HEAD"]);

@@ -1,12 +1,13 @@
 //! What stands on a branch after a waiting draft. A person who passes the draft has seen the draft;
 //! commits on top of it are passed only if the person is shown them, or names the tip.
 
+use crate::artifact::Artifact;
 use crate::cli::context::Context;
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::{self, Commit, DiffStyle, Git, Oid};
-use crate::session::{Session, Waiting};
+use crate::session::{Session, Waiting, artifact_path};
 use crate::ui::one_line;
 
 /// The shortest abbreviation of a commit that names what was seen.
@@ -48,16 +49,12 @@ pub(crate) fn require_seen(
     waiting: &Waiting,
 ) -> anyhow::Result<()> {
     let (draft, tip) = (&waiting.draft.commit, &session.tip);
-    let tree = |commit: &Oid| git::snapshot::tree_of(git, commit.as_str());
-    if draft == tip || tree(draft)? == tree(tip)? {
+    // A commit that raises the depth changes this file alone, and nothing that was shown.
+    let settings = artifact_path(&session.name, Artifact::Session);
+    if git::paths::changed(git, draft, tip)?.iter().all(|path| *path == settings) {
         return Ok(());
     }
-    let mut commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
-    // A commit that raises the depth is git-cowork's own and changes nothing that was shown.
-    commits.retain(|commit| !session.history.iter().any(|own| own.commit == commit.id));
-    if commits.is_empty() {
-        return Ok(());
-    }
+    let commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
     for text in lines(git, &commits, draft, tip)? {
         context.ui.emit(Event::Note { text });
     }

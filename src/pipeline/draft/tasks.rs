@@ -109,7 +109,7 @@ pub(crate) async fn work_on_tasks(
         }
     }
     let Some(words) = waiting.words() else { return Ok(StepOutcome::Next) };
-    // What git ignores is no change of anybody's, and only a person can tell whether it should be.
+    // A file that git ignores does not count as a change; a person decides whether git should.
     let report = checks::check_report(run, spec, progress)?;
     let ignored = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
     let words = ignored.fold(words, |words, finding| format!("{words}; {}", finding.details));
