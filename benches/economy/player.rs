@@ -1,5 +1,7 @@
-//! A model that is right at once. What it says depends on where it is asked and on what it can see, so
-//! that it goes on working when conversations are cut in another way.
+//! A model that is right at once and does what its prompt says: told to run a command and to fix
+//! what fails, it sees the output before it says that its task is done. What it says depends on where
+//! it is asked and on what it can see, so that it goes on working when conversations are cut in
+//! another way.
 
 use std::path::PathBuf;
 
@@ -91,9 +93,21 @@ impl Player {
                 return reply("I look at what I change.", reads);
             }
         }
-        let mut calls: Vec<Call> =
-            tasks.iter().flat_map(|task| edits::writes(self.kind, task)).collect();
-        calls.push(("run_command", json!({"command": "true"})));
+        let told_to_run = request.text().contains("run_command with `");
+        let ran = told_to_run
+            && request
+                .messages()
+                .iter()
+                .rfind(|message| message["role"] == "assistant")
+                .is_some_and(|message| calls_of(message).any(|(name, _)| name == "run_command"));
+        let mut calls: Vec<Call> = Vec::new();
+        if !ran {
+            calls.extend(tasks.iter().flat_map(|task| edits::writes(self.kind, task)));
+        }
+        if told_to_run && !ran {
+            calls.push(("run_command", json!({"command": "true"})));
+            return reply("I run it before I say that it is done.", calls);
+        }
         for task in &tasks {
             let status = json!({"task_id": task, "new_status": "completed"});
             calls.push(("update_task_status", status));

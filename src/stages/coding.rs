@@ -2,7 +2,7 @@
 
 use super::common_subjects::{count, runs};
 use super::row::{Approves, Prompt, RoleSpec, StageSpec, USUAL, Work};
-use super::tools::{READ_FILES, VERDICT};
+use super::tools::{ESCALATE, READ_FILES, VERDICT};
 use crate::artifact::{Artifact, TaskStatus, check};
 use crate::stage::Stage;
 
@@ -40,6 +40,7 @@ pub(super) const CODING: StageSpec = StageSpec {
             READ_FILES,
             &["get_plan", "get_design", "get_requirements", "load_feedback_history"],
             VERDICT,
+            ESCALATE,
         ],
     }),
     work: Work::Tasks {

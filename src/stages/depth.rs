@@ -18,9 +18,9 @@ pub struct DepthSpec {
     /// Groups of stages that the actor works on in one conversation, with all their drafts and
     /// tasks. In other stages each draft and each task has its own conversation.
     pub conversations: &'static [&'static [Stage]],
-    /// Groups of tools that all roles declare in the stages of `conversations`, so that their
+    /// Groups of tools that all actors declare in the stages of `conversations`, so that their
     /// requests begin alike: a provider charges less for a prefix it has seen. Empty if that would
-    /// be too many tools. A role may still call only its own tools.
+    /// be too many tools. An actor may still call only its own tools.
     pub tools: &'static [&'static [&'static str]],
     /// Stages whose first draft git-cowork may write without a model.
     pub written_here: &'static [(Stage, WrittenHere)],
@@ -64,8 +64,6 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
                 "update_task_status",
                 "ask_user",
                 "goto_stage",
-                "provide_feedback",
-                "exit_loop",
             ],
         ],
         written_here: &[(Stage::Delivery, WrittenHere::Always)],
@@ -149,7 +147,7 @@ impl DepthSpec {
         all.find(|stages| stages.contains(&of)).copied().unwrap_or_default()
     }
 
-    /// The tools that all roles of a stage declare; empty if each role declares its own.
+    /// The tools that all actors of a stage declare; empty if each actor declares its own.
     pub fn shared_tools(&self, of: Stage) -> Vec<&'static str> {
         match self.conversation(of) {
             [] => Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::common_subjects::{count, list, signs};
 use super::row::{OTHER_ISSUES, Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{READ_FILES, VERDICT};
+use super::tools::{ESCALATE, READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -39,6 +39,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
             &["load_design_doc", "get_design", "get_requirements", "check_feature_coverage"],
             READ_FILES,
             VERDICT,
+            ESCALATE,
         ],
     }),
     context: &[Artifact::Idea, Artifact::Prd],

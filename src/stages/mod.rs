@@ -22,7 +22,7 @@ mod triage;
 pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
 pub use row::{Approves, Prompt, Rendered, RoleSpec, Selected, StageSpec, Work};
-pub use tools::CHALLENGER;
+pub use tools::{CHALLENGER, VERDICT};
 
 use crate::artifact::check::Report;
 use crate::artifact::{FeatureStatus, Scope};

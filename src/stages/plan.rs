@@ -3,7 +3,7 @@
 use super::common_subjects::{count, list, signs};
 use super::input::CheckInput;
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{READ_FILES, VERDICT};
+use super::tools::{ESCALATE, READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -131,6 +131,7 @@ const fn plan(actor: RoleSpec, artifacts: &'static [Artifact]) -> StageSpec {
                 ],
                 READ_FILES,
                 VERDICT,
+                ESCALATE,
             ],
         }),
         context: &[Artifact::Idea, Artifact::Prd, Artifact::Design],

@@ -2,7 +2,7 @@
 
 use super::common_subjects::{count, list, signs};
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{READ_FILES, VERDICT};
+use super::tools::{ESCALATE, READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -63,7 +63,11 @@ const fn prd(
                 file_name: "prd-critic.md",
                 built_in: include_str!("../../prompts/prd-critic.md"),
             },
-            tools: &[&["load_prd_doc", "get_requirements", "read_file", "search_files"], VERDICT],
+            tools: &[
+                &["load_prd_doc", "get_requirements", "read_file", "search_files"],
+                VERDICT,
+                ESCALATE,
+            ],
         }),
         context: &[Artifact::Idea],
         artifacts,

@@ -25,6 +25,8 @@ pub const CHALLENGER: RoleSpec = RoleSpec {
     tools: &[READ_FILES, READ_SESSION],
 };
 
-/// The tools with which a critic ends its review.
-pub(super) const VERDICT: &[&str] =
-    &["provide_feedback", "exit_loop", "request_replanning", "goto_stage", "request_human_review"];
+/// The tools with which a critic gives its verdict.
+pub const VERDICT: &[&str] = &["provide_feedback", "exit_loop"];
+
+/// The tools with which a critic asks for an earlier stage or a person instead.
+pub(super) const ESCALATE: &[&str] = &["request_replanning", "goto_stage", "request_human_review"];

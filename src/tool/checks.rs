@@ -94,6 +94,12 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
 ];
 
+/// True for a tool that only repeats what the program checks or runs itself when a draft's turn ends.
+pub fn repeats_own_checks(tool: &str) -> bool {
+    let is_command = matches!(tool, "check_tests" | "check_lint");
+    is_command || TOOLS.iter().any(|own| own.name() == tool)
+}
+
 /// Formats the findings. A check that finds problems is still a successful call.
 fn told(report: &Report) -> Answer {
     if report.is_ok() {

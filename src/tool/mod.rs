@@ -25,6 +25,7 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
+pub use checks::repeats_own_checks;
 pub use command_tool::CommandTool;
 pub use data::loaded_artifact;
 pub use documents::saving_call;

@@ -79,15 +79,41 @@ fn critics_of_a_change_read_its_difference_first() {
     sandbox.cowork(&["modify", "due dates", "-n", "due", "--review", "auto"]).exits(0);
     for (stage, added, whole) in [
         ("prd", "+### REQ-004 Due dates", "\n### REQ-001 Add a todo"),
-        ("plan", "+### TASK-006 Due dates", "\n### TASK-001 Keep todos"),
+        ("plan", "+### TASK-006 Due dates", "\n- TASK-001 Keep todos in a file: "),
     ] {
         let asked = sandbox.server.requests_of(stage, "critic").last().unwrap().text();
         let difference = asked.find(added).unwrap_or_else(|| panic!("{asked}"));
         let request = asked.find("change_request.json\n").unwrap();
         let document = asked.rfind(whole).unwrap();
         assert!(request < difference && difference < document, "{stage}: {asked}");
-        assert!(difference < asked.find("## .cowork/sessions/todo/idea.md").unwrap(), "{stage}");
+        let idea = asked.find("## .cowork/sessions/todo/idea.md");
+        assert_eq!(idea.is_some_and(|idea| difference < idea), stage == "prd", "{asked}");
     }
+}
+
+#[test]
+fn requests_of_a_change_have_one_line_for_each_task_completed_before() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    sandbox.cowork(&["modify", "due dates", "-n", "due", "--review", "auto"]).exits(0);
+    for (stage, role) in
+        [("triage", "actor"), ("plan", "actor"), ("coding", "actor"), ("coding", "critic")]
+    {
+        let request = sandbox.server.requests_of(stage, role).last().unwrap().clone();
+        let asked = request.text();
+        assert!(
+            asked.contains("\n- TASK-001 Keep todos in a file: lib/store.sh"),
+            "{stage} {role}: {asked}"
+        );
+        assert!(!asked.contains("### TASK-001 Keep"), "{stage} {role}: {asked}");
+        // What the program checks itself, and what loads the documents that are there, is answered,
+        // but not declared.
+        for tool in ["load_plan_doc", "get_plan", "check_task_dependencies", "check_tests"] {
+            assert!(!request.tools().contains(&tool.to_owned()), "{stage} {role}: {tool}");
+        }
+    }
+    let plan = sandbox.artifact("plan.md");
+    assert!(plan.contains("### TASK-001 Keep todos"), "{plan}");
 }
 
 #[test]

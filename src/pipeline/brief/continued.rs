@@ -11,7 +11,7 @@ use crate::agent::{Before, RunId};
 use crate::artifact::{Artifact, Store};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::{self, Known};
-use crate::pipeline::brief::sections::{artifact_section, section};
+use crate::pipeline::brief::sections::{artifact_section, section, shown};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};
@@ -119,10 +119,10 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let store = Store::new(&files);
     let mut out = String::new();
     for artifact in part.spec.context.iter().chain(part.spec.artifacts) {
-        let now = documents(&store, [artifact])?;
+        let now = documents(run, &store, [artifact])?;
         let knows = |(name, text): (&String, &Fingerprint)| on.documents.get(name) == Some(text);
         if !now.iter().all(knows) {
-            out += &artifact_section(&store, &run.session.name, *artifact)?;
+            out += &artifact_section(run, &store, *artifact)?;
         }
     }
     let root = run.env.workspace.root();
@@ -156,7 +156,7 @@ pub(crate) fn note(
     let files = run.files();
     let mut known = before;
     let told = part.spec.context.iter().chain(part.spec.artifacts);
-    known.extend(documents(&Store::new(&files), told)?);
+    known.extend(documents(run, &Store::new(&files), told)?);
     let newest = Newest {
         run: id.clone(),
         stage,
@@ -182,12 +182,13 @@ pub(crate) fn forget(run: &Run<'_>) {
 }
 
 fn documents<'a>(
+    run: &Run<'_>,
     store: &Store<'_>,
     which: impl IntoIterator<Item = &'a Artifact>,
 ) -> anyhow::Result<Documents> {
     let mut out = BTreeMap::new();
     for artifact in which.into_iter().filter(|artifact| !artifact.is_json()) {
-        if let Some(text) = store.text(*artifact)? {
+        if let Some(text) = shown(run, store, *artifact)? {
             out.insert(artifact.file_name().to_owned(), Fingerprint::of(text.as_bytes()));
         }
     }

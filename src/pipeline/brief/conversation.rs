@@ -130,7 +130,7 @@ async fn converse_once(
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
         false => role_tools::tools(run, part, &|artifact| {
-            role_tools::is_in_message(&store, artifact, &prompt, &told)
+            role_tools::is_in_message(run, &store, artifact, &prompt, &told)
         })?,
     };
     let command_tools =
@@ -264,7 +264,7 @@ fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<St
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
     let judges = matches!(part.role, Role::Critic | Role::Challenger) && spec.writes_code();
-    let repository = match judges && run.depth().shared_tools(spec.stage).is_empty() {
+    let repository = match judges {
         true => String::new(),
         false => repository::repository_section(run, spec)?,
     };
@@ -282,17 +282,23 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
         section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
     let mut context = spec.context.to_vec();
+    // Later stages of a change have the request; idea.md is what the whole session is about.
+    context.retain(|artifact| {
+        !run.session.is_patch()
+            || *artifact != Artifact::Idea
+            || spec.actor.tools().contains(&"save_idea")
+    });
     let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
     if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
         // A reader of a change gets the request and the difference first, then what they stand in.
-        out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
+        out += &artifacts(run, store, &[Artifact::ChangeRequest])?;
         out += &reader::change_for_reader(run, spec)?;
-        return Ok(out + &artifacts(store, &run.session.name, &context)?);
+        return Ok(out + &artifacts(run, store, &context)?);
     }
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
-    out += &artifacts(store, &run.session.name, &context)?;
+    out += &artifacts(run, store, &context)?;
     if judges {
         return Ok(out);
     }
@@ -331,7 +337,7 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
     match part.role {
         Role::Critic | Role::Challenger => out.push_str(&part.extra),
         Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
-            out = artifacts(store, &run.session.name, &part.spec.own_artifacts())?;
+            out = artifacts(run, store, &part.spec.own_artifacts())?;
         }
         Role::Actor | Role::SelfReview => {
             let mut written: Vec<String> = run.env.workspace.written().paths();

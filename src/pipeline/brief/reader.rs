@@ -13,7 +13,7 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
     match spec.approves {
         Approves::Artifacts => {
             let files = run.files();
-            artifacts(&Store::new(&files), &run.session.name, &spec.own_artifacts())
+            artifacts(run, &Store::new(&files), &spec.own_artifacts())
         }
         Approves::Tree => {
             let tree = run.recorder().tree(&run.session.tip)?;

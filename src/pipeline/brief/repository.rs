@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Store, Task};
+use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
@@ -81,7 +81,10 @@ pub struct Description {
 /// The repository as the session found it, and the project's conventions.
 pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let Description { head: mut out, text } = as_found(run)?;
-    if !spec.writes_code() {
+    // Who writes code gets the task's files and their neighbours; the requirements of a change name
+    // no code, and its request shares no beginning with another.
+    let changes_prd = run.session.is_patch() && spec.artifacts.contains(&Artifact::Prd);
+    if !spec.writes_code() && !changes_prd {
         out += &text;
     }
     for name in CONVENTIONS {

@@ -5,10 +5,12 @@
 
 use std::fmt::Write as _;
 
-use crate::artifact::sections::Document;
-use crate::artifact::{Artifact, Store};
+use crate::artifact::sections::{Document, without_sections};
+use crate::artifact::{Artifact, Store, TaskStatus};
 use crate::excerpt;
-use crate::session::{SessionName, artifact_path};
+use crate::pipeline::files::project_files;
+use crate::pipeline::run::Run;
+use crate::session::artifact_path;
 
 /// Maximum bytes of each artifact.
 pub const ARTIFACT: usize = 24_000;
@@ -35,19 +37,15 @@ pub fn cut(text: &str, budget: usize) -> String {
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
 /// shown as their Markdown document; only a document of an older session is followed by its JSON.
-pub fn artifacts(
-    store: &Store<'_>,
-    name: &SessionName,
-    which: &[Artifact],
-) -> anyhow::Result<String> {
+pub fn artifacts(run: &Run<'_>, store: &Store<'_>, which: &[Artifact]) -> anyhow::Result<String> {
     let mut out = String::new();
     for artifact in which.iter().filter(|artifact| artifact.document().is_none()) {
-        out += &artifact_section(store, name, *artifact)?;
+        out += &artifact_section(run, store, *artifact)?;
         if Document::of(*artifact).is_some_and(|document| store.is_older(document).unwrap_or(true))
         {
             let own = |json: &&Artifact| json.document() == Some(*artifact);
             for json in Artifact::ALL.iter().filter(own) {
-                out += &artifact_section(store, name, *json)?;
+                out += &artifact_section(run, store, *json)?;
             }
         }
     }
@@ -56,14 +54,46 @@ pub fn artifacts(
 
 /// One artifact as a section; empty if it is missing.
 pub fn artifact_section(
+    run: &Run<'_>,
     store: &Store<'_>,
-    name: &SessionName,
     artifact: Artifact,
 ) -> anyhow::Result<String> {
     let mut out = String::new();
-    if let Some(text) = store.text(artifact)? {
-        let text = if artifact.is_json() { compact(&text) } else { text };
-        section(&mut out, &artifact_path(name, artifact), &text, ARTIFACT);
+    if let Some(text) = shown(run, store, artifact)? {
+        section(&mut out, &artifact_path(&run.session.name, artifact), &text, ARTIFACT);
+    }
+    Ok(out)
+}
+
+/// The text of an artifact in a message: JSON without its indentation, and in a change request the
+/// plan with one line for each task that was completed before. These tasks are history, and after
+/// some changes they are most of the plan. `None` if it is missing.
+pub fn shown(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    artifact: Artifact,
+) -> anyhow::Result<Option<String>> {
+    let Some(text) = store.text(artifact)? else { return Ok(None) };
+    Ok(Some(match artifact {
+        Artifact::Plan => without_history(run, store, text)?,
+        json if json.is_json() => compact(&text),
+        _ => text,
+    }))
+}
+
+fn without_history(run: &Run<'_>, store: &Store<'_>, text: String) -> anyhow::Result<String> {
+    let Some(before) = project_files::baseline_of_change(run)? else { return Ok(text) };
+    let mut tasks = store.plan()?.tasks;
+    tasks.retain(|task| task.status == TaskStatus::Completed && before.ids.contains(&task.id));
+    if tasks.is_empty() {
+        return Ok(text);
+    }
+    let is_history = |id: &str| tasks.iter().any(|task| task.id == id);
+    let mut out = without_sections(&text, &is_history).trim_end().to_owned();
+    out += "\n\nCompleted before this change and left out here (read_file shows them):\n";
+    for task in tasks.iter().filter(|task| task.is_top_level()) {
+        let files: Vec<&str> = task.files().collect();
+        let _ = write!(out, "\n- {} {}: {}", task.id, task.title, files.join(", "));
     }
     Ok(out)
 }

@@ -117,7 +117,7 @@ fn changed_documents(
         let path = artifact_path(name, *artifact);
         let paths = std::slice::from_ref(&path);
         let diff = git::diff::text(run.env.git, read, tree, paths, DiffStyle::Patch, false)?;
-        let whole = artifact_section(&store, name, *artifact)?;
+        let whole = artifact_section(run, &store, *artifact)?;
         match hunks(&diff) {
             "" if whole.is_empty() => {}
             "" => unchanged.push(path),

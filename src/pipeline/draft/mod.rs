@@ -135,7 +135,7 @@ fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow:
         || run.session.is_patch()
         || spec.document().map_or(Ok(false), there)?;
     if again && spec.work == Work::Whole {
-        artifacts(&store, &run.session.name, &spec.own_artifacts())
+        artifacts(run, &store, &spec.own_artifacts())
     } else {
         Ok(String::new())
     }
