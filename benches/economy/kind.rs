@@ -38,46 +38,37 @@ pub struct Kind {
     pub most: Most,
 }
 
-pub const KINDS: [Kind; 5] = [
-    Kind {
-        name: "exercise",
-        shares: None,
-        changes: None,
-        what: "a file of 120 lines whose tests are there",
-        depth: "quick",
-        fit: "quick",
-        config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
-                        components = [1, 4]\ntasks = [1, 12]\n",
-        library: None,
-        needs: &["forth.py", "forth_test.py"],
-        most: Most {
-            requests: Some(5),
-            bytes: Some(80_000),
-            idle: Some(2),
-            billed: Some(160),
-            begun: None,
-            begun_bytes: None,
-        },
+/// A file whose tests are there already.
+const EXERCISE: Kind = Kind {
+    name: "exercise",
+    shares: None,
+    changes: None,
+    what: "a file of 120 lines whose tests are there",
+    depth: "quick",
+    fit: "quick",
+    config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
+                    components = [1, 4]\ntasks = [1, 12]\n",
+    library: None,
+    needs: &["forth.py", "forth_test.py"],
+    most: Most {
+        requests: Some(5),
+        bytes: Some(80_000),
+        idle: Some(2),
+        billed: Some(160),
+        begun: None,
+        begun_bytes: None,
     },
+};
+
+pub const KINDS: [Kind; 5] = [
+    EXERCISE,
     Kind {
         name: "exercise-auto",
         shares: Some("exercise"),
-        changes: None,
         what: "the same, told at length, at the depth that auto chooses",
         depth: "auto",
-        fit: "quick",
-        config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
-                        components = [1, 4]\ntasks = [1, 12]\n",
-        library: None,
-        needs: &["forth.py", "forth_test.py"],
-        most: Most {
-            requests: Some(5),
-            bytes: Some(80_000),
-            idle: Some(2),
-            billed: None,
-            begun: None,
-            begun_bytes: None,
-        },
+        most: Most { billed: None, ..EXERCISE.most },
+        ..EXERCISE
     },
     Kind {
         name: "change",
