@@ -5,8 +5,8 @@
 //! request has in common with the beginning of an earlier one, tools before messages.
 //!
 //! `cargo bench --bench economy -- [exercise|exercise-auto|change|tool|feature]… [requests]`;
-//! `requests` lists them.
-//! `COWORK_BENCH_PROGRAM` names another program to be measured in the same way.
+//! `requests` lists them. `COWORK_BENCH_PROGRAM` names another program to be measured in the same
+//! way, `COWORK_BENCH_LAST` the last build, which plays the same session first.
 //!
 //! A request has at most 5 kB of tools: those of its role or, at quick, where the tools of all roles
 //! fit into that, the same for all, because what requests have in common begins with the tools. One
@@ -32,7 +32,7 @@ mod kind;
 mod player;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use count::{Count, Sent, one_list};
@@ -52,9 +52,45 @@ fn main() {
 }
 
 fn measure(kind: &'static Kind, each: bool) {
+    let program = |variable| std::env::var_os(variable).map(PathBuf::from);
+    let last =
+        program("COWORK_BENCH_LAST").map(|last| Count::of(&played(kind, Some(&last)).session));
+    let Played { session, system, repository } =
+        played(kind, program("COWORK_BENCH_PROGRAM").as_deref());
+    let bare = kind.changes.is_none().then(|| bare::played(kind, &system, &repository));
+    println!("== {}: {} ({})", kind.name, kind.what, kind.depth);
+    if each {
+        list(&session);
+    }
+    by_role(&session);
+    let count = Count::of(&session);
+    let one = Count::of(&one_list(&session));
+    let bare = bare.map(|bare| Count::of(&bare));
+    Count::head();
+    if let Some(last) = &last {
+        last.print("last build");
+    }
+    count.print("session");
+    one.print("  with one list of tools");
+    if let Some(bare) = &bare {
+        bare.print("bare loop");
+    }
+    targets(kind, &session, &count, last.as_ref(), bare.as_ref());
+}
+
+/// The requests of a session, with the first one's system prompt and the description of the
+/// repository for the bare loop.
+struct Played {
+    session: Vec<Sent>,
+    system: String,
+    repository: String,
+}
+
+/// Plays a kind of work with a build of the program.
+fn played(kind: &'static Kind, program: Option<&Path>) -> Played {
     let mut sandbox = Sandbox::nowhere();
-    if let Some(program) = std::env::var_os("COWORK_BENCH_PROGRAM") {
-        sandbox.use_release(Path::new(&program));
+    if let Some(program) = program {
+        sandbox.use_release(program);
     }
     kind.lay_out(&sandbox);
     // Nothing is built or run here: what a build says is not what is measured.
@@ -69,7 +105,6 @@ fn measure(kind: &'static Kind, each: bool) {
         &git_cowork::private::PrivateFiles::default(),
     )
     .unwrap();
-    let repository = found.head + &found.text;
 
     // A change is measured from its own first request on.
     let changed = kind.changes.map(|name| KINDS.iter().find(|other| other.name == name).unwrap());
@@ -79,25 +114,15 @@ fn measure(kind: &'static Kind, each: bool) {
     }
     let answers = play(&sandbox, kind);
     let requests = sandbox.server.requests();
-    let system = requests[0].messages()[0]["content"].as_str().unwrap().to_owned();
-    let session: Vec<Sent> =
-        requests.iter().zip(&answers).map(|(request, reply)| Sent::new(request, reply)).collect();
-    let bare = kind.changes.is_none().then(|| bare::played(kind, &system, &repository));
-    println!("== {}: {} ({})", kind.name, kind.what, kind.depth);
-    if each {
-        list(&session);
+    Played {
+        system: requests[0].messages()[0]["content"].as_str().unwrap().to_owned(),
+        repository: found.head + &found.text,
+        session: requests
+            .iter()
+            .zip(&answers)
+            .map(|(request, reply)| Sent::new(request, reply))
+            .collect(),
     }
-    by_role(&session);
-    let count = Count::of(&session);
-    let one = Count::of(&one_list(&session));
-    let bare = bare.map(|bare| Count::of(&bare));
-    Count::head();
-    count.print("session");
-    one.print("  with one list of tools");
-    if let Some(bare) = &bare {
-        bare.print("bare loop");
-    }
-    targets(kind, &session, &count, bare.as_ref());
 }
 
 /// Plays a session or change with the answers of its kind, and returns these.
@@ -154,7 +179,13 @@ fn by_role(session: &[Sent]) {
 }
 
 /// What is wanted, beside what is.
-fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: Option<&Count>) {
+fn targets(
+    kind: &Kind,
+    session: &[Sent],
+    count: &Count,
+    last: Option<&Count>,
+    bare: Option<&Count>,
+) {
     let begun: Vec<&Sent> = session
         .iter()
         .filter(|sent| sent.who.starts_with("idea") || sent.who.starts_with("prd"))
@@ -163,7 +194,17 @@ fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: Option<&Count>) {
     for (what, is, most) in [
         ("requests", count.requests, kind.most.requests),
         ("request bytes", count.bytes, kind.most.bytes),
+        (
+            "request bytes, % of last build",
+            last.map_or(0, |last| (100 * count.bytes).div_ceil(last.bytes)),
+            kind.most.of_last.filter(|_| last.is_some()),
+        ),
         ("neither read, write nor run", count.idle, kind.most.idle),
+        (
+            "  their % of request bytes",
+            (100 * count.idle_bytes).div_ceil(count.bytes),
+            kind.most.idle_bytes,
+        ),
         (
             "billed, % of the bare loop",
             bare.map_or(0, |bare| (100 * count.billed).div_ceil(bare.billed)),
@@ -174,7 +215,7 @@ fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: Option<&Count>) {
     ] {
         if let Some(most) = most {
             let held = if is <= most { "" } else { "  MISSED" };
-            println!("{what:<30}{is:>9}  at most {most:>8}{held}");
+            println!("{what:<31}{is:>9}  at most {most:>8}{held}");
         }
     }
     println!();

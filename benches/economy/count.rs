@@ -83,6 +83,8 @@ pub struct Count {
     pub requests: usize,
     pub bytes: usize,
     pub idle: usize,
+    /// Bytes of the requests whose answers neither read, wrote nor ran anything.
+    pub idle_bytes: usize,
     answers: usize,
     code: usize,
     common: usize,
@@ -105,6 +107,7 @@ impl Count {
             requests: session.len(),
             bytes: session.iter().map(|sent| sent.bytes).sum(),
             idle: session.iter().filter(|sent| sent.is_idle()).count(),
+            idle_bytes: session.iter().filter(|sent| sent.is_idle()).map(|sent| sent.bytes).sum(),
             answers: session.iter().map(|sent| sent.answer).sum(),
             code: session.iter().map(|sent| sent.code).sum(),
             common: in_common,
@@ -121,7 +124,7 @@ impl Count {
     }
 
     pub fn print(&self, what: &str) {
-        let Self { requests, bytes, idle, answers, code, common, wire, billed } = self;
+        let Self { requests, bytes, idle, answers, code, common, wire, billed, .. } = self;
         let (code, same) = (100 * code / answers.max(&1), 100 * common / wire.max(&1));
         println!(
             "{what:<26}{requests:>9}{bytes:>9}{answers:>9}{code:>7}{idle:>8}{same:>8}{billed:>9}"

@@ -12,10 +12,27 @@ pub struct Most {
     pub requests: Option<usize>,
     pub bytes: Option<usize>,
     pub idle: Option<usize>,
+    /// Percent of the request bytes that requests may have which neither read, write nor run.
+    pub idle_bytes: Option<usize>,
+    /// Percent of the last build's request bytes.
+    pub of_last: Option<usize>,
     /// Percent of the bare loop's.
     pub billed: Option<usize>,
     pub begun: Option<usize>,
     pub begun_bytes: Option<usize>,
+}
+
+impl Most {
+    const OPEN: Self = Self {
+        requests: None,
+        bytes: None,
+        idle: None,
+        idle_bytes: None,
+        of_last: None,
+        billed: None,
+        begun: None,
+        begun_bytes: None,
+    };
 }
 
 /// A kind of work; its texts are in the folder of its name, or else in those of another kind.
@@ -55,8 +72,7 @@ const EXERCISE: Kind = Kind {
         bytes: Some(80_000),
         idle: Some(2),
         billed: Some(160),
-        begun: None,
-        begun_bytes: None,
+        ..Most::OPEN
     },
 };
 
@@ -67,7 +83,7 @@ pub const KINDS: [Kind; 5] = [
         shares: Some("exercise"),
         what: "the same, told at length, at the depth that auto chooses",
         depth: "auto",
-        most: Most { billed: None, ..EXERCISE.most },
+        most: Most { of_last: Some(25), billed: None, ..EXERCISE.most },
         ..EXERCISE
     },
     Kind {
@@ -83,10 +99,9 @@ pub const KINDS: [Kind; 5] = [
         most: Most {
             requests: Some(8),
             bytes: Some(220_000),
-            idle: None,
-            billed: None,
-            begun: None,
-            begun_bytes: None,
+            idle_bytes: Some(15),
+            of_last: Some(60),
+            ..Most::OPEN
         },
     },
     Kind {
@@ -102,10 +117,11 @@ pub const KINDS: [Kind; 5] = [
         most: Most {
             requests: Some(12),
             bytes: Some(350_000),
-            idle: None,
-            billed: None,
+            idle_bytes: Some(15),
+            of_last: Some(75),
             begun: Some(3),
             begun_bytes: Some(40_000),
+            ..Most::OPEN
         },
     },
     Kind {
@@ -119,14 +135,7 @@ pub const KINDS: [Kind; 5] = [
         // MIT. Nothing of it is copied: cargo has it, since this program uses it.
         library: Some("dialoguer"),
         needs: &[],
-        most: Most {
-            requests: Some(14),
-            bytes: Some(900_000),
-            idle: Some(6),
-            billed: None,
-            begun: None,
-            begun_bytes: None,
-        },
+        most: Most { requests: Some(14), bytes: Some(900_000), idle: Some(6), ..Most::OPEN },
     },
 ];
 
