@@ -199,7 +199,7 @@ fn not_found(path: &str, text: &str, old: &str, new: &str) -> String {
         message.push_str(&format!("; new_text is already there, at line {line}"));
     }
     match nearest::excerpt(text, old) {
-        Some(lines) => message.push_str(&format!("; the nearest lines are:\n{lines}")),
+        Some(lines) => message.push_str(&format!("\nThe nearest lines are:\n{lines}")),
         None => message.push_str("; read the file again and copy the passage from it"),
     }
     message
