@@ -339,7 +339,7 @@ fn files_of_several_tasks_are_committed_with_the_task_that_names_them() {
     let (said, evidence) = checks("TASK-001");
     assert_eq!(said, "not run (files of TASK-002, TASK-003 are written but not in this commit)");
     assert_eq!(evidence, None);
-    assert_eq!(checks("TASK-003").0, "passed (sh -n lib/store.sh)");
+    assert_eq!(checks("TASK-003").0, "passed, tests not counted (sh -n lib/store.sh)");
     let told = sandbox.server.requests_of("coding", "actor");
     let second = told.iter().find(|r| r.task.as_deref() == Some("TASK-002")).unwrap().text();
     let section = second.split("Files already written").nth(1).unwrap();

@@ -92,7 +92,8 @@ esac\n",
     assert!(task["Cowork-Evidence"][0].starts_with("sh run.sh build: exit 1, log "), "{task:?}");
     let commit = sandbox.stage_commit("coding");
     let trailers = sandbox.trailers(&commit);
-    let passed = "passed (sh run.sh build, sh run.sh test, sh run.sh lint)";
+    let passed =
+        "passed (sh run.sh build, sh run.sh lint); passed, tests not counted (sh run.sh test)";
     assert_eq!(trailers["Cowork-Checks"], [passed]);
     let evidence = &trailers["Cowork-Evidence"];
     assert_eq!(evidence.len(), 3, "{evidence:?}");
@@ -124,7 +125,10 @@ fn tests_the_actor_had_run_are_not_run_again() {
     assert_eq!(sandbox.read("out/runs").lines().count(), 1 + 1 + 4);
     for task in ["TASK-001", "TASK-002"] {
         let commit = sandbox.commit_of("cowork/todo", &format!("coding: {task} "));
-        assert_eq!(sandbox.trailers(&commit)["Cowork-Checks"], ["passed (echo run >>out/runs)"]);
+        assert_eq!(
+            sandbox.trailers(&commit)["Cowork-Checks"],
+            ["passed, tests not counted (echo run >>out/runs)"]
+        );
     }
 }
 
@@ -282,4 +286,34 @@ fn a_runner_that_ran_no_test_is_neither_a_pass_nor_a_failure() {
     assert!(!report.contains("sh suite.sh` passed"), "{report}");
     assert!(sandbox.artifact("check_report.md").contains("no tests (pytest)"));
     sandbox.cowork(&["verify"]).exits(0);
+}
+
+#[test]
+fn tests_that_passed_uncounted_are_said_to_be_so() {
+    for (output, how) in [
+        ("all is well", "passed, tests not counted (sh suite.sh)"),
+        ("==== 3 passed in 0.01s ====", "passed (sh suite.sh)"),
+        ("Ran 3 tests in 0.01s\n\nOK", "passed (sh suite.sh)"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit_file("suite.sh", &format!("echo '{output}'\n"), "a suite");
+        sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n");
+        sandbox.auto(&["--stop-after", "check"]).exits(0);
+        let is_counted = how.starts_with("passed (");
+        let status = sandbox.cowork(&["status"]).exits(0).stdout;
+        let (code, told) = sandbox.terminal(&["resume", "--review", "auto"]).ends();
+        assert_eq!(code, 0, "{told}");
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for stage in ["coding", "check"] {
+            let trailers = sandbox.trailers(&sandbox.stage_commit(stage));
+            assert_eq!(trailers["Cowork-Checks"], [how], "{stage}");
+        }
+        let report = sandbox.artifact("delivery_report.md");
+        assert!(report.contains(&format!("## Checks\n\n{how}, run by git-cowork")), "{report}");
+        for text in [sandbox.artifact("check_report.md"), status, told] {
+            assert_eq!(text.contains("tests not counted"), !is_counted, "{text}");
+        }
+        // They passed all the same.
+        assert!(report.contains("verified by the check"), "{report}");
+    }
 }

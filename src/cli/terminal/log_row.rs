@@ -128,6 +128,8 @@ fn tests(step: &Step) -> Option<&'static str> {
         _ if failed.any(|rest| !rest.contains(", as before)")) => "tests ✗",
         _ if is_known => "tests fail as before",
         _ if checks.contains("not run") => "tests not run",
+        _ if checks.contains("no tests (") => "no tests",
+        _ if checks.contains("tests not counted") => "tests ✓, not counted",
         _ => "tests ✓",
     })
 }
@@ -272,6 +274,8 @@ mod tests {
     fn a_task_shows_its_test_result() {
         for (checks, told, mark) in [
             ("passed (make)", "tests ✓", None),
+            ("passed (make); no tests (pytest)", "no tests", None),
+            ("passed (make); passed, tests not counted (make test)", "tests ✓, not counted", None),
             ("failed (make, exit 1)", "tests ✗", Some('✗')),
             ("failed (make, exit 1, as before)", "tests fail as before", None),
             ("not run (dependencies missing)", "tests not run", None),

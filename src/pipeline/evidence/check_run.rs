@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::runner_without_tests;
+use super::counted::{counts, runner_without_tests};
 use super::failing;
 use super::refused::{Refused, refused};
 use crate::excerpt;
@@ -21,8 +21,8 @@ pub(crate) const NOT_INSTALLED: &str = "not installed";
 /// Why a check was not run: the user did not allow its command.
 pub(crate) const NOT_ALLOWED: &str = "not allowed";
 
-/// The beginning of the reason why there is no result if a runner ran no test.
-pub(super) const NO_TESTS: &str = "no tests";
+/// How tests passed whose number the output of their runner does not tell.
+pub(super) const UNCOUNTED: &str = "passed, tests not counted";
 
 /// Which of the project's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +70,9 @@ pub struct CheckRun {
     /// The runner of the tests, if it ran none.
     #[serde(default)]
     pub(super) without_tests: Option<String>,
+    /// Whether it ran tests whose number its output does not tell.
+    #[serde(default)]
+    uncounted: bool,
 }
 
 impl CheckRun {
@@ -101,6 +104,7 @@ impl CheckRun {
                 Which::Test => runner_without_tests(command, &output, result.exit),
                 Which::Build | Which::Lint => None,
             },
+            uncounted: which == Which::Test && counts(&output).is_none(),
             ..Self::without(which, command)
         }
     }
@@ -125,6 +129,7 @@ impl CheckRun {
             lacking: false,
             refused: None,
             without_tests: None,
+            uncounted: false,
         }
     }
 
@@ -134,6 +139,11 @@ impl CheckRun {
             && self.without_tests.is_none()
             && self.exit == Some(0)
             && !self.timed_out
+    }
+
+    /// How it passed: what a runner counts is evidence, and its exit code alone is less.
+    pub(super) const fn passed_words(&self) -> &'static str {
+        if self.uncounted { UNCOUNTED } else { "passed" }
     }
 
     /// True if the command or a dependency was missing: once it is installed, the result

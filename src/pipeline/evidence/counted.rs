@@ -11,6 +11,28 @@ static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?P<count>\d{1,9}) (?:tests? )?(?P<what>passed|passing|failed|failing)\b").ok()
 });
 
+/// The groups of [`TOTALS`].
+const GROUPS: [&str; 5] = ["all", "passed", "failed", "errors", "skipped"];
+
+/// Summaries with the number of all tests or of those that passed, and sometimes that of failed
+/// ones: Python's unittest, node, rspec, minitest, PHPUnit, ctest, Maven's last line.
+static TOTALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let forms = [
+        r"(?ms)^Ran {all} tests? in .*?^(?:OK|FAILED)(?: \((?:failures={failed})?(?:, )?(?:errors={errors})?(?:, )?(?:skipped={skipped})?)?",
+        r"(?ms)^(?:#|ℹ) pass {passed}$.*?^(?:#|ℹ) fail {failed}$",
+        r"(?m)^{all} examples?, {failed} failures?(?:, {skipped} pending)?",
+        r"(?m)^{all} runs, \d+ assertions, {failed} failures, {errors} errors, {skipped} skips",
+        r"(?m)^OK \({passed} tests?, ",
+        r"{failed} tests failed out of {all}",
+        r"(?m)Tests run: {all}, Failures: {failed}, Errors: {errors}, Skipped: {skipped}$",
+    ];
+    let group = |form: String, name: &&str| {
+        form.replace(&format!("{{{name}}}"), &format!(r"(?P<{name}>\d{{1,9}})"))
+    };
+    let form = |form: &str| GROUPS.iter().fold(form.to_owned(), group);
+    forms.into_iter().filter_map(|text| Regex::new(&form(text)).ok()).collect()
+});
+
 /// Lines of JavaScript runners that count files or groups of tests.
 const NOT_TESTS: [&str; 3] = ["Test Suites:", "Test Files", "Snapshots:"];
 
@@ -26,6 +48,17 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
     let form = COUNTS.as_ref()?;
     let mut counts = Counts::default();
     let mut found = false;
+    for said in TOTALS.iter().flat_map(|form| form.captures_iter(output)) {
+        let number = |name| said.name(name).and_then(|n| n.as_str().parse().ok()).unwrap_or(0);
+        let [all, passed, failed, errors, skipped]: [usize; 5] = GROUPS.map(number);
+        let failed = failed + errors;
+        counts.passed += passed + all.saturating_sub(failed + skipped);
+        counts.failed += failed;
+        found = true;
+    }
+    if found {
+        return Some(counts);
+    }
     let is_told = |line: &&str| !NOT_TESTS.iter().any(|other| line.trim_start().starts_with(other));
     for said in output.lines().filter(is_told).flat_map(|line| form.captures_iter(line)) {
         let count: usize = said["count"].parse().unwrap_or(0);
@@ -119,7 +152,20 @@ mod tests {
                 Some((31, 0)),
             ),
             ("pytest", "==== 2 failed, 31 passed, 1 skipped in 0.12s ====\n", Some((31, 2))),
-            ("unittest", "Ran 3 tests in 0.001s\n\nOK\n", None),
+            ("unittest", "Ran 3 tests in 0.001s\n\nOK\n", Some((3, 0))),
+            ("unittest", "Ran 3 tests in 0.1s\n\nFAILED (errors=1)\n", Some((2, 1))),
+            ("node", "# tests 4\n# suites 0\n# pass 3\n# fail 1\n", Some((3, 1))),
+            ("rspec", "3 examples, 1 failure\n", Some((2, 1))),
+            ("phpunit", "OK (3 tests, 5 assertions)\n", Some((3, 0))),
+            ("ctest", "100% tests passed, 0 tests failed out of 3\n", Some((3, 0))),
+            ("minitest", "3 runs, 5 assertions, 1 failures, 1 errors, 0 skips\n", Some((1, 2))),
+            ("unittest", "Ran 3 tests in 0.1s\n\nOK (skipped=1)\n", Some((2, 0))),
+            (
+                "maven",
+                "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.1 s\n\
+                 Tests run: 1, Failures: 0, Errors: 0, Skipped: 0\n",
+                Some((1, 0)),
+            ),
             (
                 "jest",
                 "Test Suites: 1 failed, 1 passed, 2 total\nTests:       1 failed, 3 passed, 4 total\n",

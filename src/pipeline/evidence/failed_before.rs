@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check_run::{CheckRun, DEPENDENCIES, NO_TESTS, Which};
+use super::check_run::{CheckRun, DEPENDENCIES, Which};
 
 /// The result of a run, compared with the one before the session's first change. Only
 /// [`Outcome::Passed`] is a pass.
@@ -19,6 +19,20 @@ pub enum Outcome {
     /// It could not be run, with the reason: `dependencies missing`. This is no evidence for or
     /// against the code.
     NotRun(String),
+    /// It ran, and its own count says that there was no test. Contains the name of the runner. This
+    /// is no evidence, either.
+    NoTests(String),
+}
+
+impl Outcome {
+    /// Why there is no result: `not run (dependencies missing)`, `no tests (pytest)`.
+    pub(super) fn without_result(&self) -> Option<String> {
+        match self {
+            Self::NotRun(why) => Some(format!("not run ({why})")),
+            Self::NoTests(runner) => Some(format!("no tests ({runner})")),
+            Self::Passed | Self::Failed(_) | Self::AsBefore(_) => None,
+        }
+    }
 }
 
 impl CheckRun {
@@ -30,7 +44,7 @@ impl CheckRun {
             return Outcome::NotRun(why.clone());
         }
         if let Some(runner) = self.without_tests.as_ref().filter(|_| !self.timed_out) {
-            return Outcome::NotRun(format!("{NO_TESTS} ({runner})"));
+            return Outcome::NoTests(runner.clone());
         }
         if self.passed() {
             return Outcome::Passed;

@@ -60,6 +60,7 @@ impl Became {
                 ran.command
             )),
             Outcome::NotRun(why) => Self::Unknown(why),
+            Outcome::NoTests(runner) => Self::Unknown(format!("{runner} ran no test")),
             Outcome::Failed(_) | Outcome::AsBefore(_) => {
                 let said = format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim());
                 if named == Named::Failed { Self::Failed(said) } else { Self::NotBuilt(said) }

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, Which};
+use super::check_run::{CheckRun, UNCOUNTED, Which};
 use super::counted::{self, Counts};
-use super::failed_before::Outcome;
 use super::failing;
 use super::named_tests::FAILED_ON_BASE;
 use super::results::{Evidence, failing_before, list};
@@ -30,6 +29,8 @@ struct Recorded<'a> {
     tree: &'a str,
     /// Whether it failed in a way it did not before the session.
     is_new: bool,
+    /// Whether it passed without a count of its tests.
+    uncounted: bool,
 }
 
 impl<'a> Recorded<'a> {
@@ -47,7 +48,9 @@ impl<'a> Recorded<'a> {
         }
         let checks = entry.trailers.get(key::CHECKS).unwrap_or_default();
         let is_new = checks.contains(&format!("failed ({command}, {ending})"));
-        Some(Self { entry, ending, log, tree, is_new })
+        let mut parts = checks.split("; ").filter_map(|part| part.strip_prefix(UNCOUNTED));
+        let uncounted = parts.any(|of| of.contains(command));
+        Some(Self { entry, ending, log, tree, is_new, uncounted })
     }
 
     fn passed(&self) -> bool {
@@ -103,8 +106,11 @@ pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
             Which::Test => counted::counts(&output_of_run(run, &newest)?),
             _ => None,
         };
-        let Recorded { ending, tree, .. } = newest;
+        let Recorded { ending, tree, uncounted, .. } = newest;
         told.push(match counts {
+            _ if uncounted && which == Which::Test => {
+                format!("{command}: {UNCOUNTED} (tree {tree}, {ending})")
+            }
             Some(Counts { passed, failed }) => {
                 format!("{command}: {passed} passed, {failed} failed (tree {tree}, {ending})")
             }
@@ -114,8 +120,8 @@ pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
     Ok(told)
 }
 
-/// The results of a commit's tests if they passed: `cargo test: 12 passed`, or `make test passed`
-/// without counts. Empty if there are no tests or some did not pass: then the details are shown
+/// The results of a commit's tests if they passed: `cargo test: 12 passed`, or `make test passed,
+/// tests not counted`. Empty if there are no tests or some did not pass: then the details are shown
 /// elsewhere.
 pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
     let tests = evidence.runs.iter().filter(|ran| ran.which == Which::Test);
@@ -128,7 +134,7 @@ pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
         let command = &ran.command;
         told.push(match output.as_deref().and_then(counted::counts) {
             Some(Counts { passed, .. }) => format!("{command}: {passed} passed"),
-            None => format!("{command} passed"),
+            None => format!("{command} {UNCOUNTED}"),
         });
     }
     told.join(", ")
@@ -211,8 +217,7 @@ pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
 /// A run before the session's first change, reduced to the failures that have not passed since.
 fn still_failing(run: &Run<'_>, mut ran: CheckRun) -> anyhow::Result<Option<CheckRun>> {
     let Some(newest) = recorded_runs(run, &ran.command).next() else { return Ok(Some(ran)) };
-    let was_run = !matches!(ran.outcome_before(), Outcome::NotRun(_));
-    if newest.passed() || !was_run {
+    if newest.passed() || ran.outcome_before().without_result().is_some() {
         return Ok(None);
     }
     let names: BTreeSet<String> = failing::names(&output_of_run(run, &newest)?);
@@ -264,7 +269,10 @@ mod tests {
         let before = entry("t: exit 1, log 12ab, tree 34cd", "failed (t, exit 1, as before)");
         assert!(!Recorded::of(&before, "t").unwrap().is_new);
         let passed = entry("t: exit 0, tree 34cd", "passed (t)");
-        assert!(Recorded::of(&passed, "t").unwrap().passed());
+        let passed = Recorded::of(&passed, "t").unwrap();
+        assert!(passed.passed() && !passed.uncounted);
+        let checks = "passed (b); passed, tests not counted (t)";
+        assert!(Recorded::of(&entry("t: exit 0, tree 34cd", checks), "t").unwrap().uncounted);
         let not_run = entry("t: not run (not installed), tree 34cd", "not run (not installed)");
         assert!(Recorded::of(&not_run, "t").is_none());
     }

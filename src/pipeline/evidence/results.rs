@@ -1,10 +1,10 @@
 //! The results of the project's own build, tests and lint on one tree, compared with those before
 //! the session: failures from before its first change do not count.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::check_run::{CheckRun, EXCERPT, NO_TESTS, Which};
+use super::check_run::{CheckRun, EXCERPT, UNCOUNTED, Which};
 use super::failed_before::Outcome;
 use super::named_tests::{self, NamedTest};
 use crate::artifact::FeedbackType;
@@ -58,22 +58,13 @@ impl Evidence {
     pub fn summary(&self) -> String {
         let tests = self.runs.iter().find(|run| run.which == Which::Test);
         let Some(run) = tests.or(self.runs.first()) else { return "no tests to run".to_owned() };
-        let how = match self.outcome(run) {
-            Outcome::Passed => "passed".to_owned(),
-            Outcome::Failed(_) => "failed".to_owned(),
+        let outcome = self.outcome(run);
+        let how = outcome.without_result().unwrap_or_else(|| match outcome {
             Outcome::AsBefore(_) => "failed as before".to_owned(),
-            Outcome::NotRun(why) => reason_words(&why),
-        };
+            Outcome::Failed(_) => "failed".to_owned(),
+            _ => run.passed_words().to_owned(),
+        });
         format!("{} {how}", run.command)
-    }
-
-    /// The commands that could not be run, with the reason.
-    fn not_run(&self) -> Vec<(&str, String)> {
-        let why = |run: &CheckRun| match self.outcome(run) {
-            Outcome::NotRun(why) => Some(why),
-            Outcome::Passed | Outcome::Failed(_) | Outcome::AsBefore(_) => None,
-        };
-        self.runs.iter().filter_map(|run| Some((run.command.as_str(), why(run)?))).collect()
     }
 
     /// True if a command failed, or could not be run, while dependencies were missing.
@@ -83,44 +74,39 @@ impl Evidence {
 
     /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`,
     /// `failed (npm test, exit 1)`, `not run (dependencies missing)`. If results differ, failures
-    /// come first, then passed commands, then each reason for not running with its commands.
+    /// come first, then passed commands, then those whose tests cannot be counted, then each reason
+    /// for not running with its commands, then runners without tests.
     pub fn trailer(&self) -> String {
         let mut parts = Vec::new();
-        let mut passed = Vec::new();
+        let mut passed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut not_run: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut no_tests = BTreeSet::new();
         for run in &self.runs {
-            let (command, ending) = (&run.command, run.ending());
-            match self.outcome(run) {
-                Outcome::Passed => passed.push(command.as_str()),
+            let (command, ending) = (run.command.as_str(), run.ending());
+            let outcome = self.outcome(run);
+            match &outcome {
+                Outcome::Passed => passed.entry(run.passed_words()).or_default().push(command),
                 Outcome::Failed(_) => parts.push(format!("failed ({command}, {ending})")),
                 Outcome::AsBefore(_) => {
                     parts.push(format!("failed ({command}, {ending}, as before)"));
                 }
-                Outcome::NotRun(_) => {}
+                Outcome::NotRun(why) => not_run.entry(why.clone()).or_default().push(command),
+                Outcome::NoTests(_) => no_tests.extend(outcome.without_result()),
             }
         }
-        if !passed.is_empty() {
-            parts.push(format!("passed ({})", passed.join(", ")));
-        }
-        let not_run = self.not_run();
-        let reasons: BTreeSet<&str> = not_run.iter().map(|(_, why)| why.as_str()).collect();
-        for why in &reasons {
-            let of = not_run.iter().filter(|(_, other)| other == why).map(|(command, _)| *command);
-            let of = of.collect::<Vec<_>>().join(", ");
-            let alone = parts.is_empty() && reasons.len() == 1;
-            parts.push(match alone || why.starts_with(NO_TESTS) {
-                true => reason_words(why),
-                false => format!("not run ({why}: {of})"),
-            });
-        }
+        parts.extend(passed.into_iter().map(|(how, of)| format!("{how} ({})", of.join(", "))));
+        let alone = parts.is_empty() && not_run.len() == 1 && no_tests.is_empty();
+        parts.extend(not_run.into_iter().map(|(why, of)| match alone {
+            true => format!("not run ({why})"),
+            false => format!("not run ({why}: {})", of.join(", ")),
+        }));
+        parts.extend(no_tests);
         if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
     }
 
     /// `exit 1`, or the reason why there is no result: `not run (dependencies missing)`.
     fn ending(&self, run: &CheckRun) -> String {
-        match self.outcome(run) {
-            Outcome::NotRun(why) => reason_words(&why),
-            _ => run.ending(),
-        }
+        self.outcome(run).without_result().unwrap_or_else(|| run.ending())
     }
 
     /// The values of `Cowork-Evidence`, one per command: its exit status, the blob with its log,
@@ -154,7 +140,8 @@ impl Evidence {
             let tree = self.tree.abbreviated();
             let mut line = format!("`{}` on tree `{tree}`: {}", run.command, self.ending(run));
             match self.outcome(run) {
-                Outcome::Passed | Outcome::NotRun(_) => {}
+                Outcome::Passed if run.passed_words() == UNCOUNTED => line += ", tests not counted",
+                Outcome::Passed | Outcome::NotRun(_) | Outcome::NoTests(_) => {}
                 Outcome::Failed(new) => line += &list("; newly failing: ", &new),
                 Outcome::AsBefore(all) => {
                     line += "; it failed like this before the session";
@@ -178,12 +165,14 @@ impl Evidence {
                 "" => "(it printed nothing)".to_owned(),
                 said => said.to_owned(),
             };
-            let (verdict, said) = match self.outcome(run) {
-                Outcome::Passed if run.excerpt.trim().is_empty() => {
-                    let _ = writeln!(out, "git-cowork ran `{command}` itself: passed.");
-                    continue;
-                }
-                Outcome::Passed => ("passed".to_owned(), said(PASSED_EXCERPT)),
+            let outcome = self.outcome(run);
+            if let Some(how) = outcome.without_result() {
+                let nothing = "This says nothing for or against this code";
+                let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
+                let _ = write!(out, "`{command}`: {how}. {nothing}.\n\n{said}\n\n");
+                continue;
+            }
+            let (verdict, said) = match outcome {
                 Outcome::Failed(new) => {
                     let new = list(". Newly failing: ", &new);
                     (format!("failed ({ending}){new}"), said(EXCERPT))
@@ -194,13 +183,12 @@ impl Evidence {
                     let fault = "This code did not cause it";
                     (format!("failed ({ending}), {before}. {fault}"), said(EXCERPT))
                 }
-                Outcome::NotRun(why) => {
-                    let nothing = "This says nothing for or against this code";
-                    let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
-                    let how = reason_words(&why);
-                    let _ = write!(out, "`{command}`: {how}. {nothing}.\n\n{said}\n\n");
+                _ if run.excerpt.trim().is_empty() => {
+                    let how = run.passed_words();
+                    let _ = writeln!(out, "git-cowork ran `{command}` itself: {how}.");
                     continue;
                 }
+                _ => (run.passed_words().to_owned(), said(PASSED_EXCERPT)),
             };
             let _ = write!(out, "git-cowork ran `{command}` itself: {verdict}.\n\n{said}\n\n");
         }
@@ -220,27 +208,23 @@ impl Evidence {
         for run in &self.runs {
             let (command, ending) = (&run.command, run.ending());
             match self.outcome(run) {
-                Outcome::Passed => report.passed.push(format!("{command} passes")),
+                Outcome::Passed => report.passed.push(match run.passed_words() {
+                    UNCOUNTED => format!("{command} passes, tests not counted"),
+                    _ => format!("{command} passes"),
+                }),
                 Outcome::AsBefore(all) => report.warnings.push(format!(
                     "{command} fails ({ending}) as it did before the session{}",
                     list(": ", &all)
                 )),
                 Outcome::NotRun(why) => {
-                    report.warnings.push(match why.starts_with(NO_TESTS) {
-                        true => format!("{command} ran no test"),
-                        false => format!("{command} was not run ({why})"),
-                    });
+                    report.warnings.push(format!("{command} was not run ({why})"));
                 }
+                Outcome::NoTests(_) => report.warnings.push(format!("{command} ran no test")),
                 Outcome::Failed(new) => report.findings.push(finding(run, &new)),
             }
         }
         report
     }
-}
-
-/// `not run (dependencies missing)`, `no tests (pytest)`
-fn reason_words(why: &str) -> String {
-    if why.starts_with(NO_TESTS) { why.to_owned() } else { format!("not run ({why})") }
 }
 
 fn finding(run: &CheckRun, new: &[String]) -> Finding {
@@ -267,12 +251,13 @@ pub fn failing_before(before: &[CheckRun]) -> String {
     let mut out = String::new();
     for run in before {
         let command = &run.command;
-        let _ = match run.outcome_before() {
-            Outcome::Passed => Ok(()),
-            Outcome::NotRun(why) => writeln!(out, "- `{command}`: not run ({why})"),
-            Outcome::Failed(all) | Outcome::AsBefore(all) => {
-                writeln!(out, "- `{command}`: {}{}", run.ending(), list(": ", &all))
+        let outcome = run.outcome_before();
+        let _ = match (&outcome, outcome.without_result()) {
+            (_, Some(how)) => writeln!(out, "- `{command}`: {how}"),
+            (Outcome::Failed(all) | Outcome::AsBefore(all), _) => {
+                writeln!(out, "- `{command}`: {}{}", run.ending(), list(": ", all))
             }
+            _ => Ok(()),
         };
     }
     out.trim_end().to_owned()
@@ -322,7 +307,7 @@ mod tests {
 
     #[test]
     fn each_format_contains_the_result() {
-        let mut both = evidence(run(Which::Test, 0, "fine"), None);
+        let mut both = evidence(run(Which::Test, 0, "3 passed"), None);
         assert_eq!(both.trailer(), "passed (make test)");
         assert_eq!(both.digests(), ["make test: exit 0, log 123456789012, tree abcdef789012"]);
         assert_eq!(
@@ -350,6 +335,26 @@ mod tests {
         assert!(both.report().is_ok());
         both.runs.clear();
         assert_eq!(both.trailer(), "none");
+    }
+
+    #[test]
+    fn tests_that_cannot_be_counted_are_said_to_be_so_everywhere() {
+        let mut passed = evidence(run(Which::Build, 0, ""), None);
+        passed.runs.push(run(Which::Test, 0, "fine"));
+        passed.runs[0].command = "make".into();
+        let trailer = "passed (make); passed, tests not counted (make test)";
+        assert_eq!(passed.trailer(), trailer);
+        let line =
+            "`make test` on tree `abcdef789012`: exit 0, tests not counted (log `123456789012`)";
+        assert_eq!(passed.lines()[1], line);
+        assert_eq!(passed.report().passed, ["make passes", "make test passes, tests not counted"]);
+        assert_eq!(passed.summary(), "make test passed, tests not counted");
+        assert!(passed.describe().contains("`make test` itself: passed, tests not counted.\n"));
+        assert!(passed.passed(Which::Test));
+        let empty = evidence(run(Which::Test, 0, "Ran 0 tests in 0.1s\n\nOK"), None);
+        assert_eq!(empty.trailer(), "no tests (unittest)");
+        assert_eq!(empty.outcome(&empty.runs[0]), Outcome::NoTests("unittest".to_owned()));
+        assert!(!empty.passed(Which::Test) && failing_before(&empty.runs).contains("no tests"));
     }
 
     #[test]
