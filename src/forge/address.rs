@@ -3,6 +3,9 @@
 
 use std::fmt::Write as _;
 
+/// The most characters of the body of a pull request on GitHub; more than most people write.
+pub const LONGEST_BODY: usize = 65_536;
+
 /// The software a host runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forge {
@@ -71,6 +74,18 @@ impl Address {
             return None;
         }
         Some(Self { forge: forge_of(&host), host, path: path.to_owned(), scheme })
+    }
+
+    /// The most characters that the body of a pull request may have.
+    pub fn longest_body(&self) -> usize {
+        let is_of = |host: &str| self.host == host || self.host.ends_with(&format!(".{host}"));
+        match self.forge {
+            Forge::GitLab => 1_048_576,
+            Forge::Bitbucket => 32_768,
+            // Azure DevOps.
+            Forge::Unknown if is_of("dev.azure.com") || is_of("visualstudio.com") => 4_000,
+            _ => LONGEST_BODY,
+        }
     }
 
     /// The page for opening a pull request of `head` into `base` by hand. `head_owner` owns the

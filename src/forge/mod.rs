@@ -5,5 +5,5 @@
 mod address;
 mod program;
 
-pub use address::{Address, Forge, without_credentials};
+pub use address::{Address, Forge, LONGEST_BODY, without_credentials};
 pub use program::{Opened, Program, Ready, Request};

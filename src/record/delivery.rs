@@ -11,8 +11,8 @@ use crate::markdown_lines::{is_fence, unwrapped};
 use crate::secret::Secrets;
 use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key, marked};
 
-/// Maximum number of characters of a report in a pull request; forges accept some 65000.
-const MAX_TEXT: usize = 60_000;
+/// Maximum number of characters of a merge message.
+const MAX_MESSAGE: usize = 60_000;
 
 /// The title, the report and the trailers of a delivered session.
 #[derive(Clone, Debug)]
@@ -69,34 +69,37 @@ impl Delivery {
 
     /// The message of a merge.
     pub fn message(&self) -> String {
-        let (subject, body) = (self.title.clone(), unwrapped(&self.report));
+        let (subject, body) = (self.title.clone(), unwrapped(&self.cut(&self.report, MAX_MESSAGE)));
         Message { subject, body, trailers: self.trailers.clone() }.render()
     }
 
-    /// The text of a pull request. A forge that squashes uses it as the commit message, so none of
-    /// its lines may look to git like the end of a message.
-    pub fn text(&self) -> String {
-        let mut out = marked(&cut(&self.report));
-        if out.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
-            out.push_str("\n```");
+    /// The text of a pull request, in at most `most` characters. A forge that squashes uses it as
+    /// the commit message, so none of its lines may look to git like the end of a message.
+    pub fn text(&self, most: usize) -> String {
+        let trailers = self.trailers.render();
+        let room = most.saturating_sub(trailers.chars().count() + "\n\n".len());
+        match self.cut(&marked(&self.report), room) {
+            report if report.is_empty() => trailers,
+            report => format!("{report}\n\n{trailers}"),
         }
-        if !out.is_empty() {
-            out.push_str("\n\n");
-        }
-        out + &self.trailers.render()
     }
-}
 
-/// At most [`MAX_TEXT`] characters, in whole lines.
-fn cut(report: &str) -> String {
-    if report.chars().count() <= MAX_TEXT {
-        return report.to_owned();
+    /// At most this many characters of the report, in whole lines, and the command that shows all
+    /// of it; an open code block is closed.
+    fn cut(&self, report: &str, most: usize) -> String {
+        let is_open = |text: &str| text.lines().filter(|line| is_fence(line)).count() % 2 == 1;
+        let close =
+            |text: &str| if is_open(text) { format!("{text}\n```") } else { text.to_owned() };
+        let whole = close(report);
+        if whole.chars().count() <= most {
+            return whole;
+        }
+        let session = self.trailers.get(key::SESSION).unwrap_or_default();
+        let rest = format!("\n\n(cut here; the whole report: `git cowork show {session} report`)");
+        let room = most.saturating_sub(rest.chars().count() + "\n```".len());
+        let head: String = report.chars().take(room).collect();
+        close(head.rsplit_once('\n').map_or("", |(head, _)| head.trim_end())) + &rest
     }
-    let head: String = report.chars().take(MAX_TEXT).collect();
-    let head = head.rsplit_once('\n').map_or(head.as_str(), |(head, _)| head).to_owned();
-    let open = head.lines().filter(|line| is_fence(line)).count() % 2 == 1;
-    let close = if open { "\n```" } else { "" };
-    format!("{head}{close}\n\n(cut here; the whole report is in the branch)")
 }
 
 #[cfg(test)]
@@ -105,6 +108,7 @@ mod tests {
 
     fn delivery(report: &str) -> Delivery {
         let mut trailers = Trailers::default();
+        trailers.push(key::SESSION, "todo");
         trailers.push(key::SESSION_ID, "1-2");
         trailers.push(key::EVENT, "merge");
         Delivery { title: "Add todos".into(), report: report.to_owned(), trailers }
@@ -120,11 +124,15 @@ mod tests {
             "# ------------------------ >8 ------------------------\ncut",
             "diff --git a/x b/x\n--- a/x\n+++ b/x",
         ] {
-            for text in [delivery(report).message(), format!("T\n\n{}", delivery(report).text())] {
+            for text in
+                [delivery(report).message(), format!("T\n\n{}", delivery(report).text(9_000))]
+            {
                 let found = Trailers::parse(&text);
                 assert_eq!(found.get(key::SESSION_ID), Some("1-2"), "{text}");
                 assert!(!text.lines().any(|line| line.starts_with("---")), "{text}");
-                assert!(text.ends_with("\n\nCowork-Session-Id: 1-2\nCowork-Event: merge\n"));
+                assert!(text.ends_with(
+                    "\n\nCowork-Session: todo\nCowork-Session-Id: 1-2\nCowork-Event: merge\n"
+                ));
             }
         }
     }
@@ -134,14 +142,20 @@ mod tests {
         let row = format!("| {} | b |", "word ".repeat(40));
         let text = delivery(&format!("## T\n\n{row}\n\n```mermaid\ngraph LR\n  A --> B\n```"));
         assert!(text.message().contains(&row));
-        assert!(text.text().contains(&row) && text.text().contains("```mermaid\ngraph LR"));
+        let body = text.text(9_000);
+        assert!(body.contains(&row) && body.contains("```mermaid\ngraph LR"));
     }
 
     #[test]
     fn a_long_report_is_cut_at_a_line_and_its_fence_is_closed() {
-        let report = format!("```\n{}", "0123456789\n".repeat(10_000));
-        let text = delivery(&report).text();
-        assert!(text.chars().count() < MAX_TEXT + 300);
-        assert!(text.contains("0123456789\n```\n\n(cut here"), "{}", &text[text.len() - 200..]);
+        let report = format!("```\n{}", "----\u{e9}6789\n".repeat(10_000));
+        for most in [300, 4_000, 65_536] {
+            let text = delivery(&report).text(most);
+            let length = text.chars().count();
+            assert!(length <= most && length + 20 > most, "{length}");
+            let rest = "6789\n```\n\n(cut here; the whole report: `git cowork show todo report`)\n\nCowork-";
+            assert!(text.contains(rest), "{}", &text[text.len() - 200..]);
+        }
+        assert!(delivery(&report).message().contains("`git cowork show todo report`)\n\nCowork-"));
     }
 }

@@ -126,6 +126,41 @@ fn one_command_pushes_the_branch_and_opens_the_request() {
 }
 
 #[test]
+fn a_body_ends_within_what_the_forge_takes_and_says_where_the_rest_is() {
+    for (url, most) in [
+        (GITHUB, 65_536),
+        ("git@bitbucket.org:ana/todo.git", 32_768),
+        ("git@ssh.dev.azure.com:v3/ana/todo/todo", 4_000),
+    ] {
+        let far = Far::new(url);
+        far.gh(OPENED);
+        let path = ".cowork/sessions/todo/delivery_report.md";
+        let long = "```\n".to_owned() + &"naïve line of a report\n".repeat(4_000);
+        far.write(path, &format!("{}\n## Limits\n\n{long}", far.read(path)));
+        far.git(&["commit", "-q", "-a", "-m", "say more"]);
+        let before = far.git(&["rev-parse", "HEAD"]);
+        let said = far.cowork(&["pr", "--dry-run"]).exits(0).stdout;
+        let body = said.split("\nTitle    ").nth(1).unwrap().split_once("\n\n").unwrap().1;
+        let length = body.chars().count();
+        assert!(length <= most && length + 60 > most, "{length} of {most}");
+        let (report, trailers) = body.trim_end().rsplit_once("\n\n").unwrap();
+        let rest =
+            "of a report\n```\n\n(cut here; the whole report: `git cowork show todo report`)";
+        assert!(report.ends_with(rest), "{}", &report[report.len() - 300..]);
+        assert!(trailers.contains("\nCowork-Event: merge\n"), "{trailers}");
+        // The command shows all of it.
+        let whole = far.cowork(&["show", "todo", "report"]).exits(0).stdout;
+        assert_eq!(whole.matches("naïve line").count(), 4_000);
+        assert_eq!(far.git(&["rev-parse", "HEAD"]), before);
+        if most == 65_536 {
+            far.cowork(&["pr"]).exits(0);
+            let sent = fs::read_to_string(far.root().join("body")).unwrap();
+            assert_eq!(sent.trim_end(), body.trim_end());
+        }
+    }
+}
+
+#[test]
 fn a_dry_run_says_all_of_it_and_does_nothing() {
     let far = Far::new(GITHUB);
     far.gh("echo 'must not be asked' >&2; exit 1");

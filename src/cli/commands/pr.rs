@@ -16,7 +16,7 @@ use crate::cli::session_cmd::recorder::with_recorder;
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::forge::{Address, Program, Request, without_credentials};
+use crate::forge::{Address, LONGEST_BODY, Program, Request, without_credentials};
 use crate::git::{self, Git, Oid, Push, RefName};
 use crate::record::{self, Delivery, LOGS, Published, logs};
 use crate::session::{RefNames, Session, SessionName, merged, review_base};
@@ -67,6 +67,11 @@ struct Proposal {
 }
 
 impl Proposal {
+    /// The text of the pull request, which its forge accepts.
+    fn text(&self, place: Option<&(Address, Option<String>)>) -> String {
+        self.delivery.text(place.map_or(LONGEST_BODY, |(into, _)| into.longest_body()))
+    }
+
     /// The repository that receives the pull request, and the owner of the fork if the branch is
     /// pushed to a fork.
     fn place(&self, git: &Git) -> anyhow::Result<Option<(Address, Option<String>)>> {
@@ -117,7 +122,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
                 head: proposal.branch.short(),
                 head_owner: owner.as_deref(),
                 title: &proposal.delivery.title,
-                text: &proposal.delivery.text(),
+                text: &proposal.text(place.as_ref()),
                 draft: args.draft,
             };
             open(context, &proposal, &program, &request)
@@ -308,7 +313,7 @@ fn by_hand(
     place: Option<&(Address, Option<String>)>,
 ) -> Answer {
     let path = held.state.path().join(TEXT_FILE);
-    let text = format!("{}\n\n{}", proposal.delivery.title, proposal.delivery.text());
+    let text = format!("{}\n\n{}", proposal.delivery.title, proposal.text(place));
     std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     let url = place.and_then(|(into, owner)| {
         into.compare(&proposal.base, proposal.branch.short(), owner.as_deref())
@@ -400,7 +405,7 @@ fn say_what_would_be(
             let _ = writeln!(out, "By hand  {base} <- {head}: the text of git request-pull");
         }
     }
-    let _ = write!(out, "Title    {}\n\n{}", delivery.title, delivery.text());
+    let _ = write!(out, "Title    {}\n\n{}", delivery.title, proposal.text(place));
     context.page(&out)?;
     let text = "nothing was pushed: this was a dry run".to_owned();
     context.ui.emit(Event::Note { text });
