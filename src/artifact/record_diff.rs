@@ -48,7 +48,7 @@ pub(crate) struct Change {
     pub fields: Vec<Field>,
 }
 
-/// A field of a record before and after the change, as text.
+/// A field of a record before and after the change, as text. In a list, each item that differs is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub name: String,
@@ -128,27 +128,28 @@ fn fields(before: &Value, now: &Value) -> Vec<Field> {
     let (Some(old), Some(new)) = (before.as_object(), now.as_object()) else { return Vec::new() };
     let gone = old.keys().filter(|name| !new.contains_key(*name));
     let names = new.keys().chain(gone).filter(|name| old.get(*name) != new.get(*name));
-    names
-        .map(|name| {
-            let (before, after) = apart(old.get(name), new.get(name));
-            Field { name: name.clone(), before, after }
-        })
-        .collect()
+    let pairs = names.map(|name| (name, apart(old.get(name), new.get(name))));
+    let field = |name: &String, (before, after)| Field { name: name.clone(), before, after };
+    pairs.flat_map(|(name, pairs)| pairs.into_iter().map(move |pair| field(name, pair))).collect()
 }
 
-/// Formats two values as text. For two lists, includes only the items that the other list lacks, or
-/// all items if only the order differs.
-fn apart(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
+/// Formats two values as text. Of two lists, returns the items that the other list lacks: in pairs
+/// if they are as many, because they were reworded then; all items if only the order differs.
+fn apart(before: Option<&Value>, after: Option<&Value>) -> Vec<(String, String)> {
     if let (Some(Value::Array(old)), Some(Value::Array(new))) = (before, after) {
         let only = |these: &[Value], others: &[Value]| -> Vec<String> {
             these.iter().filter(|item| !others.contains(item)).map(words).collect()
         };
         let (gone, come) = (only(old, new), only(new, old));
-        if !(gone.is_empty() && come.is_empty()) {
-            return (gone.join("; "), come.join("; "));
+        if gone.len() == come.len() && !gone.is_empty() {
+            return gone.into_iter().zip(come).collect();
+        }
+        if gone.len() != come.len() {
+            let gone = gone.into_iter().map(|item| (item, String::new()));
+            return gone.chain(come.into_iter().map(|item| (String::new(), item))).collect();
         }
     }
-    (before.map(words).unwrap_or_default(), after.map(words).unwrap_or_default())
+    vec![(before.map(words).unwrap_or_default(), after.map(words).unwrap_or_default())]
 }
 
 fn words(value: &Value) -> String {
@@ -156,6 +157,14 @@ fn words(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("; "),
         Value::Null => String::new(),
+        // A criterion with the test that shows it.
+        Value::Object(fields) if fields.contains_key("text") => {
+            let text = |name| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+            match text("test") {
+                "" => text("text").to_owned(),
+                test => format!("{} (`{test}`)", text("text")),
+            }
+        }
         other => other.to_string(),
     }
 }
@@ -227,14 +236,24 @@ mod tests {
 
     #[test]
     fn fields_of_a_changed_record_are_shown_before_and_after() {
-        let before = serde_json::json!({"title": "List", "criteria": ["a", "b"], "order": [1, 2]});
-        let now = serde_json::json!({"title": "Sort", "criteria": ["b", "c"], "order": [2, 1]});
+        let before = serde_json::json!({
+            "title": "List", "criteria": ["a", "b"], "order": [1, 2], "tests": ["d"],
+        });
+        let now = serde_json::json!({
+            "title": "Sort", "criteria": ["b", "c"], "order": [2, 1],
+            "tests": ["d", {"text": "e", "test": "t/a.rs::e", "fails_before": true}, "f"],
+        });
         let told = fields(&before, &now).into_iter().map(|f| (f.name, f.before, f.after));
         let own = |(name, before, after): (&str, &str, &str)| {
             (name.to_owned(), before.to_owned(), after.to_owned())
         };
-        let expected =
-            [("criteria", "a", "c"), ("order", "1; 2", "2; 1"), ("title", "List", "Sort")];
+        let expected = [
+            ("criteria", "a", "c"),
+            ("order", "1; 2", "2; 1"),
+            ("tests", "", "e (`t/a.rs::e`)"),
+            ("tests", "", "f"),
+            ("title", "List", "Sort"),
+        ];
         let mut told: Vec<_> = told.collect();
         told.sort();
         assert_eq!(told, expected.map(own));

@@ -1,6 +1,11 @@
 //! The secrets check of every draft, and all checks that a whole session must still pass.
 
-use crate::artifact::check::{Finding, Report};
+use std::collections::BTreeMap;
+
+use crate::artifact::Store;
+use crate::artifact::check::{self, Finding, Report};
+use crate::pipeline::files::project_files;
+use crate::pipeline::run::Run;
 use crate::record::Leak;
 use crate::stage::Stage;
 use crate::stages::{CheckInput, lasting_checks};
@@ -20,4 +25,14 @@ pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
     let mut report = Report::default();
     lasting_checks(stages, input).into_iter().for_each(|(_, part)| report.merge(part));
     report
+}
+
+/// The requirements that no completed task meets, by id, with the reason.
+pub(super) fn not_covered(
+    run: &Run<'_>,
+    store: &Store<'_>,
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let baseline = project_files::baseline_of_change(run)?;
+    let (requirements, features) = (store.requirements()?, store.features()?);
+    Ok(check::not_covered(&requirements, &features, &store.plan()?, baseline.as_ref()))
 }

@@ -209,8 +209,7 @@ async fn checks_hold(
     }
     let report = checks::check_report(run, spec, progress)?;
     if report.is_ok() {
-        let unchanged = scope::unchanged_stage(run, spec, &progress.newest.words)?;
-        unchanged.into_iter().for_each(|text| run.warn_once(text));
+        checks::remarks(run, spec, progress)?.into_iter().for_each(|text| run.warn_once(text));
         return Ok(StepOutcome::Next);
     }
     if let Some(edit) = progress.newest.edit.as_mut().filter(|edit| !edit.told)

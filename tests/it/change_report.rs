@@ -42,7 +42,8 @@ fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
     let scope = section("Scope of the change");
     assert_eq!(
         scope,
-        "- low risk; prd, plan and code\n- Components: COMP-001\n- Files: lib/list.sh\n\
+        "- low risk; prd, plan and code\n- Components: COMP-001\n\
+         - Files: 1 that triage named not changed\n\
          - Stays as it is: todos stay in one file\n\
          - Files changed outside this scope (named by neither triage nor a task):\n  - `lib/other.sh`"
     );
@@ -70,6 +71,152 @@ fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
     assert!(!sandbox.artifact("delivery_report.md").contains("## Scope of the change"));
     let asked = sandbox.server.requests_of("delivery", "actor").last().unwrap().text();
     assert!(asked.contains("`## Records before and after`: do not write these"), "{asked}");
+}
+
+/// A delivered session whose requirements have many criteria.
+fn with_many_criteria() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let wide = |title: &str| {
+        let mut record = todo::requirement(title);
+        record["acceptance_criteria"] = (0..9).map(|n| old_criterion(title, n)).collect();
+        record
+    };
+    let prd = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
+        .and("create_requirement", wide("Add a todo"))
+        .and("create_requirement", wide("List todos"))
+        .and("create_requirement", wide("Tick a todo off"))
+        .and("add_feature", todo::feature("Adding", &["REQ-001"]))
+        .and("add_feature", todo::feature("Reading and ticking", &["REQ-002", "REQ-003"]));
+    sandbox.script("prd", prd);
+    sandbox.auto(&[]).exits(0);
+    sandbox
+}
+
+fn old_criterion(title: &str, n: usize) -> String {
+    format!("{title}: rule {n} holds")
+}
+
+#[test]
+fn what_a_change_asks_for_stays_whole_and_what_is_as_before_is_counted() {
+    let sandbox = with_many_criteria();
+    let constraint = "what was written before is read as it was written, in every case; ".repeat(6);
+    let asked = triage("Sort todos", &["prd", "plan", "code"], &["lib/list.sh", "lib/sort.sh"]);
+    let mut asked: serde_json::Value = serde_json::from_str(&asked.calls[0].arguments).unwrap();
+    asked["constraints"] = json!([constraint, "one file"]);
+    sandbox.script("triage", Reply::call("save_change_request", asked));
+    let list = |title: &str| (0..9).map(|n| old_criterion(title, n)).collect::<Vec<_>>();
+    let reworded =
+        |end: &str| format!("{} {end}", "WHEN todos are shown THEN they are in order, ".repeat(6));
+    let mut sorted = list("List todos");
+    sorted[4] = reworded("the oldest first");
+    let fewer: Vec<String> = list("Add a todo").into_iter().skip(1).collect();
+    sandbox.script(
+        "prd",
+        Reply::call("update_requirement", json!({"id": "REQ-001", "acceptance_criteria": fewer}))
+            .and("update_requirement", json!({"id": "REQ-002", "acceptance_criteria": sorted})),
+    );
+    sandbox.script(
+        "plan",
+        Reply::call("create_task", task("Sort", "lib/sort.sh", "FEAT-002"))
+            .and("create_task", task("Sort all", "lib/all.sh", "FEAT-002")),
+    );
+    let done = |id: &str| json!({"task_id": id, "new_status": "completed"});
+    let first = Reply::call("write_file", json!({"path": "lib/sort.sh", "content": "# sort\n"}))
+        .and("write_file", json!({"path": "lib/draft.sh", "content": "# draft\n"}))
+        .and("update_task_status", done("TASK-006"));
+    sandbox.server.on(at("coding", "actor").task("TASK-006").turn(1), first);
+    let second = Reply::call("write_file", json!({"path": "lib/all.sh", "content": "# all\n"}))
+        .and("delete_file", json!({"path": "lib/draft.sh"}))
+        .and("update_task_status", done("TASK-007"));
+    sandbox.server.on(at("coding", "actor").task("TASK-007").turn(1), second);
+    sandbox.cowork(&["modify", "sort todos", "-n", "sort", "--review", "auto"]).exits(0);
+    let report = sandbox.artifact("changes/sort/delivery_report.md");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let section = |heading: &str| {
+        let rest = report.split(&format!("\n## {heading}\n\n")).nth(1);
+        let part = rest.unwrap_or_else(|| panic!("{report}")).split("\n\n## ").next().unwrap();
+        part.to_owned()
+    };
+    // What is new comes first, and is whole.
+    let headings: Vec<&str> = report.lines().filter(|line| line.starts_with("## ")).collect();
+    let at = |heading: &str| headings.iter().position(|one| *one == heading);
+    assert!(at("## Acceptance criteria") < at("## Scope of the change"), "{report}");
+    assert!(at("## Scope of the change") < at("## Changes"), "{report}");
+    let criteria = words(&section("Acceptance criteria"));
+    let new = format!("- {} (by review)", words(&reworded("the oldest first")));
+    assert!(criteria.contains(&new), "{report}");
+    assert!(criteria.contains("- **REQ-002 List todos** (changed): FEAT-002"), "{report}");
+    assert!(!criteria.contains("rule 5"), "{report}");
+    let rest = "- Unchanged: 1 requirement, 25 criteria: `git cowork show todo--sort prd`";
+    assert!(criteria.ends_with(rest), "{report}");
+    let scope = words(&section("Scope of the change"));
+    assert!(scope.contains(&words(&constraint)) && scope.contains("; one file"), "{report}");
+    // The files are those of the difference.
+    assert!(scope.contains("- Files: lib/sort.sh; 1 that triage named not changed"), "{report}");
+    let changed = sandbox.git(&["diff", "--name-only", "cowork/todo", "HEAD", "--", ":!.cowork"]);
+    assert_eq!(changed, "lib/all.sh\nlib/sort.sh");
+    for file in ["draft.sh", "list.sh"] {
+        assert!(!report.contains(file), "{file} in\n{report}");
+    }
+    // Both texts of what was reworded, and what was removed.
+    let records = words(&section("Records before and after"));
+    let both = format!(
+        "- REQ-002 List todos, acceptance_criteria: List todos: rule 4 holds → {}",
+        words(&reworded("the oldest first"))
+    );
+    assert!(records.contains(&both), "{report}");
+    let removed = "- REQ-001 Add a todo, acceptance_criteria: Add a todo: rule 0 holds → (nothing)";
+    assert!(records.contains(removed), "{report}");
+}
+
+/// A delivered session, and a change with a new requirement for a feature that no task works on.
+fn without_task() -> Sandbox {
+    let sandbox = Sandbox::delivered();
+    sandbox.script("triage", triage("Due dates", &["prd", "plan", "code"], &["lib/due.sh"]));
+    let feature = json!({"id": "FEAT-002", "requirement_ids": ["REQ-002", "REQ-003", "REQ-004"]});
+    sandbox.script(
+        "prd",
+        Reply::call("create_requirement", todo::requirement("Due dates"))
+            .and("update_feature", feature),
+    );
+    sandbox.script("plan", Reply::call("create_task", task("Due", "lib/due.sh", "FEAT-001")));
+    let work = Reply::call("write_file", json!({"path": "lib/due.sh", "content": "# due\n"}))
+        .and("update_task_status", json!({"task_id": "TASK-006", "new_status": "completed"}));
+    sandbox.server.on(at("coding", "actor").task("TASK-006").turn(1), work);
+    sandbox
+}
+
+const MODIFY: [&str; 4] = ["modify", "due dates", "-n", "due"];
+
+#[test]
+fn a_requirement_that_no_task_meets_is_not_covered() {
+    for depth in ["standard", "thorough"] {
+        let sandbox = without_task();
+        let modify = [&MODIFY[..], &["--depth", depth, "--review", "auto"]].concat();
+        let told = sandbox.cowork(&modify).exits(0).stderr;
+        let why = "no completed task works on FEAT-002";
+        assert_eq!(told.matches(&format!("REQ-004 is not covered: {why}")).count(), 1, "{told}");
+        // What the change did not add was built before.
+        assert!(!told.contains("REQ-001 is not covered"), "{told}");
+        for document in ["check_report.md", "delivery_report.md"] {
+            let report = sandbox.artifact(&format!("changes/due/{document}"));
+            assert!(report.contains(&format!("Due dates works (not covered: {why})")), "{report}");
+            assert!(!report.contains("Due dates works (by review)"), "{report}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_gate_of_the_check_shows_what_no_task_meets() {
+    let sandbox = without_task();
+    sandbox.user_config("[review]\ngates = [\"check\"]\n");
+    let mut terminal = sandbox.terminal(&[&MODIFY[..], &["--depth", "thorough"]].concat());
+    terminal.sees("REQ-004 is not covered");
+    terminal.sees("p pass ");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn write(path: &str, content: &str) -> Reply {
 }
 
 const MISSING: &str = "not run (dependencies missing)";
+const PASSED: &str = "passed, tests not counted (npm test)";
 
 #[test]
 fn nothing_is_asked_or_made_before_dependencies_are_there() {
@@ -111,10 +112,7 @@ fn nothing_is_asked_or_made_before_dependencies_are_there() {
     paste(&sandbox, "npm ci");
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     let coding = sandbox.stage_commit("coding");
-    assert_eq!(
-        sandbox.trailers(&coding)["Cowork-Checks"],
-        ["passed, tests not counted (npm test)"]
-    );
+    assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [PASSED]);
     sandbox.assert_sound();
 
     // Nor does a change of it.
@@ -224,10 +222,7 @@ fn a_dependency_of_the_session_s_own_stops_it_after_its_task() {
     assert!(!again, "a task with a commit was done again");
     let next = sandbox.commit_of("cowork/todo", "coding: TASK-002 ");
     for commit in [next, sandbox.stage_commit("coding")] {
-        assert_eq!(
-            sandbox.trailers(&commit)["Cowork-Checks"],
-            ["passed, tests not counted (npm test)"]
-        );
+        assert_eq!(sandbox.trailers(&commit)["Cowork-Checks"], [PASSED]);
     }
     sandbox.assert_sound();
 }
@@ -448,8 +443,5 @@ fn a_model_cannot_hide_a_failure_behind_the_sandbox() {
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let coding = sandbox.stage_commit("coding");
     assert_eq!(sandbox.trailers(&coding)["Cowork-Iterations"], ["3"]);
-    assert_eq!(
-        sandbox.trailers(&coding)["Cowork-Checks"],
-        ["passed, tests not counted (npm test)"]
-    );
+    assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [PASSED]);
 }

@@ -431,8 +431,8 @@ fn the_report_tells_what_the_program_knows_for_certain() {
             "## Summary",
             "## Scope",
             "## Testing",
-            "## Changes",
             "## Acceptance criteria",
+            "## Changes",
             "## Checks",
             "## Rejected on the way",
         ]

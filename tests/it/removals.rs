@@ -72,6 +72,14 @@ fn a_change_that_removes_a_feature_takes_its_code_out_and_is_merged() {
         assert!(removed.contains("TASK-003 List todos"), "{shown}");
         let traced = sandbox.cowork(&["trace"]).exits(0).stdout;
         assert!(traced.contains("FEAT-002 (removed)"), "{traced}");
+        // The report names it beside what is new, and among the records.
+        let report = sandbox.artifact("changes/less/delivery_report.md");
+        for line in [
+            "- **REQ-003 Tick a todo off** (removed)\n",
+            "- FEAT-002 Reading and ticking: removed\n",
+        ] {
+            assert!(report.contains(line), "{line} in\n{report}");
+        }
         is_merged_without_listing(&sandbox);
     }
 }

@@ -46,10 +46,12 @@ fn the_report_on_a_small_change_is_read_on_one_page() {
 #[test]
 fn the_report_on_a_large_change_says_where_the_rest_is() {
     let sandbox = Sandbox::new();
+    let criterion = |n: usize| {
+        format!("{} {n}", "WHEN a user does it THEN it is done, and nothing is ".repeat(5))
+    };
     let long = |title: &str| {
         let mut record = todo::requirement(title);
-        let criterion = "WHEN a user does it THEN it is done, and nothing else is ".repeat(4);
-        record["acceptance_criteria"] = json!(vec![criterion; 12]);
+        record["acceptance_criteria"] = (0..4).map(criterion).collect();
         record
     };
     let prd = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
@@ -82,13 +84,22 @@ fn the_report_on_a_large_change_says_where_the_rest_is() {
     sandbox.script("delivery", Reply::call("save_delivery_report", json!({"content": own})));
     sandbox.auto(&[]).exits(0);
     let report = lines(&sandbox);
-    // Some six hundred lines of code.
-    assert!(report.len() <= 57, "{} lines:\n{}", report.len(), report.join("\n"));
+    // Thirty-five lines, and those that are about what it brings: criteria are never cut.
     let whole = report.join("\n");
+    let criteria = whole.split("\n## Acceptance criteria\n\n").nth(1).unwrap();
+    let criteria = criteria.split("\n\n## Changes\n").next().unwrap();
+    let room = 35 + criteria.lines().count() + 4;
+    assert!(report.len() <= room, "{} lines:\n{}", report.len(), report.join("\n"));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for n in 0..4 {
+        let met = format!("{} (by review)", words(&criterion(n)));
+        assert_eq!(words(criteria).matches(&met).count(), 3, "{criteria}");
+    }
     for part in [
         " more\n- TASK-002 Add a todo: `lib/add.sh`",
+        "All files: `git cowork diff todo --stat",
+        "more: `git cowork diff todo --stat --without-artifacts`",
         "- **REQ-003 Tick a todo off**: FEAT-002",
-        "more: `git cowork show todo prd`",
         "more lines: see the transcript that `git cowork log -v` names",
         "\n## Checks\n\nNo test command is known, so nothing was run.",
     ] {

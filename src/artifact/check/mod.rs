@@ -10,6 +10,7 @@ use super::{Artifact, Feedback, FeedbackType, IdKind, Origin, Severity, Store};
 use crate::stage::Stage;
 
 mod code;
+mod coverage;
 mod documents;
 mod ids;
 mod order;
@@ -20,6 +21,7 @@ mod tasks;
 mod words;
 
 pub use code::{CodeChanges, nothing_changed};
+pub use coverage::not_covered;
 pub use documents::{
     IDEA_SECTIONS, LONGEST_TITLE, check_report, delivery, idea, own_example, pr_title, triage,
 };

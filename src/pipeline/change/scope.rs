@@ -25,7 +25,7 @@ pub(crate) const RECORDS: [Artifact; 4] = [
 const REASON: usize = 400;
 
 /// True if the path is one of the files in `scope` or is in one of its folders.
-fn covers(scope: &[String], path: &str) -> bool {
+pub(crate) fn covers(scope: &[String], path: &str) -> bool {
     scope.iter().any(|item| {
         let item = item.trim_start_matches("./").trim_end_matches('/');
         path == item || path.strip_prefix(item).is_some_and(|rest| rest.starts_with('/'))

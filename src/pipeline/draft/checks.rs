@@ -3,15 +3,14 @@
 use crate::artifact::check::Report;
 use crate::artifact::{Files, Store};
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::secrets_found;
+use crate::pipeline::checks::{not_covered, secrets_found};
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
 use crate::record;
-use crate::stages::CheckInput;
-use crate::stages::StageSpec;
+use crate::stages::{CheckInput, StageSpec};
 
 pub(crate) fn check_report(
     run: &Run<'_>,
@@ -42,9 +41,24 @@ pub(crate) fn report_on(
         report.merge(scope::report_on_idea(run)?);
     }
     report.warnings.extend(scope::widened(run, spec)?.map(|(_, words)| words));
-    report.warnings.extend(scope::unchanged_stage(run, spec, &progress.newest.words)?);
+    report.warnings.extend(remarks(run, spec, progress)?);
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
+}
+
+/// What rejects no draft and is told in every mode.
+pub(crate) fn remarks(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Vec<String>> {
+    let mut remarks = Vec::from_iter(scope::unchanged_stage(run, spec, &progress.newest.words)?);
+    if spec.rechecks {
+        let files = run.files();
+        let uncovered = not_covered(run, &Store::new(&files))?;
+        remarks.extend(uncovered.iter().map(|(id, why)| format!("{id} is not covered: {why}")));
+    }
+    Ok(remarks)
 }
 
 /// The checks of a task before its commit; tasks that are still open are not reported.

@@ -7,7 +7,7 @@ use crate::artifact::check::{Report, derive_feature_status, has_code};
 use crate::artifact::{Artifact, Criterion, FeatureStatus, Store, Task};
 use crate::git;
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::whole_session;
+use crate::pipeline::checks::{not_covered, whole_session};
 use crate::pipeline::evidence::named_tests::NamedTest;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
@@ -215,9 +215,10 @@ fn criteria_items(
     let mut out = format!("- criteria. {judged}\n");
     let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
     let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
+    let uncovered = not_covered(run, store)?;
     for requirement in &requirements {
         for criterion in &requirement.acceptance_criteria {
-            let line = report::criterion_line(criterion, became);
+            let line = report::criterion_line(criterion, uncovered.get(&requirement.id), became);
             let _ = writeln!(out, "  - {}: {line}", cell(&requirement.id, LINE));
         }
     }
@@ -268,6 +269,7 @@ impl Known for KnownNow<'_> {
         let mut criteria = requirements.iter().flat_map(|one| &one.acceptance_criteria);
         Ok(gather::verifies(run, evidence)
             && criteria.all(is_shown)
+            && not_covered(run, self.store)?.is_empty()
             && checked_again(run, self.store, evidence)?.findings.is_empty()
             && test_changes::changes_of_tests(run, &run.session.tip)?.weakened.is_empty())
     }

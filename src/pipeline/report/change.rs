@@ -1,107 +1,169 @@
 //! The parts of a change request's delivery report: its scope, files changed outside of it, and the
 //! records before and after.
 
-use super::fit::Section;
-use super::markdown::{REASON, TITLE, cell, paths};
-use crate::artifact::record_diff::Change;
-use crate::artifact::{ChangeRequest, Store};
-use crate::pipeline::change::scope::{self, RECORDS};
-use crate::pipeline::files::project_files;
-use crate::pipeline::run::Run;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of items in a list.
+use super::fit::Section;
+use super::markdown::{REASON, TITLE, WHOLE, cell, paths};
+use crate::artifact::record_diff::{Became, Change};
+use crate::artifact::{ChangeRequest, Criterion, Store};
+use crate::pipeline::change::scope::{self, RECORDS};
+use crate::pipeline::run::Run;
+use crate::session::parents_files;
+
+/// Maximum number of files outside the scope that are listed.
 const ROWS: usize = 40;
-/// Maximum characters of a field's value.
+/// Maximum characters of a field's value that is shown whole on either side.
 const FIELD: usize = 80;
 
 /// The requested scope of a change request, and the changes it made.
 #[derive(Default)]
 pub(crate) struct ChangeStory {
     pub asked: ChangeRequest,
-    /// Files it changed that neither its triage nor one of its own tasks names.
+    /// The files it changed that triage named, and those that neither triage nor one of its own
+    /// tasks names.
+    inside: Vec<String>,
     outside: Vec<String>,
+    /// The tasks it added.
+    pub own_tasks: BTreeSet<String>,
     /// Its changes to the records.
     records: Vec<Change>,
+    /// The criteria of requirements before it.
+    before: BTreeMap<String, Vec<Criterion>>,
 }
 
-pub(crate) fn change_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
+pub(crate) fn change_story(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    changed: &[String],
+) -> anyhow::Result<ChangeStory> {
     let mut asked = store.change_request()?.unwrap_or_default();
     asked.scope = run.session.scope.unwrap_or(asked.scope);
+    let before = match parents_files(run.env.git, &run.session) {
+        Some(parents) => Store::new(&parents).requirements()?.requirements,
+        None => Vec::new(),
+    };
+    let is_changed = |named: &&String| {
+        let named = std::slice::from_ref(*named);
+        changed.iter().any(|path| scope::covers(named, path))
+    };
     Ok(ChangeStory {
+        inside: asked.affected_files.iter().filter(is_changed).cloned().collect(),
         asked,
-        outside: scope::outside_scope(
-            run,
-            &project_files::code_since_start(run, &run.session.tip)?,
-        )?,
+        outside: scope::outside_scope(run, changed)?,
+        own_tasks: scope::own_tasks(run)?.into_iter().map(|task| task.id).collect(),
         records: scope::changes_of(run, &RECORDS)?.unwrap_or_default(),
+        before: before.into_iter().map(|one| (one.id, one.acceptance_criteria)).collect(),
     })
 }
 
 impl ChangeStory {
+    /// How it changed a record; `None` if the record is as it was.
+    pub(crate) fn became(&self, id: &str) -> Option<Became> {
+        self.records.iter().find(|record| record.id == id).map(|record| record.became)
+    }
+
+    /// Ids and titles of the requirements that it removed.
+    pub(crate) fn removed_requirements(&self) -> impl Iterator<Item = String> {
+        let is_gone = |one: &&Change| one.kind == "requirement" && one.became == Became::Removed;
+        self.records.iter().filter(is_gone).map(|one| format!("{} {}", one.id, one.title))
+    }
+
+    /// True if a requirement did not have this criterion before.
+    pub(crate) fn is_new(&self, requirement: &str, criterion: &Criterion) -> bool {
+        !self.before.get(requirement).is_some_and(|before| before.contains(criterion))
+    }
+
     /// The requested scope, and the files changed outside of it.
     pub(crate) fn scope(&self, all: &str) -> Section {
         let asked = &self.asked;
-        let mut items = vec![format!("- {}", asked.headline())];
-        let lists = [
+        let mut section = Section::new("## Scope of the change", "");
+        section.push(&format!("- {}", asked.headline()));
+        let untouched = match asked.affected_files.len() - self.inside.len() {
+            0 => Vec::new(),
+            count => vec![format!("{count} that triage named not changed")],
+        };
+        let files = [&self.inside[..], &untouched].concat();
+        for (title, named) in [
+            ("Features", &asked.affected_features),
             ("Components", &asked.affected_components),
-            ("Files", &asked.affected_files),
+            ("Files", &files),
             ("Stays as it is", &asked.constraints),
-        ];
-        for (title, named) in lists.into_iter().filter(|(_, named)| !named.is_empty()) {
-            items.push(format!("- {title}: {}", cell(&named.join("; "), 2 * REASON)));
+        ] {
+            if !named.is_empty() {
+                section.push(&format!("- {title}: {}", cell(&named.join("; "), WHOLE)));
+            }
         }
         let outside = "- Files changed outside this scope";
         if asked.affected_files.is_empty() {
-            items.push(format!("{outside}: triage named no files to compare with"));
+            section.push(&format!("{outside}: triage named no files to compare with"));
         } else if self.outside.is_empty() {
-            items.push(format!("{outside}: none"));
+            section.push(&format!("{outside}: none"));
         } else {
-            items.push(format!("{outside} (named by neither triage nor a task):"));
-            let shown = self.outside.iter().take(ROWS);
-            items.extend(shown.map(|path| format!("  - {}", paths(std::slice::from_ref(path), 0))));
+            section.push(&format!("{outside} (named by neither triage nor a task):"));
+            for path in self.outside.iter().take(ROWS) {
+                section.push(&format!("  - {}", paths(std::slice::from_ref(path), 0)));
+            }
         }
         let more = self.outside.len().saturating_sub(ROWS);
-        Section::new("## Scope of the change", "").list(&items, all).without(more)
+        section.list(&[], all).without(more)
     }
 
-    /// One line for each changed field of a record, and for each added or removed record.
-    pub(crate) fn before_and_after(&self) -> Section {
-        let mut items = Vec::new();
+    /// One line for each changed field of a record, or item of a list in it, and for each added or
+    /// removed record.
+    pub(crate) fn before_and_after(&self, all: &str) -> Section {
+        let mut section = Section::new("## Records before and after", "");
+        let mut others = Vec::new();
         for record in &self.records {
             let name = cell(&format!("{} {}", record.id, record.title), TITLE);
+            let (mut items, mut most) = (Vec::new(), REASON);
+            let is_product = matches!(record.kind, "requirement" | "feature");
+            if is_product {
+                most = WHOLE;
+            }
             if record.fields.is_empty() {
                 items.push(format!("- {name}: {}", record.became.name()));
             }
             for field in &record.fields {
-                let same = alike(&field.before, &field.after);
-                let part = |words: &str| match same {
-                    _ if words.is_empty() => "(nothing)".to_owned(),
-                    0 => cell(words, FIELD),
-                    _ => cell(&format!("… {}", &words[same..]), FIELD),
+                let (before, after) = differing(&field.before, &field.after);
+                let part = |words: &str| match words {
+                    "" => "(nothing)".to_owned(),
+                    words => cell(words, most),
                 };
-                let (before, after) = (part(&field.before), part(&field.after));
                 let field = cell(&field.name, TITLE);
-                items.push(format!("- {name}, {field}: {before} → {after}"));
+                items.push(format!("- {name}, {field}: {} → {}", part(&before), part(&after)));
+            }
+            match is_product {
+                true => items.iter().for_each(|item| section.push(item)),
+                false => others.append(&mut items),
             }
         }
-        let more = items.len().saturating_sub(ROWS);
-        items.truncate(ROWS);
-        Section::new("## Records before and after", "")
-            .list(&items, "`git diff` of the JSON files shows them all")
-            .without(more)
+        section.list(&others, all)
     }
 }
 
-/// The length in bytes of the words that both texts have in common at the start; 0 if both texts
-/// fit on a line.
-fn alike(before: &str, after: &str) -> usize {
+/// Two texts, each reduced to the words that differ and those between them; both whole if they fit
+/// on a line or one is empty.
+fn differing(before: &str, after: &str) -> (String, String) {
+    let whole = || (before.to_owned(), after.to_owned());
     if before.chars().count().max(after.chars().count()) <= FIELD {
-        return 0;
+        return whole();
     }
-    let pairs = before.char_indices().zip(after.chars());
-    let same = pairs.take_while(|((_, a), b)| a == b).last();
-    let same = same.map_or(0, |((at, c), _)| at + c.len_utf8());
-    before[..same].rfind(' ').map_or(0, |space| space + 1)
+    let (a, b): (Vec<&str>, Vec<&str>) =
+        (before.split_whitespace().collect(), after.split_whitespace().collect());
+    let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let shorter = a.len().min(b.len()) - start;
+    let (ends_a, ends_b) = (a.iter().rev(), b.iter().rev());
+    let end = ends_a.zip(ends_b).take(shorter).take_while(|(a, b)| a == b).count();
+    if start + end == 0 {
+        return whole();
+    }
+    let part = |words: &[&str]| {
+        let dots = |count| if count > 0 { vec!["…"] } else { Vec::new() };
+        let middle = words[start..words.len() - end].to_vec();
+        [dots(start), middle, dots(end)].concat().join(" ")
+    };
+    (part(&a), part(&b))
 }
 
 #[cfg(test)]
@@ -110,12 +172,15 @@ mod tests {
 
     #[test]
     fn long_texts_are_reduced_to_the_part_that_differs() {
-        assert_eq!(alike("a b c", "a b d"), 0);
+        let of = |before: &str, after: &str| differing(before, after);
+        assert_eq!(of("a b c", "a b d"), ("a b c".to_owned(), "a b d".to_owned()));
         let long = "wörd ".repeat(60);
         let (before, after) = (format!("{long}old end"), format!("{long}older end"));
-        assert_eq!(&before[alike(&before, &after)..], "old end");
-        assert_eq!(&after[alike(&before, &after)..], "older end");
-        assert_eq!(alike(&long, "ö"), 0);
-        assert_eq!(alike(&"x".repeat(300), &"x".repeat(301)), 0);
+        assert_eq!(of(&before, &after), ("… old …".to_owned(), "… older …".to_owned()));
+        assert_eq!(of(&long, ""), (long.clone(), String::new()));
+        let more = format!("{long}more");
+        assert_eq!(of(long.trim_end(), &more), ("…".to_owned(), "… more".to_owned()));
+        let (one, other) = ("x".repeat(300), "x".repeat(301));
+        assert_eq!(of(&one, &other), (one, other));
     }
 }

@@ -10,7 +10,7 @@ use crate::pipeline::files::project_files::code_since_start;
 use crate::pipeline::run::Run;
 use crate::session::Kind;
 
-/// True if the requirement has features and all of them work.
+/// True if the requirement has features, all of them work, and tasks were for what it asks.
 fn is_met(story: &Story, requirement: &str) -> bool {
     let stands = |feature: &&Feature| feature.requirement_ids.iter().any(|id| id == requirement);
     let mut features = story.features.iter().filter(stands).peekable();
@@ -18,7 +18,8 @@ fn is_met(story: &Story, requirement: &str) -> bool {
         let status = story.checked.get(&feature.id).copied().unwrap_or(feature.status);
         matches!(status, FeatureStatus::Verified | FeatureStatus::Delivered)
     };
-    features.peek().is_some() && features.all(works)
+    let is_covered = !story.uncovered.contains_key(requirement);
+    is_covered && features.peek().is_some() && features.all(works)
 }
 
 /// The delivered work, read from the session's records and history.

@@ -1,4 +1,6 @@
-//! Fits a report to its maximum length: shortens the longest list first.
+//! Fits a report to its maximum length. What the change is about stays whole and may pass the limit;
+//! left out are, in this order: unchanged records, files, proofs of criteria that are met, and then
+//! the longest of the other lists and of the actor's text. Each says which command shows the rest.
 
 use super::lines::wrapped;
 use crate::markdown_lines::is_fence;
@@ -9,11 +11,13 @@ const ROOM: usize = 45;
 const SMALL: u64 = 100;
 /// Lines added to the report each time the change doubles.
 const GAIN: usize = 4;
-/// Maximum lines of any report.
+/// Maximum lines of a report with proofs, and of one that has nothing of the change itself.
 const MOST: usize = 80;
+/// Minimum lines for all that is not about the change itself.
+const REST: usize = 35;
 /// Minimum items of a list, and minimum lines of the actor's own text.
 const LEAST_ITEMS: usize = 2;
-const LEAST_OWN: usize = 12;
+const LEAST_OWN: usize = 20;
 
 /// Maximum lines of the report on a change with this many lines.
 pub(crate) fn room(changed: u64) -> usize {
@@ -26,6 +30,17 @@ pub(crate) fn room(changed: u64) -> usize {
     room.min(MOST)
 }
 
+/// What an item is about, in the order in which items are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    /// A record that is as it was.
+    Unchanged,
+    Files,
+    Other,
+    /// The change itself: never left out.
+    Change,
+}
+
 /// A section that git-cowork writes.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
@@ -33,17 +48,28 @@ pub(crate) struct Section {
     /// The text above the list, which is never shortened.
     lead: Vec<String>,
     items: Vec<Item>,
-    /// The number of omitted items.
+    /// The number of omitted items, and the command that shows all of them.
     left_out: usize,
-    /// The command that shows all items.
     all: String,
+    /// The lines that replace unchanged records and proofs.
+    without_unchanged: String,
+    without_proofs: String,
 }
 
 #[derive(Debug)]
 struct Item {
     lines: Vec<String>,
+    about: About,
+    /// The item without its proof, if that may be left out.
+    unproven: Option<Vec<String>>,
     /// Nested below another item, and dropped before it.
     deep: bool,
+}
+
+impl Item {
+    fn new(text: &str, about: About) -> Self {
+        Self { lines: wrapped(text), about, unproven: None, deep: text.starts_with(' ') }
+    }
 }
 
 impl Section {
@@ -52,11 +78,49 @@ impl Section {
         Self { heading, lead: wrapped(lead.trim_end()), ..Self::default() }
     }
 
+    /// Sets the text above the list, if there is a list.
+    pub(crate) fn lead(mut self, text: Option<&str>) -> Self {
+        self.lead = text.filter(|_| !self.items.is_empty()).map(wrapped).unwrap_or_default();
+        self
+    }
+
     /// Adds a list, and the command that shows all of it.
-    pub(crate) fn list(mut self, items: &[String], all: &str) -> Self {
-        let item = |text: &String| Item { lines: wrapped(text), deep: text.starts_with(' ') };
-        self.items = items.iter().map(item).collect();
+    pub(crate) fn list(self, items: &[String], all: &str) -> Self {
+        self.with(items, About::Other, all)
+    }
+
+    /// Adds a list of files, and the command that shows all of them.
+    pub(crate) fn files(self, items: &[String], all: &str) -> Self {
+        self.with(items, About::Files, all)
+    }
+
+    fn with(mut self, items: &[String], about: About, all: &str) -> Self {
+        self.items.extend(items.iter().map(|text| Item::new(text, about)));
         all.clone_into(&mut self.all);
+        self
+    }
+
+    /// Adds an item about the change itself.
+    pub(crate) fn push(&mut self, text: &str) {
+        self.items.push(Item::new(text, About::Change));
+    }
+
+    /// Adds an item about the change itself whose proof may be left out.
+    pub(crate) fn push_proven(&mut self, text: &str, unproven: Option<&String>) {
+        self.push(text);
+        if let Some(item) = self.items.last_mut() {
+            item.unproven = unproven.map(|text| wrapped(text));
+        }
+    }
+
+    /// Adds an item about a record that is as it was.
+    pub(crate) fn push_unchanged(&mut self, text: &str) {
+        self.items.push(Item::new(text, About::Unchanged));
+    }
+
+    /// Sets the lines that replace unchanged records and proofs.
+    pub(crate) fn instead_of(mut self, unchanged: String, proofs: String) -> Self {
+        (self.without_unchanged, self.without_proofs) = (unchanged, proofs);
         self
     }
 
@@ -83,12 +147,49 @@ impl Section {
         out
     }
 
-    /// Drops the last item, nested ones first.
-    fn give_up(&mut self) {
-        let Some(last) = self.items.len().checked_sub(1) else { return };
-        let deep = self.items.iter().rposition(|item| item.deep);
-        self.items.remove(deep.unwrap_or(last));
-        self.left_out += 1;
+    /// The number of its lines about the change itself.
+    fn own_lines(&self) -> usize {
+        let own = self.items.iter().filter(|item| item.about == About::Change);
+        match own.map(|item| item.lines.len()).sum::<usize>() {
+            0 => 0,
+            items => items + self.lead.len() + 4,
+        }
+    }
+
+    fn count(&self, about: About) -> usize {
+        self.items.iter().filter(|item| item.about == about).count()
+    }
+
+    fn drop_unchanged(&mut self) {
+        if self.count(About::Unchanged) > 0 {
+            self.items.retain(|item| item.about != About::Unchanged);
+            self.push(&self.without_unchanged.clone());
+        }
+    }
+
+    /// Drops the proofs if that makes the section shorter.
+    fn drop_proofs(&mut self) {
+        let gain = |item: &Item| {
+            item.unproven.as_ref().map_or(0, |lines| item.lines.len().saturating_sub(lines.len()))
+        };
+        if self.items.iter().map(gain).sum::<usize>() < 2 {
+            return;
+        }
+        for item in &mut self.items {
+            item.lines = item.unproven.take().unwrap_or_else(|| std::mem::take(&mut item.lines));
+        }
+        self.push(&self.without_proofs.clone());
+    }
+
+    /// Drops the last item of this kind, nested ones first.
+    fn give_up(&mut self, about: About) {
+        let last = |deep: bool| {
+            self.items.iter().rposition(|item| item.about == about && (item.deep || !deep))
+        };
+        if let Some(at) = last(true).or_else(|| last(false)) {
+            self.items.remove(at);
+            self.left_out += 1;
+        }
     }
 }
 
@@ -115,28 +216,52 @@ impl Own {
     fn give_up(&mut self) {
         self.lines.pop();
         self.left_out += 1;
-        while self.lines.last().is_some_and(|line| line.is_empty() || line.starts_with('#')) {
+        let opens = |lines: &[String]| lines.iter().filter(|line| is_fence(line)).count() % 2 == 1;
+        while self.lines.last().is_some_and(|line| {
+            line.is_empty() || line.starts_with('#') || is_fence(line) && opens(&self.lines)
+        }) {
             self.lines.pop();
         }
     }
 }
 
-/// The actor's text followed by git-cowork's sections, in at most `room` lines.
+/// The section with the longest list of this kind that can be shortened.
+fn longest(sections: &mut [Section], about: About) -> Option<&mut Section> {
+    let lists = sections.iter_mut().filter(|section| section.count(about) > LEAST_ITEMS);
+    lists.max_by_key(|section| section.lines().len())
+}
+
+/// The actor's text followed by git-cowork's sections, in at most `room` lines, or in some
+/// [`REST`] more than those about the change itself.
 pub(crate) fn fitted(own: &str, mut sections: Vec<Section>, room: usize) -> String {
     let mut own = Own { lines: wrapped(own.trim_end()), left_out: 0 };
     sections.retain(|section| !section.is_empty());
+    let sum = |sections: &[Section]| sections.iter().map(|one| one.lines().len()).sum::<usize>();
+    let room_of = |sections: &[Section]| match sections.iter().map(Section::own_lines).sum() {
+        0 => room,
+        own => room.max(REST + own),
+    };
+    if own.lines().len() + sum(&sections) > room_of(&sections) {
+        sections.iter_mut().for_each(Section::drop_unchanged);
+    }
+    while own.lines().len() + sum(&sections) > room_of(&sections)
+        && let Some(list) = longest(&mut sections, About::Files)
+    {
+        list.give_up(About::Files);
+    }
+    if room_of(&sections) > MOST {
+        sections.iter_mut().for_each(Section::drop_proofs);
+    }
     loop {
         let wide = own.lines().len();
-        let sum = sections.iter().map(|section| section.lines().len()).sum::<usize>();
-        if wide + sum <= room {
+        if wide + sum(&sections) <= room_of(&sections) {
             break;
         }
-        let lists = sections.iter_mut().filter(|section| section.items.len() > LEAST_ITEMS);
-        let longest = lists.max_by_key(|section| section.lines().len());
         let may = own.lines.len() > LEAST_OWN;
+        let other = longest(&mut sections, About::Other);
         // The actor's description of the change may use twice as many lines as a list.
-        match longest.filter(|list| !may || list.lines().len() * 2 >= wide) {
-            Some(list) => list.give_up(),
+        match other.filter(|list| !may || list.lines().len() * 2 >= wide) {
+            Some(list) => list.give_up(About::Other),
             None if may => own.give_up(),
             None => break,
         }
@@ -185,11 +310,45 @@ mod tests {
     }
 
     #[test]
+    fn unchanged_records_go_first_then_files_and_the_change_stays_whole() {
+        let sections = |own: usize, files: usize| {
+            let mut first = Section::new("## C", "Judged.");
+            for at in 0..own {
+                let text = format!("- new {at}");
+                first.push_proven(&format!("{text} ({})", "proof ".repeat(20)), Some(&text));
+            }
+            (0..9).for_each(|at| first.push_unchanged(&format!("- old {at}")));
+            let first = first.instead_of("- Unchanged: `a`".into(), "- Proofs: `b`".into());
+            let files = Section::new("## F", "").files(&items(files, "file"), "`c`");
+            vec![first, files, Section::new("## O", "").list(&items(5, "other"), "`d`")]
+        };
+        let has = |text: &str, parts: [bool; 4]| {
+            let found = ["- old 8", "proof", "- other 4"].map(|one| text.contains(one));
+            let [unchanged, proofs, others] = found;
+            assert_eq!([unchanged, !text.contains("more: `c`"), proofs, others], parts, "{text}");
+            assert_eq!(text.contains("- Unchanged: `a`"), !unchanged, "{text}");
+            assert_eq!(text.contains("- Proofs: `b`"), !proofs, "{text}");
+        };
+        has(&fitted("T", sections(2, 20), 60), [true; 4]);
+        has(&fitted("T", sections(2, 20), 45), [false, true, true, true]);
+        let text = fitted("T", sections(10, 30), 45);
+        has(&text, [false, false, true, true]);
+        assert!(text.lines().count() > 45 && text.contains("- new 9 (proof"), "{text}");
+        let text = fitted("T", sections(60, 30), 45);
+        has(&text, [false, false, false, true]);
+        assert!(text.contains("\n- new 59\n"), "{text}");
+    }
+
+    #[test]
     fn an_actor_who_says_too_much_is_cut_and_its_code_is_closed() {
         let own = format!("T\n\n## Summary\n\nWell.\n\n```\n{}```\n", "code\n".repeat(90));
         let text = fitted(&own, vec![Section::new("## Checks", "passed")], 45);
         assert!(text.lines().count() <= 45, "{text}");
         assert!(text.contains("code\n```\n\n… and "), "{text}");
         assert!(text.ends_with("\n\n## Checks\n\npassed\n"), "{text}");
+        // A block that would be empty goes, with its heading.
+        let own = format!("T\n\n{}\n## Try\n\n```\n{}```", "word\n".repeat(18), "code\n".repeat(9));
+        let text = fitted(&own, vec![Section::new("## Checks", "passed")], 28);
+        assert!(!text.contains("```") && !text.contains("## Try"), "{text}");
     }
 }

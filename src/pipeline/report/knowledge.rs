@@ -2,14 +2,11 @@
 //! person deletes there is not proposed.
 
 use super::fit::Section;
-use super::markdown::{cell, uncelled};
+use super::markdown::{WHOLE, cell, uncelled};
 use crate::artifact::knowledge::Proposal;
 
 /// Its heading.
 pub(super) const PROPOSED: &str = "## Proposed knowledge";
-/// More characters than any proposal has: proposals are never cut.
-const WHOLE: usize = 1_000;
-
 /// The section; empty if there are no proposals.
 pub(super) fn section(proposals: &[Proposal], session: &str) -> Section {
     if proposals.is_empty() {

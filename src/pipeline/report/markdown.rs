@@ -7,6 +7,8 @@ use crate::markdown_lines::is_fence;
 
 /// Maximum characters of a refusal.
 pub(crate) const REASON: usize = 200;
+/// No maximum: for what is never cut.
+pub(crate) const WHOLE: usize = usize::MAX;
 /// Maximum characters of a title in a table or graph.
 pub(crate) const TITLE: usize = 60;
 

@@ -9,6 +9,7 @@
 //! All text here comes from models or people, so it is escaped in the lines that git-cowork writes.
 
 mod change;
+mod criteria;
 mod delivered;
 mod fit;
 mod knowledge;
@@ -19,16 +20,16 @@ mod story;
 
 use crate::artifact::check::pr_title;
 use crate::artifact::knowledge::take_proposals;
-use crate::artifact::{Criterion, Feature, FeatureStatus, Requirement, Store, Task, TaskStatus};
+use crate::artifact::{Store, TaskStatus};
 use crate::pipeline::knowledge::{acceptable, proposed_by_code};
 use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
-use change::ChangeStory;
 use fit::{Section, fitted, room};
 use knowledge::PROPOSED;
 use markdown::{REASON, TITLE, one_line_item, own_words, paths};
 use story::{Story, delivery_story};
 
+pub(crate) use criteria::criterion_line;
 pub(crate) use delivered::delivered;
 pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
@@ -73,22 +74,6 @@ pub(crate) fn delivery_report(
     Ok(story.around(&own))
 }
 
-/// A criterion with the evidence that it is met: its test and the result, or a review.
-pub(crate) fn criterion_line(
-    criterion: &Criterion,
-    became: impl Fn(&str) -> Option<String>,
-) -> String {
-    let text = cell(&criterion.text, REASON);
-    match &criterion.test {
-        Some(test) => {
-            let became = became(test).unwrap_or_else(|| "not run".to_owned());
-            let became = cell(&became, REASON);
-            format!("{text} ({} {became})", paths(std::slice::from_ref(test), 0))
-        }
-        None => format!("{text} (by review)"),
-    }
-}
-
 /// The start of a report whose summary no model writes: the session's title, and the words of the
 /// last task's actor, else the purpose of the change or of the features.
 pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
@@ -115,14 +100,6 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
 }
 
 impl Story {
-    fn features_of<'a>(&'a self, requirement: &'a str) -> impl Iterator<Item = &'a Feature> {
-        self.features.iter().filter(move |f| f.requirement_ids.iter().any(|id| id == requirement))
-    }
-
-    fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
-        self.tasks.iter().filter(move |task| self.works_on(task).iter().any(|id| id == feature))
-    }
-
     fn around(&self, own: &str) -> String {
         let changed = self.size.added.saturating_add(self.size.removed);
         fitted(&own_words(own, &OURS), self.sections(), room(changed))
@@ -138,23 +115,26 @@ impl Story {
         let change = self.change.as_ref();
         let tests: Vec<String> =
             self.weakened.iter().map(|test| one_line_item("- ", test)).collect();
+        let diff = format!("`git cowork diff {} --stat --without-artifacts`", self.session);
         let all = [
-            change.map(|change| change.scope(&self.show("change"))),
-            Some(self.changes()),
-            Some(self.criteria()),
+            Some(self.criteria(&self.show("prd"))),
+            change.map(|change| change.scope(&diff)),
+            Some(self.changes(&diff)),
             Some(Section::new("## Checks", &self.checks())),
             Some(Section::new("## Weakened tests", "").list(&tests, &self.show("check"))),
             Some(Section::new(LEFT, &self.left)),
             Some(self.corrections()),
             Some(self.rejected()),
             Some(knowledge::section(&self.proposed, &self.session)),
-            change.map(ChangeStory::before_and_after),
+            change.map(|change| {
+                change.before_and_after(&format!("`git cowork diff {}`", self.session))
+            }),
         ];
         all.into_iter().flatten().collect()
     }
 
     /// The files that each task changed.
-    fn changes(&self) -> Section {
+    fn changes(&self, all: &str) -> Section {
         let mut items = Vec::new();
         for task in &self.tasks {
             let name = format!("- {}: ", cell(&format!("{} {}", task.id, task.title), TITLE));
@@ -170,53 +150,12 @@ impl Story {
             let name = if self.tasks.is_empty() { "- " } else { "- beside tasks: " };
             items.push(format!("{name}{}", paths(&self.beside, name.len())));
         }
-        Section::new("## Changes", &self.size.words()).list(&items, &self.show("plan"))
-    }
-
-    fn criteria(&self) -> Section {
-        let mut items = Vec::new();
-        let mut block = |what: String, criteria: &[Criterion]| {
-            items.push(what);
-            items.extend(criteria.iter().map(|one| format!("  - {}", self.met(one))));
-        };
-        if let Some(change) = &self.change
-            && !change.asked.acceptance_criteria.is_empty()
-        {
-            let criteria = change.asked.acceptance_criteria.iter().cloned().map(Criterion::from);
-            block("- **The change**".to_owned(), &criteria.collect::<Vec<_>>());
+        let mut size = self.size.words();
+        // A file's name ends with a backtick.
+        if items.iter().any(|item| item.ends_with(" more")) {
+            size += &format!(" All files: {all}.");
         }
-        for requirement in &self.requirements {
-            let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
-            let what = format!("- **{what}**: {}", self.evidence(requirement));
-            block(what, &requirement.acceptance_criteria);
-        }
-        let lead = self.judged.as_deref().filter(|_| !items.is_empty()).unwrap_or_default();
-        Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))
-    }
-
-    /// A criterion with the evidence that it is met.
-    fn met(&self, criterion: &Criterion) -> String {
-        criterion_line(criterion, |test| self.became.get(test).cloned())
-    }
-
-    /// The evidence for a requirement: the state of its features, and the tasks that implemented
-    /// them.
-    fn evidence(&self, requirement: &Requirement) -> String {
-        let mut parts = Vec::new();
-        for feature in self.features_of(&requirement.id) {
-            let state = match self.checked.get(&feature.id).copied().unwrap_or(feature.status) {
-                FeatureStatus::Planned | FeatureStatus::InProgress => "not finished",
-                FeatureStatus::Implemented => "implemented, not verified",
-                FeatureStatus::Verified => "verified by the check",
-                FeatureStatus::Delivered => "delivered before",
-            };
-            let tasks = self.tasks_of(&feature.id).filter(|task| self.done.contains_key(&task.id));
-            let tasks: Vec<String> = tasks.map(|task| cell(&task.id, TITLE)).collect();
-            let by =
-                if tasks.is_empty() { String::new() } else { format!(": {}", tasks.join(", ")) };
-            parts.push(format!("{} {state}{by}", cell(&feature.id, TITLE)));
-        }
-        if parts.is_empty() { "no feature meets it".to_owned() } else { parts.join("; ") }
+        Section::new("## Changes", &size).files(&items, all)
     }
 
     /// The check results of the last commit, on one line.
@@ -272,7 +211,7 @@ impl Story {
 mod tests {
     use super::story::{Size, changed_the_outcome};
     use super::*;
-    use crate::artifact::Feedback;
+    use crate::artifact::{Criterion, Feature, FeatureStatus, Feedback, Requirement, Task};
 
     const HOSTILE: &str = "x\"] --> Y\n```\n%%{init: {}}%% | a `b` <img src=x> @ana [l](u) \\";
 
@@ -306,6 +245,7 @@ mod tests {
             done: [("TASK-001".to_owned(), files)].into(),
             checks: vec!["passed (cargo test)".into()],
             session: "todo".into(),
+            proofs: "`git cowork show todo check`".into(),
             size: Size { files: 2, added: 90, removed: 10 },
             ..Story::default()
         }
@@ -318,10 +258,10 @@ mod tests {
         story.judged = Some("Judged in review by Ana.".into());
         let text = story.around(own);
         let expected = "Add a todo\n\n## Summary\n\nIt adds.\n\n## How to try it\n\n`todo add x`\n\n\
-            ## Changes\n\n2 files: 90 lines added, 10 removed.\n\n\
-            - TASK-001 Add a todo: `Add a todo`, `b.rs`\n- TASK-002 Add a todo: (not done)\n\n\
             ## Acceptance criteria\n\nJudged in review by Ana.\n\n\
             - **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo (by review)\n\n\
+            ## Changes\n\n2 files: 90 lines added, 10 removed.\n\n\
+            - TASK-001 Add a todo: `Add a todo`, `b.rs`\n- TASK-002 Add a todo: (not done)\n\n\
             ## Checks\n\npassed (cargo test), run by git-cowork on the files as committed.\n";
         assert_eq!(text, expected);
         assert_eq!(story.around(&text), text, "written again it is the same");
@@ -369,9 +309,6 @@ mod tests {
         let long = "a long criterion ".repeat(20);
         let mut story = story(&long);
         story.size = Size { files: 400, added: 9_000, removed: 0 };
-        let one = story.requirements[0].clone();
-        story.requirements =
-            vec![Requirement { acceptance_criteria: vec![long.as_str().into(); 30], ..one }; 20];
         let task = story.tasks[0].clone();
         story.tasks = vec![task; 100];
         let files: Vec<String> = (0..400).map(|n| format!("src/some/module{n}.rs")).collect();
@@ -382,7 +319,8 @@ mod tests {
         assert_eq!(text.lines().count(), room(9_000), "{text}");
         let wide = text.lines().find(|line| console::measure_text_width(line) > 100);
         assert_eq!(wide, None, "{text}");
-        for part in ["more: `git cowork show todo prd`", "more: `git cowork show todo plan`"] {
+        let diff = "more: `git cowork diff todo --stat --without-artifacts`";
+        for part in [diff, "more: `git cowork show todo check`", "All files:"] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
     }

@@ -9,6 +9,7 @@ use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
 };
 use crate::git::{self, DiffStyle};
+use crate::pipeline::checks::not_covered;
 use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
@@ -16,7 +17,8 @@ use crate::pipeline::run::Run;
 use crate::pipeline::summary;
 use crate::pipeline::test_changes;
 use crate::session::{
-    Attempt, CommittedFiles, Kind, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
+    Attempt, CommittedFiles, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of,
+    start_of_code,
 };
 use crate::stages;
 
@@ -53,6 +55,10 @@ pub(super) struct Story {
     pub(super) checks: Vec<String>,
     /// A sentence that names who reviewed the code.
     pub(super) judged: Option<String>,
+    /// The requirements that no completed task meets, by id, with the reason.
+    pub(super) uncovered: BTreeMap<String, String>,
+    /// The command that shows the proofs of criteria.
+    pub(super) proofs: String,
     /// The results of the tests that criteria name.
     pub(super) became: BTreeMap<String, String>,
     pub(super) weakened: Vec<String>,
@@ -71,13 +77,12 @@ pub(super) struct Size {
 }
 
 impl Size {
-    fn of(run: &Run<'_>) -> anyhow::Result<Self> {
+    fn of(run: &Run<'_>, files: &[String]) -> anyhow::Result<Self> {
         let tip = &run.session.tip;
-        let files = project_files::code_since_start(run, tip)?;
         let mut size = Self { files: files.len(), ..Self::default() };
         let git = run.env.git;
         if let Some(start) = start_of_code(git, &run.session).filter(|_| !files.is_empty()) {
-            let counts = git::diff::text(git, &start, tip, &files, DiffStyle::Counts, false)?;
+            let counts = git::diff::text(git, &start, tip, files, DiffStyle::Counts, false)?;
             for line in counts.lines() {
                 let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
                 size.added += counts.next().unwrap_or(0);
@@ -111,12 +116,21 @@ fn left_to_a_person(run: &Run<'_>) -> String {
 /// Reads the data from records and history.
 pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
     let git = run.env.git;
+    let changed = project_files::code_since_start(run, &run.session.tip)?;
+    // Without a check report, the commit of the code names the log of the tests, and who approved it.
+    let name = &run.session.name;
+    let proofs = match run.depth().has(stages::verifying()) {
+        true => format!("`git cowork show {name} check`"),
+        false => format!("`git show {}`", RefNames::tag(name, stages::code_stage().name()).short()),
+    };
     let mut story = Story {
         requirements: store.requirements()?.requirements,
         features: store.features()?.features,
         tasks: store.plan()?.tasks,
         session: run.session.name.to_string(),
-        size: Size::of(run)?,
+        size: Size::of(run, &changed)?,
+        uncovered: not_covered(run, store)?,
+        proofs,
         judged: judged(run),
         left: left_to_a_person(run),
         ..Story::default()
@@ -131,7 +145,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.works_on.insert(task.id.clone(), features);
         story.tasks.push(task.clone());
     }
-    story.read_commits(run)?;
+    story.read_commits(run, &changed)?;
     let checked = run.session.stage_entry(stages::verifying());
     if let Some(entry) = checked.or_else(|| run.session.stage_entry(stages::code_stage())) {
         let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
@@ -139,8 +153,9 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();
     }
     if run.session.is_patch() {
-        story.change = Some(change::change_story(run, store)?);
-        story.keep_what_is_done();
+        let change = change::change_story(run, store, &changed)?;
+        story.keep_what_is_done(&change);
+        story.change = Some(change);
     }
     let tests = test_changes::changes_of_tests(run, &run.session.tip)?;
     story.weakened = tests.weakened.iter().map(ToString::to_string).collect();
@@ -185,14 +200,14 @@ pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
 }
 
 impl Story {
-    /// Reads the files that each commit changed, and the check results.
-    fn read_commits(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+    /// Reads the files that each commit changed and that the whole still changes, and the check
+    /// results. A file of no commit was changed beside tasks.
+    fn read_commits(&mut self, run: &Run<'_>, changed: &[String]) -> anyhow::Result<()> {
         for entry in &run.session.history {
             if entry.brings_code()
                 && let Some(parent) = entry.parents.first()
             {
                 let mut files = git::paths::changed(run.env.git, parent, &entry.commit)?;
-                files.retain(|path| !path.starts_with(".cowork/"));
                 if let (Kind::Task(id), Some(_)) = (&entry.kind, entry.trailers.get(key::REASON)) {
                     self.unchanged.insert(id.clone());
                 }
@@ -220,24 +235,27 @@ impl Story {
         for (task, commit) in adopted(run.env.git, &run.session)? {
             let changes = run.env.git.reader().diff(commit.parents.first(), &commit.id)?;
             let files = changes.into_iter().map(|change| change.path);
-            let files = files.filter(|path| !path.starts_with(".cowork/"));
             self.done.entry(task).or_default().extend(files);
         }
+        let of_tasks: BTreeSet<&String> = self.done.values().flatten().collect();
+        self.beside.extend(changed.iter().filter(|path| !of_tasks.contains(path)).cloned());
         for files in self.done.values_mut().chain([&mut self.beside]) {
+            files.retain(|path| changed.contains(path));
             files.sort();
             files.dedup();
         }
         Ok(())
     }
 
-    fn keep_what_is_done(&mut self) {
-        self.tasks.retain(|task| self.done.contains_key(&task.id));
+    /// Keeps what the change has worked on and what it has changed.
+    fn keep_what_is_done(&mut self, change: &ChangeStory) {
+        let is_own = |id: &String| self.done.contains_key(id) || change.own_tasks.contains(id);
+        self.tasks.retain(|task| is_own(&task.id));
         let on = |task| self.works_on(task).iter().cloned();
         let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
-        self.features.retain(|feature| used.contains(&feature.id));
-        let met: BTreeSet<&String> =
-            self.features.iter().flat_map(|feature| &feature.requirement_ids).collect();
-        self.requirements.retain(|requirement| met.contains(&requirement.id));
+        let used = self.features.iter().filter(|feature| used.contains(&feature.id));
+        let met: BTreeSet<&String> = used.flat_map(|feature| &feature.requirement_ids).collect();
+        self.requirements.retain(|one| met.contains(&one.id) || change.became(&one.id).is_some());
     }
 
     /// The features a task works on, directly or in a sub-task.
