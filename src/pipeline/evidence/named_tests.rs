@@ -50,17 +50,12 @@ impl Became {
     /// another one failed.
     pub(crate) fn of(ran: &CheckRun, named: Named) -> Self {
         match ran.outcome_before() {
-            Outcome::Passed | Outcome::Failed(_) | Outcome::AsBefore(_)
-                if named == Named::Passed =>
-            {
-                Self::Passed
-            }
-            Outcome::Passed => Self::Missing(format!(
+            Outcome::NotRun(why) => Self::Unknown(why),
+            _ if named == Named::Passed => Self::Passed,
+            Outcome::Passed | Outcome::NoTests(_) => Self::Missing(format!(
                 "{} did not run it: it is skipped, or the command does not include it",
                 ran.command
             )),
-            Outcome::NotRun(why) => Self::Unknown(why),
-            Outcome::NoTests(runner) => Self::Unknown(format!("{runner} ran no test")),
             Outcome::Failed(_) | Outcome::AsBefore(_) => {
                 let said = format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim());
                 if named == Named::Failed { Self::Failed(said) } else { Self::NotBuilt(said) }
