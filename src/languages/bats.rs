@@ -1,7 +1,7 @@
 //! Bats, which tests shell scripts, and the Test Anything Protocol, which node and prove also use.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
-use super::one_test::OneTest;
+use super::one_test::{OneTest, any_of, each};
 use crate::shell_quote::quoted;
 
 /// A passed test in the Test Anything Protocol, but not a skipped one.
@@ -30,9 +30,10 @@ pub(super) static BATS: Language = Language {
     one_test: Some(OneTest {
         passed: &[OK],
         names: |test| vec![test.name().to_owned()],
-        alone: |test, _| {
-            let name = quoted(&format!("^{}$", regex::escape(test.name())));
-            Some(format!("bats --tap --filter {name} {}", quoted(test.path)))
+        command: |tests, _| {
+            let names = any_of(&each(tests, |test| regex::escape(test.name())));
+            let files = each(tests, |test| quoted(test.path)).join(" ");
+            Some(format!("bats --tap --filter {} {files}", quoted(&format!("^{names}$"))))
         },
     }),
     ..PLAIN

@@ -2,7 +2,7 @@
 
 use super::language::Shape::{Code, Prototype, Type, TypeWithBody};
 use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
-use super::one_test::{Named, OneTest, Project};
+use super::one_test::{Named, OneTest, Project, each};
 use crate::shell_quote::quoted;
 
 pub(super) static C: Language = Language {
@@ -75,22 +75,23 @@ pub(super) static C: Language = Language {
             r"^\s*\d+/\d+ Test\s+#\d+: (?:\S*[.:/])?(?<name>\w+) \.+ +Passed ",
         ],
         names: |test| vec![test.name().to_owned(), format!(".{}", test.name())],
-        alone,
+        command,
     }),
     ..PLAIN
 };
 
-/// Runs one test with ctest: ctest runs the test that the project registered under the test's name
-/// or under the name of its file, and the output names the test. For any other command, there is no
-/// known way to run one test.
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+/// Runs tests with ctest: ctest runs those that the project registered under the tests' names or
+/// under the names of their files, and the output names the tests. For any other command, there is
+/// no known way to run one test.
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
     let last = project.tests.rsplit(['&', ';']).next().unwrap_or_default().trim_start();
     if last.split(' ').next() != Some("ctest") || last.contains(['|', '>', '<']) {
         return None;
     }
-    let file = test.folder_and_file().1;
-    let stem = regex::escape(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
-    let name = regex::escape(test.name());
-    let only = quoted(&format!("(^|[./:]){name}$|^{stem}$"));
-    Some(format!("{} -V -R {only}", project.tests))
+    let only = each(tests, |test| {
+        let file = test.folder_and_file().1;
+        let stem = regex::escape(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+        format!("(^|[./:]){}$|^{stem}$", regex::escape(test.name()))
+    });
+    Some(format!("{} -V -R {}", project.tests, quoted(&only.join("|"))))
 }

@@ -1,7 +1,7 @@
 //! C#, and other languages that dotnet tests.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
-use super::one_test::OneTest;
+use super::one_test::{OneTest, each};
 use crate::shell_quote::quoted;
 
 pub(super) static CSHARP: Language = Language {
@@ -26,8 +26,9 @@ pub(super) static CSHARP: Language = Language {
             r"^\s+Passed (?<name>\w+) ?(?:\(.*\))? ?\[",
         ],
         names: |test| vec![test.joined("."), test.name().to_owned()],
-        alone: |test, _| {
-            let filter = quoted(&format!("FullyQualifiedName~{}", test.joined(".")));
+        command: |tests, _| {
+            let filter = each(tests, |test| format!("FullyQualifiedName~{}", test.joined(".")));
+            let filter = quoted(&filter.join("|"));
             Some(format!("dotnet test --filter {filter} --logger 'console;verbosity=detailed'"))
         },
     }),

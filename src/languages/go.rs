@@ -6,7 +6,9 @@ use super::commands::ProjectCommands;
 use super::language::Shape::{Anonymous, Code, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Manager, USUAL};
-use super::one_test::{Named, OneTest, Project, below, folder_of_manifest, in_folder};
+use super::one_test::{
+    Named, OneTest, Project, any_of, below, each, folder_of_manifest, in_folder, same,
+};
 use crate::shell_quote::quoted;
 
 pub(super) static GO: Language = Language {
@@ -52,7 +54,7 @@ pub(super) static GO: Language = Language {
     one_test: Some(OneTest {
         passed: &[r"^\s*--- PASS: (?<name>\S+)"],
         names: |test| vec![test.name().to_owned()],
-        alone,
+        command,
     }),
     commands: |root| {
         let there = root.join("go.mod").is_file();
@@ -101,14 +103,17 @@ const GUIDANCE: &str = "\
       implementations; return structs; no goroutine without a known end; formatted with \
       `gofmt`, clean under `go vet`.\n";
 
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
-    let module = folder_of_manifest(project.root, test.path, "go.mod");
-    let package = match below(module, test.folder_and_file().0) {
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+    let module_of =
+        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "go.mod").to_owned();
+    let module = same(tests.iter().map(module_of))?;
+    let packages = each(tests, |test| match below(&module, test.folder_and_file().0) {
         "" => ".".to_owned(),
-        folder => format!("./{folder}"),
-    };
-    let name = quoted(&format!("^{}$", test.name()));
-    Some(in_folder(module, format!("go test -v -count=1 -run {name} {}", quoted(&package))))
+        folder => quoted(&format!("./{folder}")),
+    });
+    let names = any_of(&each(tests, |test| test.name().to_owned()));
+    let (names, packages) = (quoted(&format!("^{names}$")), packages.join(" "));
+    Some(in_folder(&module, format!("go test -v -count=1 -run {names} {packages}")))
 }
 
 /// Finds failed tests and puts the package before each name, because tests of several packages may

@@ -2,7 +2,7 @@
 
 use super::language::Shape::{Code, Type};
 use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
-use super::one_test::{Named, OneTest, Project, in_folder, up_to};
+use super::one_test::{Named, OneTest, Project, each, in_folder, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static JAVA: Language = Language {
@@ -44,15 +44,18 @@ pub(super) static JAVA: Language = Language {
         ..PLAIN.runners
     },
     one_test: Some(OneTest {
-        // Maven prints only classes; match those in which every test passed and none was skipped.
         passed: &[
+            // Maven in its plain format.
+            r"^(?:\[INFO\] )?(?:[\w$]+\.)*(?<name>[\w$]+\.\w+)(?:\(.*\))?(?:\[.*\])? (?:--)? ?Time elapsed: [0-9.,]+ s(?:ec)?$",
+            // Else Maven prints only classes; match those in which every test passed and none was
+            // skipped.
             r"^(?:\[INFO\] )?Tests run: [1-9]\d*, Failures: 0, Errors: 0, Skipped: 0, .* --? in (?:[\w$]+\.)*(?<name>[\w$]+)$",
             r"^Running (?:[\w$]+\.)*(?<name>[\w$]+)\nTests run: [1-9]\d*, Failures: 0, Errors: 0, Skipped: 0, [^-\n]*$",
             // gradle
             r"^(?<name>\S+ > .+?)(?:\(.*\))?(?:\[.*\])? PASSED$",
         ],
         names,
-        alone,
+        command,
     }),
     ..PLAIN
 };
@@ -77,35 +80,50 @@ fn names(test: &Named<'_>) -> Vec<String> {
 /// Lets gradle print the result of every test.
 const NAMED_BY_GRADLE: &str = r#"printf 'allprojects { tasks.withType(Test).configureEach { testLogging { events "passed", "skipped", "failed" } } }' >"$TMPDIR/named.gradle""#;
 
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
-    let (class, method) = class_and_method(test);
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
     let has = |folder: &str, names: &[&str]| {
         names.iter().any(|name| project.root.join(folder).join(name).is_file())
     };
-    let folders = test.path.match_indices('/').rev().map(|(at, _)| &test.path[..at]).chain([""]);
     let gradles = ["build.gradle.kts", "build.gradle"];
-    let folder =
-        folders.clone().find(|folder| has(folder, &["pom.xml"]) || has(folder, &gradles))?;
+    let folder_of = |test: &Named<'_>| {
+        let folders = test.path.match_indices('/').rev().map(|(at, _)| &test.path[..at]);
+        let mut folders = folders.chain([""]);
+        let found = folders.find(|folder| has(folder, &["pom.xml"]) || has(folder, &gradles));
+        found.map(str::to_owned)
+    };
+    let folder = same(tests.iter().map(folder_of))??;
     let runs = |runner| up_to(project.tests, runner);
-    if has(folder, &["pom.xml"]) {
+    if has(&folder, &["pom.xml"]) {
         let maven = runs("mvn").or_else(|| runs("mvnw")).unwrap_or("mvn");
-        let test = quoted(&format!("{class}#{method}"));
-        // Run only this module, since other modules do not have the test. `-am` also builds the
+        let methods_of = |class: &String| {
+            let of_class = tests.iter().map(class_and_method).filter(|(of, _)| of == class);
+            of_class.map(|(_, method)| method).collect::<Vec<_>>().join("+")
+        };
+        let classes = each(tests, |test| class_and_method(test).0).into_iter();
+        let only = classes.map(|class| format!("{class}#{}", methods_of(&class)));
+        let only = quoted(&only.collect::<Vec<_>>().join(","));
+        let named = if tests.len() > 1 { " -Dsurefire.reportFormat=plain" } else { "" };
+        let test = format!("{named} -Dtest={only} test");
+        // Run only this module, since other modules do not have the tests. `-am` also builds the
         // modules that it needs.
         if !folder.is_empty() && has("", &["pom.xml"]) {
-            let module = quoted(folder);
+            let module = quoted(&folder);
             let only = "-am -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false";
-            return Some(format!("{maven} -B -pl {module} {only} -Dtest={test} test"));
+            return Some(format!("{maven} -B -pl {module} {only}{test}"));
         }
-        return Some(in_folder(folder, format!("{maven} -B -Dtest={test} test")));
+        return Some(in_folder(&folder, format!("{maven} -B{test}")));
     }
     let gradle = runs("gradle").or_else(|| runs("gradlew")).unwrap_or("gradle");
     let whole = has("", &["settings.gradle.kts", "settings.gradle"]) && !folder.is_empty();
     let module = if whole { format!(":{}:", folder.replace('/', ":")) } else { String::new() };
-    let test = quoted(&format!("*{class}.{method}"));
+    let only = each(tests, |test| {
+        let (class, method) = class_and_method(test);
+        format!(" --tests {}", quoted(&format!("*{class}.{method}")))
+    });
     let run = format!(
-        r#"{gradle} -I "$TMPDIR/named.gradle" {module}cleanTest {module}test --tests {test}"#
+        r#"{gradle} -I "$TMPDIR/named.gradle" {module}cleanTest {module}test{}"#,
+        only.concat()
     );
     let run = format!("{NAMED_BY_GRADLE} && {run}");
-    Some(if whole { run } else { in_folder(folder, run) })
+    Some(if whole { run } else { in_folder(&folder, run) })
 }

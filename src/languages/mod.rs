@@ -29,7 +29,7 @@ use std::sync::LazyLock;
 pub use commands::ProjectCommands;
 pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestCode};
 pub use manager::Manager;
-pub use one_test::{Named, OneTest, Project};
+pub use one_test::{Among, Named, OneTest, Project};
 
 /// The languages. If a project has manifests of several languages, the first one determines its
 /// commands.
@@ -140,5 +140,7 @@ fn extension(path: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod one_test_tests;
+#[cfg(test)]
+mod several_tests;
 #[cfg(test)]
 mod tests;

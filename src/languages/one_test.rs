@@ -1,29 +1,48 @@
-//! One named test: its names in the output of test runners, and how to run it alone.
+//! Named tests: their names in the output of test runners, and how to run only these.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use regex::Regex;
 
-/// How to handle one named test in a language. The patterns apply to a runner's whole output, with
+/// How to handle named tests in a language. The patterns apply to a runner's whole output, with
 /// `^` and `$` at the start and end of lines.
 #[derive(Debug)]
 pub struct OneTest {
     /// Patterns for the names of passed tests, each with a group `name`.
     pub passed: &'static [&'static str],
-    /// Returns the names under which runners print the test.
+    /// Returns the names under which runners print the test. One without the test's own name is
+    /// that of a group in which all tests passed.
     pub names: fn(&Named<'_>) -> Vec<String>,
-    /// Returns the command that runs only this test and prints its name; `None` if no suitable
-    /// runner is known.
-    pub alone: fn(&Named<'_>, &Project<'_>) -> Option<String>,
+    /// Returns the command that runs only these tests, in one process, and prints the name of each;
+    /// `None` if no suitable runner is known, or if it cannot run all of them at once.
+    pub command: fn(&[Named<'_>], &Project<'_>) -> Option<String>,
+}
+
+/// The tests whose names an output is searched for.
+#[derive(Clone, Copy, Debug)]
+pub enum Among<'a> {
+    /// Only these were run.
+    Only(&'a [Named<'a>]),
+    /// The whole project's tests were run, and these are some of them.
+    All(&'a [Named<'a>]),
+}
+
+impl<'a> Among<'a> {
+    fn tests(self) -> &'a [Named<'a>] {
+        match self {
+            Self::Only(tests) | Self::All(tests) => tests,
+        }
+    }
 }
 
 /// A test in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
     /// The file, relative to the repository.
     pub path: &'a str,
     /// The groups that contain the test, the outermost first, then the test's own name.
-    pub parts: &'a [&'a str],
+    pub parts: &'a [String],
 }
 
 /// The project of a test.
@@ -38,7 +57,7 @@ pub struct Project<'a> {
 impl<'a> Named<'a> {
     /// Returns the test's own name.
     pub fn name(&self) -> &'a str {
-        self.parts.last().copied().unwrap_or_default()
+        self.parts.last().map(String::as_str).unwrap_or_default()
     }
 
     /// Returns the test's name with its groups before it.
@@ -53,30 +72,64 @@ impl<'a> Named<'a> {
 }
 
 impl OneTest {
-    /// Returns how often an output says that the test passed.
-    pub fn times_passed(&self, test: &Named<'_>, output: &str) -> usize {
-        let names = (self.names)(test);
-        let is_it = |said: &str| names.iter().any(|name| is_case_of(name, said.trim()));
-        let forms = self.passed.iter().filter_map(|form| Regex::new(&format!("(?m){form}")).ok());
-        let times = |form: Regex| {
-            let found = form.captures_iter(output).filter_map(|found| found.name("name"));
-            found.filter(|name| is_it(name.as_str())).count()
-        };
-        forms.map(times).sum()
+    /// Returns whether an output says that the test passed (`true`) or failed; `None` if it does not
+    /// name the test, or if the name may be that of another test.
+    pub fn told(
+        &self,
+        test: &Named<'_>,
+        among: Among<'_>,
+        output: &str,
+        failing: &BTreeSet<String>,
+    ) -> Option<bool> {
+        let names = self.names_among(test, among);
+        if is_among(&names, failing) {
+            return Some(false);
+        }
+        let said = self.passed_as(&names, output);
+        // What else ran may have the same name. If nothing else ran, repeated names are cases.
+        let alone = matches!(among, Among::Only([_]));
+        let once = |said: &Vec<_>| said.iter().collect::<BTreeSet<_>>().len() == said.len();
+        let mut found = said.into_iter().filter(|said| !said.is_empty());
+        found.next().filter(|said| alone || once(said)).map(|_| true)
     }
 
-    /// True if one of the names of failed tests in `failing` is a name of this test.
-    pub fn is_among(&self, test: &Named<'_>, failing: impl IntoIterator<Item = String>) -> bool {
-        let names = (self.names)(test);
-        // Some runners put the package before the name, or the values of a case after it. A name
-        // that starts with a dot matches in any group.
-        let is_it = |said: &str, name: &String| {
-            let before = said.strip_suffix(name.as_str());
-            is_case_of(name, said)
-                || before.is_some_and(|before| before.ends_with(' ') || name.starts_with('.'))
+    /// The names of the test, without those that other tests have, too.
+    fn names_among(&self, test: &Named<'_>, among: Among<'_>) -> Vec<String> {
+        let others = among.tests().iter().filter(|other| *other != test);
+        let others: BTreeSet<String> = others.flat_map(self.names).collect();
+        let of_group = |name: &String| !name.contains(test.name().trim_matches('`'));
+        let is_own = |name: &String| {
+            !others.contains(name) || matches!(among, Among::All(_)) && of_group(name)
         };
-        failing.into_iter().any(|said| names.iter().any(|name| is_it(&said, name)))
+        (self.names)(test).into_iter().filter(is_own).collect()
     }
+
+    /// For each name, what the output says passed under it, with the number of the pattern.
+    fn passed_as(&self, names: &[String], output: &str) -> Vec<Vec<(usize, String)>> {
+        let mut said = vec![Vec::new(); names.len()];
+        for (number, form) in self.passed.iter().enumerate() {
+            let Ok(form) = Regex::new(&format!("(?m){form}")) else { continue };
+            for found in form.captures_iter(output).filter_map(|found| found.name("name")) {
+                let found = found.as_str().trim();
+                if let Some(at) = names.iter().position(|name| is_case_of(name, found)) {
+                    said[at].push((number, found.to_owned()));
+                }
+            }
+        }
+        said
+    }
+}
+
+/// True if one of the names of failed tests in `failing` is one of these names.
+fn is_among(names: &[String], failing: &BTreeSet<String>) -> bool {
+    // Some runners put the package before the name, or the values of a case after it. A name
+    // that starts with a dot matches in any group.
+    let is_it = |said: &str, name: &String| {
+        let before = said.strip_suffix(name.as_str());
+        is_case_of(name, said)
+            || before.is_some_and(|before| before.ends_with(' ') || name.starts_with('.'))
+    };
+    failing.iter().any(|said| names.iter().any(|name| is_it(said, name)))
 }
 
 /// True if the runner's name `said` is `name`, or the name of one of its cases: `adds[1-2]`,
@@ -86,6 +139,32 @@ fn is_case_of(name: &str, said: &str) -> bool {
     rest.is_some_and(|rest| {
         rest.is_empty() || rest.starts_with(['[']) || rest.starts_with("::case")
     })
+}
+
+/// Returns the first of these if all are the same: what the tests of one command share.
+pub(super) fn same<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut all = all.into_iter();
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// Returns what `of` says of each test, each once, in the order of the tests.
+pub(super) fn each<'n>(tests: &[Named<'n>], of: impl Fn(&Named<'n>) -> String) -> Vec<String> {
+    let mut all = Vec::new();
+    for one in tests.iter().map(of) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// Formats a regular expression for one of these expressions: `a`, `(a|b)`.
+pub(super) fn any_of(all: &[String]) -> String {
+    match all {
+        [one] => one.clone(),
+        all => format!("({})", all.join("|")),
+    }
 }
 
 /// Returns the folder, relative to the repository, of the nearest manifest above a file; empty if

@@ -1,65 +1,92 @@
-//! Output of runners about one test, and the commands that run it alone, for all languages.
+//! Output of runners about named tests, and the commands that run only these, for all languages.
+
+use std::collections::BTreeSet;
 
 use super::*;
 
-/// File, groups and name of the test, how often it passed, and the runner's output.
+/// File, groups and name of the test, whether the runner's output tells that it passed (`alone`: only
+/// if nothing else ran), and the output.
 const PRINTED: &str = r##"
-tests/add.rs | adds | 1 | test adds ... ok\ntest adds_more ... ok\n
-tests/add.rs | adds | 0 | test adds ... FAILED\n
-tests/add.rs | adds | 0 | test adds ... ignored\n
-tests/it/sums.rs | adds | 1 | test sums::adds ... ok\n
-src/a/mod.rs | tests › adds | 1 | test a::tests::adds - should panic ... ok
-src/lib.rs | adds | 2 | test adds ... ok\n\nRunning tests/x.rs\n\ntest adds ... ok\n
-crates/x/src/a.rs | adds | 1 | test a::adds::case_1 ... ok\n
-src/a.rs | adds | 1 |         PASS [   0.004s] (1/2) sums a::adds\n
-t/test_a.py | TestA › test_x | 1 | t/test_a.py::TestA::test_x PASSED  [ 50%]\nt/test_a.py::TestA::test_x2 PASSED\n
-t/test_a.py | test_x | 2 | t/test_a.py::test_x[a b] PASSED\nt/test_a.py::test_x[c] PASSED\n
-t/test_a.py | test_x | 1 | PASSED t/test_a.py::test_x\n
-t/test_a.py | test_x | 0 | ..   [100%]\n2 passed in 0.01s\n
-tests/test_a.py | A › test_x | 1 | test_x (test_a.A.test_x) ... ok\ntest_x2 (test_a.A.test_x2) ... ok\n
-tests/test_a.py | A › test_x | 1 | test_x (tests.test_a.A) ... ok\n
-tests/test_a.py | A › test_x | 1 | test_x (test_a.A.test_x)\nIt adds. ... ok\n
-tests/test_a.py | A › test_x | 0 | test_x (test_a.A.test_x) ... skipped 'no'\ntest_y (test_a.A.test_y) ... ok\n
-a.test.js | sums › adds | 1 | ▶ sums\n  ✔ adds (0.5ms)\n✔ sums (1.2ms)\n
-a.test.js | adds | 0 | ﹣ adds (0.3ms) # test name does not match pattern\n
-a.test.js | sums › adds | 1 | # Subtest: sums\n    ok 1 - adds\n      ---\nok 1 - sums\n
-a.test.js | adds | 0 | ok 3 - adds # SKIP\n
-a.test.js | sums › adds | 1 | PASS ./a.test.js\n  sums\n    ✓ adds (2 ms)\n    ○ skipped carries\n
-a.test.ts | sums › adds | 1 |  ✓ a.test.ts > sums > adds 3ms\n
-a.test.js | adds | 1 |   sums\n    ✔ adds\n    1) carries\n
-sum/a_test.go | TestAdd | 1 | === RUN   TestAdd\n--- PASS: TestAdd (0.00s)\n    --- PASS: TestAdd/one (0.00s)\n
-a_test.go | TestAdd | 0 | --- SKIP: TestAdd (0.00s)\nPASS\n
-test/sum_test.rb | SumTest › test_adds | 1 | SumTest#test_adds = 0.00 s = .\nSumTest#test_more = 0.00 s = S\n
-spec/sum_spec.rb | Sum › adds | 1 | {"examples":[{"id":"./spec/sum_spec.rb[1:1]","description":"adds","full_description":"Sum adds","status":"passed"}]}
-spec/sum_spec.rb | Sum › adds | 0 | {"examples":[{"id":"a","description":"adds","full_description":"Sum adds","status":"pending"}]}
-T/SumTests.cs | SumTests › Adds | 1 |   Passed Sums.Tests.SumTests.Adds [12 ms]\n  Passed Sums.Tests.SumTests.AddsMore [< 1 ms]\n
-T/SumTests.cs | SumTests › Adds | 2 |   Passed Sums.SumTests.Adds(a: 1, b: 2) [1 ms]\n  Passed Sums.SumTests.Adds(a: 2, b: 2) [1 ms]\n
-T/SumTests.cs | SumTests › Adds | 0 |   Failed Sums.SumTests.Adds [12 ms]\n  Skipped Sums.SumTests.Adds [1 ms]\n  Passed Sums.OtherTests.Adds [1 ms]\n
-T/SumTests.cs | SumTests › Adds | 1 |   Passed Adds [12 ms]\n  Passed AddsMore [1 ms]\n
-tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds' duration='3' flowId='1']\n##teamcity[testFinished name='testAddsMore' duration='0' flowId='1']\n
-tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds with data set #0' duration='3' flowId='1']\n
-src/test/java/a/SumTest.java | SumTest › adds | 1 | [INFO] Running a.SumTest\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.SumTest\n[INFO]\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0\n
-src/test/java/a/SumTest.java | SumTest › adds | 1 | Tests run: 5, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0 sec - in a.SumTest\n
-src/test/java/a/SumTest.java | SumTest › adds | 1 | Running a.SumTest\nTests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.05 sec\n
-src/test/java/a/SumTest.java | SumTest › adds | 0 | [WARNING] Tests run: 1, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.006 s -- in a.SumTest\n
-src/test/java/a/SumTest.java | SumTest › adds | 0 | [INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.OtherSumTest\n
-src/test/java/a/SumTest.java | SumTest › Inner › deep | 1 | [INFO] Tests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.01 s -- in a.SumTest$Inner\n
-src/test/kotlin/SumTest.kt | SumTest › `adds two` | 1 | SumTest > adds two() PASSED\n
-src/test/java/a/SumTest.java | SumTest › adds | 1 | SumTest > adds() PASSED\nSumTest > addsMore() PASSED\n
-src/test/java/a/SumTest.java | SumTest › adds | 0 | SumTest > adds() SKIPPED\nSumTest > wrong() FAILED\n
-tests/sum.cc | adds | 1 | [ RUN      ] Sums.adds\n[       OK ] Sums.adds (0 ms)\n[       OK ] Sums.addsMore (0 ms)\n
-tests/sum.cc | adds | 1 | 1: [       OK ] Sums.adds (12 ms)\n
-tests/sum.cc | adds | 0 | [  FAILED  ] Sums.adds (0 ms)\n[  SKIPPED ] Sums.adds (0 ms)\n
-tests/sum.cc | adds | 1 | 1/2 Test #1: Sums.adds ........................   Passed    0.01 sec\n
-tests/test_sum.c | test_adds | 1 | tests/test_sum.c:9:test_adds:PASS\ntests/test_sum.c:9:test_more:FAIL: Expected 1 Was 2\n
-tests/test_sum.c | test_adds | 0 | 1/1 Test #1: test_sum .........................   Passed    0.00 sec\n
-test/a.bats | adds two | 1 | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
+tests/add.rs | adds | yes | test adds ... ok\ntest adds_more ... ok\n
+tests/add.rs | adds | no | test adds ... FAILED\n
+tests/add.rs | adds | no | test adds ... ignored\n
+tests/it/sums.rs | adds | yes | test sums::adds ... ok\n
+src/a/mod.rs | tests › adds | yes | test a::tests::adds - should panic ... ok
+src/lib.rs | adds | alone | test adds ... ok\n\nRunning tests/x.rs\n\ntest adds ... ok\n
+crates/x/src/a.rs | adds | yes | test a::adds::case_1 ... ok\n
+src/a.rs | adds | yes |         PASS [   0.004s] (1/2) sums a::adds\n
+t/test_a.py | TestA › test_x | yes | t/test_a.py::TestA::test_x PASSED  [ 50%]\nt/test_a.py::TestA::test_x2 PASSED\n
+t/test_a.py | test_x | yes | t/test_a.py::test_x[a b] PASSED\nt/test_a.py::test_x[c] PASSED\n
+t/test_a.py | test_x | yes | PASSED t/test_a.py::test_x\n
+t/test_a.py | test_x | no | ..   [100%]\n2 passed in 0.01s\n
+tests/test_a.py | A › test_x | yes | test_x (test_a.A.test_x) ... ok\ntest_x2 (test_a.A.test_x2) ... ok\n
+tests/test_a.py | A › test_x | yes | test_x (tests.test_a.A) ... ok\n
+tests/test_a.py | A › test_x | yes | test_x (test_a.A.test_x)\nIt adds. ... ok\n
+tests/test_a.py | A › test_x | no | test_x (test_a.A.test_x) ... skipped 'no'\ntest_y (test_a.A.test_y) ... ok\n
+a.test.js | sums › adds | yes | ▶ sums\n  ✔ adds (0.5ms)\n✔ sums (1.2ms)\n
+a.test.js | adds | no | ﹣ adds (0.3ms) # test name does not match pattern\n
+a.test.js | sums › adds | yes | # Subtest: sums\n    ok 1 - adds\n      ---\nok 1 - sums\n
+a.test.js | adds | no | ok 3 - adds # SKIP\n
+a.test.js | sums › adds | yes | PASS ./a.test.js\n  sums\n    ✓ adds (2 ms)\n    ○ skipped carries\n
+a.test.ts | sums › adds | yes |  ✓ a.test.ts > sums > adds 3ms\n
+a.test.js | adds | yes |   sums\n    ✔ adds\n    1) carries\n
+sum/a_test.go | TestAdd | yes | === RUN   TestAdd\n--- PASS: TestAdd (0.00s)\n    --- PASS: TestAdd/one (0.00s)\n
+a_test.go | TestAdd | no | --- SKIP: TestAdd (0.00s)\nPASS\n
+test/sum_test.rb | SumTest › test_adds | yes | SumTest#test_adds = 0.00 s = .\nSumTest#test_more = 0.00 s = S\n
+spec/sum_spec.rb | Sum › adds | yes | {"examples":[{"id":"./spec/sum_spec.rb[1:1]","description":"adds","full_description":"Sum adds","status":"passed"}]}
+spec/sum_spec.rb | Sum › adds | no | {"examples":[{"id":"a","description":"adds","full_description":"Sum adds","status":"pending"}]}
+T/SumTests.cs | SumTests › Adds | yes |   Passed Sums.Tests.SumTests.Adds [12 ms]\n  Passed Sums.Tests.SumTests.AddsMore [< 1 ms]\n
+T/SumTests.cs | SumTests › Adds | alone |   Passed Sums.SumTests.Adds(a: 1, b: 2) [1 ms]\n  Passed Sums.SumTests.Adds(a: 2, b: 2) [1 ms]\n
+T/SumTests.cs | SumTests › Adds | no |   Failed Sums.SumTests.Adds [12 ms]\n  Skipped Sums.SumTests.Adds [1 ms]\n  Passed Sums.OtherTests.Adds [1 ms]\n
+T/SumTests.cs | SumTests › Adds | yes |   Passed Adds [12 ms]\n  Passed AddsMore [1 ms]\n
+tests/SumTest.php | SumTest › testAdds | yes | ##teamcity[testFinished name='testAdds' duration='3' flowId='1']\n##teamcity[testFinished name='testAddsMore' duration='0' flowId='1']\n
+tests/SumTest.php | SumTest › testAdds | yes | ##teamcity[testFinished name='testAdds with data set #0' duration='3' flowId='1']\n
+src/test/java/a/SumTest.java | SumTest › adds | yes | [INFO] Running a.SumTest\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.SumTest\n[INFO]\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0\n
+src/test/java/a/SumTest.java | SumTest › adds | yes | Tests run: 5, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0 sec - in a.SumTest\n
+src/test/java/a/SumTest.java | SumTest › adds | yes | Running a.SumTest\nTests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.05 sec\n
+src/test/java/a/SumTest.java | SumTest › adds | no | [WARNING] Tests run: 1, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.006 s -- in a.SumTest\n
+src/test/java/a/SumTest.java | SumTest › adds | no | [INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.OtherSumTest\n
+src/test/java/a/SumTest.java | SumTest › Inner › deep | yes | [INFO] Tests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.01 s -- in a.SumTest$Inner\n
+src/test/kotlin/SumTest.kt | SumTest › `adds two` | yes | SumTest > adds two() PASSED\n
+src/test/java/a/SumTest.java | SumTest › adds | yes | SumTest > adds() PASSED\nSumTest > addsMore() PASSED\n
+src/test/java/a/SumTest.java | SumTest › adds | no | SumTest > adds() SKIPPED\nSumTest > wrong() FAILED\n
+tests/sum.cc | adds | yes | [ RUN      ] Sums.adds\n[       OK ] Sums.adds (0 ms)\n[       OK ] Sums.addsMore (0 ms)\n
+tests/sum.cc | adds | yes | 1: [       OK ] Sums.adds (12 ms)\n
+tests/sum.cc | adds | no | [  FAILED  ] Sums.adds (0 ms)\n[  SKIPPED ] Sums.adds (0 ms)\n
+tests/sum.cc | adds | yes | 1/2 Test #1: Sums.adds ........................   Passed    0.01 sec\n
+tests/test_sum.c | test_adds | yes | tests/test_sum.c:9:test_adds:PASS\ntests/test_sum.c:9:test_more:FAIL: Expected 1 Was 2\n
+tests/test_sum.c | test_adds | no | 1/1 Test #1: test_sum .........................   Passed    0.00 sec\n
+test/a.bats | adds two | yes | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
 "##;
 
-fn passed(path: &str, name: &str, output: &str) -> usize {
-    let parts: Vec<&str> = name.split(" › ").collect();
-    let one_test = of_file(path).unwrap().one_test.as_ref().unwrap();
-    one_test.times_passed(&Named { path, parts: &parts }, output)
+pub(super) fn parts_of(name: &str) -> Vec<String> {
+    name.split(" › ").map(str::to_owned).collect()
+}
+
+pub(super) fn handled(path: &str) -> &'static OneTest {
+    of_file(path).unwrap().one_test.as_ref().unwrap()
+}
+
+/// Whether an output tells that a test passed: if only this test ran, if these ran, if all ran.
+pub(super) fn told(path: &str, name: &str, others: &[&str], output: &str) -> [Option<bool>; 3] {
+    let all: Vec<(&str, Vec<String>)> = [(path, parts_of(name))]
+        .into_iter()
+        .chain(others.iter().map(|other| match other.split_once("::") {
+            Some((path, name)) => (path, parts_of(name)),
+            None => (path, parts_of(other)),
+        }))
+        .collect();
+    let all: Vec<Named<'_>> = all.iter().map(|(path, parts)| Named { path, parts }).collect();
+    let failing = failing_names(output);
+    [Among::Only(&all[..1]), Among::Only(&all), Among::All(&all)]
+        .map(|among| handled(path).told(&all[0], among, output, &failing))
+}
+
+/// The names of failed tests in the form that a runner prints in these tests.
+fn failing_names(output: &str) -> BTreeSet<String> {
+    let marks = [" FAILED", " FAIL"];
+    let name = |line: &str| marks.iter().find_map(|mark| Some(line.strip_suffix(mark)?.to_owned()));
+    output.lines().filter_map(name).collect()
 }
 
 #[test]
@@ -67,16 +94,19 @@ fn passed_tests_are_found_in_each_runners_output() {
     for row in PRINTED.trim().lines() {
         let columns: Vec<&str> = row.splitn(4, " | ").collect();
         let output = columns[3].replace("\\n", "\n");
-        let times: usize = columns[2].parse().unwrap();
-        assert_eq!(passed(columns[0], columns[1], &output), times, "{row}");
+        let passed = told(columns[0], columns[1], &[], &output);
+        let of = |is_told: bool| is_told.then_some(true);
+        let [alone, all] = [columns[2] != "no", columns[2] == "yes"].map(of);
+        assert_eq!(passed, [alone, alone, all], "{row}");
     }
 }
 
 #[test]
 fn failed_tests_are_found_by_name() {
-    let is_among = |path: &str, parts: &[&str], failing: &str| {
-        let one_test = of_file(path).unwrap().one_test.as_ref().unwrap();
-        one_test.is_among(&Named { path, parts }, [failing.to_owned()])
+    let fails = |path: &str, parts: &[&str], failing: &str| {
+        let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+        let (test, failing) = (Named { path, parts: &parts }, BTreeSet::from([failing.to_owned()]));
+        handled(path).told(&test, Among::Only(&[test]), "", &failing) == Some(false)
     };
     for (path, parts, failing) in [
         ("a_test.go", &["TestAdd"][..], "example.com/a TestAdd"),
@@ -88,10 +118,10 @@ fn failed_tests_are_found_by_name() {
         ("tests/sum.cc", &["adds"], "Sums.adds"),
         ("tests/test_sum.c", &["test_adds"], "test_adds"),
     ] {
-        assert!(is_among(path, parts, failing), "{failing}");
+        assert!(fails(path, parts, failing), "{failing}");
     }
-    assert!(!is_among("src/a.rs", &["adds"], "a::adds_more"));
-    assert!(!is_among("tests/sum.cc", &["adds"], "Sums.adds_more"));
+    assert!(!fails("src/a.rs", &["adds"], "a::adds_more"));
+    assert!(!fails("tests/sum.cc", &["adds"], "Sums.adds_more"));
 }
 
 #[test]
@@ -103,9 +133,9 @@ fn each_language_runs_one_test_alone() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let one_test = of_file(path).unwrap().one_test.as_ref().unwrap();
         let project = Project { root: tree.path(), tests };
-        (one_test.alone)(&Named { path, parts }, &project).unwrap_or_default()
+        let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+        (handled(path).command)(&[Named { path, parts: &parts }], &project).unwrap_or_default()
     };
     let jest = [("web/package.json", r#"{"scripts":{"test":"jest"}}"#)];
     let vitest = [("package.json", r#"{"scripts":{"test":"vitest run"}}"#)];
@@ -159,14 +189,14 @@ fn each_language_runs_one_test_alone() {
             "",
             "t/test_a.py",
             &["A", "test_x"],
-            "python3 -m unittest discover -v -b -s t -p test_a.py -k A.test_x",
+            "PYTHONPATH=t${PYTHONPATH:+:$PYTHONPATH} python3 -m unittest -v -b test_a.A.test_x",
         ),
         (
             &[("t/__init__.py", "")],
             "",
             "t/test_a.py",
             &["A", "test_x"],
-            "python3 -m unittest discover -v -b -s t -t . -p test_a.py -k A.test_x",
+            "python3 -m unittest -v -b t.test_a.A.test_x",
         ),
         (&[], "", "test_a.py", &["A", "test_x"], "python3 -m unittest -v -b test_a.A.test_x"),
         (&[], "", "test_a.py", &["test_x"], ""),

@@ -1,7 +1,7 @@
 //! PHP: phpunit and pest.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
-use super::one_test::{Named, OneTest, Project, up_to};
+use super::one_test::{Named, OneTest, Project, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static PHP: Language = Language {
@@ -21,18 +21,22 @@ pub(super) static PHP: Language = Language {
     one_test: Some(OneTest {
         passed: &[r"^##teamcity\[testFinished name='(?<name>\w+)(?: with data set [^\n]*)?' "],
         names: |test| vec![test.name().to_owned()],
-        alone,
+        command,
     }),
     runners: RunnerOutput { failed: &[r"^\d+\) (?<name>[\w\\]+::\w+)"], ..PLAIN.runners },
     ..PLAIN
 };
 
-/// Runs one test with phpunit. Not possible with pest, where a test's name is a sentence.
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+/// Runs tests of one file with phpunit, which takes one path. Not possible with pest, where a test's
+/// name is a sentence.
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
     let own = "vendor/bin/phpunit";
     let there = || project.root.join(own).is_file().then_some(own);
     let runner = up_to(project.tests, "phpunit").or_else(there)?;
-    let is_method = test.name().chars().all(|c| c.is_alphanumeric() || c == '_');
-    let filter = quoted(&format!("/::{}( with data set .*)?$/", test.name()));
-    is_method.then(|| format!("{runner} --teamcity --filter {filter} {}", quoted(test.path)))
+    let is_method = |test: &Named<'_>| test.name().chars().all(|c| c.is_alphanumeric() || c == '_');
+    let path = quoted(same(tests.iter().map(|test| test.path))?);
+    let names = any_of(&each(tests, |test| test.name().to_owned()));
+    let filter = quoted(&format!("/::{names}( with data set .*)?$/"));
+    let are_methods = tests.iter().all(is_method);
+    are_methods.then(|| format!("{runner} --teamcity --filter {filter} {path}"))
 }

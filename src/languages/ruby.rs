@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::commands::{ProjectCommands, files_in, text};
 use super::language::{Language, PLAIN, Programs, RunnerOutput, TestCode};
-use super::one_test::{Named, OneTest, Project, up_to};
+use super::one_test::{Named, OneTest, Project, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static RUBY: Language = Language {
@@ -50,7 +50,7 @@ pub(super) static RUBY: Language = Language {
             r#""description":"(?<name>(?:[^"\\]|\\.)*)","full_description":"(?:[^"\\]|\\.)*","status":"passed""#,
         ],
         names: |test| vec![test.joined("#"), test.name().to_owned()],
-        alone,
+        command,
     }),
     commands,
     programs: Programs {
@@ -128,20 +128,29 @@ fn tests(rakefile: &str) -> bool {
     rakefile.contains("TestTask") || rakefile.lines().any(|line| task(line) == Some(true))
 }
 
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
-    let (path, name) = (quoted(test.path), quoted(test.name()));
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+    let paths = each(tests, |test| quoted(test.path)).join(" ");
+    // Runners of minitest and test-unit take one name, or an expression in slashes.
+    let name = match tests {
+        [test] => quoted(test.name()),
+        tests => {
+            quoted(&format!("/^{}$/", any_of(&each(tests, |test| regex::escape(test.name())))))
+        }
+    };
     let detected = commands(project.root).map(|own| own.test).unwrap_or_default();
     for known in [project.tests, &detected] {
         if let Some(rspec) = up_to(known, "rspec") {
-            return Some(format!("{rspec} {path} -e {name} --format json"));
+            let names = each(tests, |test| format!(" -e {}", quoted(test.name()))).concat();
+            return Some(format!("{rspec} {paths}{names} --format json"));
         }
         if let Some(rails) = up_to(known, "rails") {
-            return Some(format!("{rails} test {path} -v -n {name}"));
+            return Some(format!("{rails} test {paths} -v -n {name}"));
         }
     }
     let bundle = project.root.join("Gemfile").is_file() && detected.starts_with("bundle exec ");
     let ruby = if bundle { "bundle exec ruby" } else { "ruby" };
-    Some(format!("{ruby} -Ilib -Itest {path} -v -n {name}"))
+    let path = same(tests.iter().map(|test| test.path))?;
+    Some(format!("{ruby} -Ilib -Itest {} -v -n {name}", quoted(path)))
 }
 
 fn is_test(name: String) -> bool {

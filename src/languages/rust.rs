@@ -7,7 +7,7 @@ use super::commands::ProjectCommands;
 use super::language::Shape::{Code, Implementation, Import, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Files, Manager, USUAL};
-use super::one_test::{Named, OneTest, Project, folder_of_manifest, in_folder};
+use super::one_test::{Named, OneTest, Project, each, folder_of_manifest, in_folder, same};
 use crate::shell_quote::quoted;
 
 pub(super) static RUST: Language = Language {
@@ -69,7 +69,7 @@ pub(super) static RUST: Language = Language {
             r"^\s+PASS \[[^\]]*\](?: \([^)]*\))? +\S+ (?<name>\S+)$",
         ],
         names: |test| vec![target_and_name(test).1],
-        alone,
+        command,
     }),
     tests_beside_code,
     commands: |root| {
@@ -146,21 +146,35 @@ fn target_and_name(test: &Named<'_>) -> (String, String) {
     } else {
         (String::new(), modules(below("src").unwrap_or(path)))
     };
-    names.extend(test.parts.iter().map(|part| (*part).to_owned()));
+    names.extend_from_slice(test.parts);
     (target, names.join("::"))
 }
 
-fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
-    let folder = folder_of_manifest(project.root, test.path, "Cargo.toml");
-    let (mut target, name) = target_and_name(test);
-    // Skip targets with other tests, which may not compile where this test runs.
-    let src = project.root.join(folder).join("src");
-    if target.is_empty() && src.join("lib.rs").is_file() {
-        target = " --lib --bins".to_owned();
-    } else if target.is_empty() && src.join("main.rs").is_file() {
-        target = " --bins".to_owned();
+fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+    let folder_of =
+        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "Cargo.toml").to_owned();
+    let folder = same(tests.iter().map(folder_of))?;
+    // Skip targets with other tests, which may not compile where these tests run.
+    let src = project.root.join(&folder).join("src");
+    let beside_code = if src.join("lib.rs").is_file() {
+        " --lib --bins"
+    } else if src.join("main.rs").is_file() {
+        " --bins"
+    } else {
+        ""
+    };
+    let mut targets = each(tests, |test| match target_and_name(test).0 {
+        target if target.is_empty() => beside_code.to_owned(),
+        target => target,
+    });
+    if targets.iter().any(String::is_empty) {
+        targets.clear();
     }
-    Some(in_folder(folder, format!("cargo test{target} -- --exact {}", quoted(&name))))
+    // One failing target must not keep cargo from the others.
+    let all = if tests.len() > 1 { " --no-fail-fast" } else { "" };
+    let names = each(tests, |test| quoted(&target_and_name(test).1)).join(" ");
+    let command = format!("cargo test{all}{} -- --exact {names}", targets.concat());
+    Some(in_folder(&folder, command))
 }
 
 /// Returns the items that are built only for tests, with the attributes and comments before them.

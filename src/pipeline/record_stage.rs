@@ -49,8 +49,7 @@ pub(crate) fn record_stage(
         checks: spec.runs_checks.then(|| evidence::trailer(progress.newest.evidence.as_ref())),
         evidence: progress.newest.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         knowledge: proposed(run, spec, progress)?,
-        tests: progress.newest.evidence.as_ref().map(Evidence::test_lines).unwrap_or_default(),
-        test_runs: progress.newest.evidence.as_ref().map(Evidence::single_runs).unwrap_or_default(),
+        tests: progress.newest.evidence.as_ref().map(Evidence::test_record).unwrap_or_default(),
     };
     edits::tell_of_edited_earlier(run, spec)?;
     match record::stage::commit(&run.recorder(), &tip, &record)? {

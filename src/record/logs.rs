@@ -31,6 +31,19 @@ pub enum Published {
     Refused(String),
 }
 
+/// The tests that criteria name, on one tree.
+#[derive(Clone, Debug, Default)]
+pub struct TestRecord {
+    /// The tree.
+    pub tree: String,
+    /// Each test with its result.
+    pub results: Vec<String>,
+    /// The runs that an earlier commit recorded on the same code, as in its log.
+    pub earlier: String,
+    /// The other runs of named tests, in the form of `Cowork-Evidence`.
+    pub runs: Vec<String>,
+}
+
 /// Attaches a note to each log before the commit that names the log is made, so that the log can be
 /// read as long as such a commit exists.
 pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Result<()> {
@@ -46,21 +59,17 @@ fn note(git: &Git, logs: &[&str]) -> anyhow::Result<()> {
     kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
 }
 
-/// Keeps a log of single tests: the result of each, then the output of their `runs`. Returns the
-/// value of `Cowork-Tests`; empty if there are none.
-pub(super) fn keep_tests(
-    recorder: &Recorder<'_>,
-    results: &[String],
-    runs: &[String],
-) -> anyhow::Result<String> {
-    if results.is_empty() {
+/// Keeps a log of named tests, which `TestResults` reads. It is the earlier log if nothing was run.
+/// Returns the value of `Cowork-Tests`; empty if there are no tests.
+pub(super) fn keep_tests(recorder: &Recorder<'_>, tests: &TestRecord) -> anyhow::Result<String> {
+    if tests.results.is_empty() {
         return Ok(String::new());
     }
-    let lines: Vec<String> =
-        results.iter().map(|one| one.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    let mut text = lines.join("\n").into_bytes();
-    text.push(b'\n');
-    for run in runs {
+    let one_line = |one: &String| one.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = tests.results.iter().map(one_line).collect();
+    let text = format!("{}\n\ntree {}\n{}", lines.join("\n"), tests.tree, tests.earlier);
+    let mut text = text.into_bytes();
+    for run in &tests.runs {
         let Some(Evidence { said, log, tree }) = Evidence::parse(run) else { continue };
         let Some(id) = git::refs::object_id(recorder.git, log)? else { continue };
         let output = recorder.git.reader().blob(git::Object::Id(&id))?.unwrap_or_default();

@@ -39,10 +39,8 @@ pub struct StageRecord {
     pub checks: Option<String>,
     /// Each command of the checks with its result, its log and its tree.
     pub evidence: Vec<String>,
-    /// Each test that a criterion names, with its result.
-    pub tests: Vec<String>,
-    /// The runs of single tests, in the form of `evidence`.
-    pub test_runs: Vec<String>,
+    /// The tests that criteria name.
+    pub tests: logs::TestRecord,
     /// The facts about the project that it proposes, in the form recorded in history.
     pub knowledge: Vec<String>,
 }
@@ -70,7 +68,7 @@ pub fn commit(
         trailers.push(key::CHECKS, checks);
     }
     record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
-    trailers.push(key::TESTS, logs::keep_tests(recorder, &record.tests, &record.test_runs)?);
+    trailers.push(key::TESTS, logs::keep_tests(recorder, &record.tests)?);
     record.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));
     if let Some((decided, by)) = record.approval.as_ref().and_then(Approval::decided_by) {
         trailers.push(decided, by);

@@ -1,5 +1,6 @@
-//! The results of the tests that criteria name. The commit counts them and names a log with the
-//! result of each; commits of older versions have one trailer per test.
+//! The results of the tests that criteria name. The commit counts them and names a log: the result of
+//! each, the tree they ran on, and the output of the runs. Logs of older versions have no tree, and
+//! commits of the oldest have one trailer per test.
 
 use std::fmt::Write as _;
 
@@ -11,6 +12,10 @@ use crate::git::{Git, Object, refs};
 pub struct TestResults {
     /// `tests/add.rs::appends: passed, failed on the base`, one per test.
     pub lines: Vec<String>,
+    /// The tree of these results, if the log names it.
+    pub tree: Option<String>,
+    /// The rest of the log: runs of named tests, each with its output.
+    pub runs: String,
     /// What the commit counts, where the log is not in this clone.
     counted: Option<String>,
 }
@@ -34,8 +39,12 @@ impl TestResults {
             match blob {
                 Some(bytes) => {
                     let text = String::from_utf8_lossy(&bytes);
-                    let lines = text.lines().take_while(|line| !line.is_empty());
-                    results.lines.extend(lines.map(str::to_owned));
+                    let (lines, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+                    results.lines.extend(lines.lines().map(str::to_owned));
+                    let tree = rest.strip_prefix("tree ").map(|rest| rest.split_once('\n'));
+                    if let Some((tree, runs)) = tree.flatten() {
+                        (results.tree, results.runs) = (Some(tree.to_owned()), runs.to_owned());
+                    }
                 }
                 None => results.counted = Some(counted.to_owned()),
             }
@@ -112,7 +121,8 @@ mod tests {
 
     #[test]
     fn without_its_log_a_commit_tells_what_it_counted() {
-        let of = |counted: &str| TestResults { lines: Vec::new(), counted: Some(counted.into()) };
+        let of =
+            |counted: &str| TestResults { counted: Some(counted.into()), ..TestResults::default() };
         assert_eq!(of("2 passed").became("t.rs::a").as_deref(), Some("passed"));
         let some = of("2 passed, 1 failed").became("t.rs::a");
         assert_eq!(some.as_deref(), Some("one of 2 passed, 1 failed"));

@@ -8,7 +8,7 @@ use crate::support::todo::{PRD, approve, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 /// A session whose PRD names these tests, in this order, one a requirement.
-fn names(sandbox: &Sandbox, tests: &[&str]) {
+pub fn names(sandbox: &Sandbox, tests: &[&str]) {
     let mut prd = PRD.to_owned();
     let criteria = ["Add a todo works", "List todos works", "Tick a todo off works"];
     for (test, criterion) in tests.iter().zip(criteria) {
@@ -27,25 +27,25 @@ fn write(files: &[(&str, &str)]) -> Reply {
 }
 
 /// The first task writes these files, too.
-fn first_task_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
+pub fn first_task_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
     let replies = vec![write(files), task_work("TASK-001"), Reply::text("Done.")];
     sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
 }
 
 /// The second draft of coding writes these files; its critic agrees.
-fn second_draft_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
+pub fn second_draft_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), write(files));
     sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Fixed."));
     sandbox.server.on(at("coding", "critic").iteration(2), approve());
 }
 
 /// What the coding commit says of the tests.
-fn became(sandbox: &Sandbox) -> Vec<String> {
+pub fn became(sandbox: &Sandbox) -> Vec<String> {
     results_of(sandbox, &sandbox.stage_commit("coding"))
 }
 
 /// The result of each test, from the log that a commit names.
-fn results_of(sandbox: &Sandbox, commit: &str) -> Vec<String> {
+pub fn results_of(sandbox: &Sandbox, commit: &str) -> Vec<String> {
     let log = sandbox.test_log(commit);
     log.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
 }
@@ -78,14 +78,13 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
     assert_eq!(sandbox.read("calc.py"), CALC, "the base was looked at");
     let coding = sandbox.stage_commit("coding");
     let runs = sandbox.test_log(&coding);
-    let alone = "python3 -m unittest discover -v -b -s tests -p test_calc.py -k Sums.test_adds: ";
-    let alone: Vec<_> = runs.lines().filter_map(|run| run.strip_prefix(alone)).collect();
-    assert!(
-        alone[0].starts_with("exit 0, tree ") && alone[1].starts_with("exit 1, tree "),
-        "{runs}"
-    );
+    let run =
+        "PYTHONPATH=tests${PYTHONPATH:+:$PYTHONPATH} python3 -m unittest -v -b test_calc.Sums.";
+    let ran: Vec<_> = runs.lines().filter_map(|line| line.strip_prefix(run)).collect();
+    assert!(ran[0].starts_with("test_is_there test_calc.Sums.test_adds: exit 0, tree "), "{runs}");
+    assert!(ran[1].starts_with("test_adds: exit 1, tree "), "{runs}");
     // The base is what the session found, with the tests as they are now.
-    let on_base = alone[1].rsplit(", tree ").next().unwrap();
+    let on_base = ran[1].rsplit(", tree ").next().unwrap();
     let names = sandbox.git(&["ls-tree", "-r", "--name-only", on_base]);
     assert!(names.contains("tests/test_calc.py"), "{names}");
     assert!(!names.lines().any(|name| name == "calc.py"), "{names}");
@@ -241,9 +240,9 @@ fn what_cargo_names_is_not_run_again() {
     // Two tests are called `carries`: that one passed is no evidence for the other.
     let expected = [
         "cargo test --offline: exit 0",
+        "cargo test --test more -- --exact carries: exit 0",
         "cargo test --lib --bins -- --exact tests::zero: exit 101",
         "cargo test --test adds -- --exact adds: exit 101",
-        "cargo test --test more -- --exact carries: exit 0",
     ];
     assert_eq!(cargo, expected, "{all:?}");
     sandbox.assert_sound();
@@ -300,5 +299,7 @@ fn a_change_request_need_not_fail_what_its_parent_showed() {
     sandbox.server.on(at("coding", "actor").turn(1), write(&[("hello.txt", "hello\n")]));
     sandbox.cowork(&["modify", "say hello", "--review", "auto", "-n", "hello"]).exits(0);
     let coding = sandbox.commit_of("cowork/todo--hello", "coding: 1 file");
-    assert_eq!(results_of(&sandbox, &coding), ["tests/test_calc.py::test_adds: passed"]);
+    let left = "left to the suite (python3 -m unittest discover -s tests passed)";
+    let calc = format!("tests/test_calc.py::test_adds: {left}");
+    assert_eq!(results_of(&sandbox, &coding), [calc]);
 }

@@ -126,6 +126,8 @@ mod mistakes;
 mod models;
 mod modify;
 mod moved;
+#[cfg(unix)]
+mod named_tests;
 mod names;
 mod new;
 mod next;

@@ -77,7 +77,7 @@ pub(super) static JAVASCRIPT: Language = Language {
     one_test: Some(OneTest {
         passed: one_test::PASSED,
         names: one_test::names,
-        alone: one_test::alone,
+        command: one_test::command,
     }),
     test_script: Some(("package.json", |text| script(&package(text)?, "test"))),
     commands,

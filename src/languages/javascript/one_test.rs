@@ -1,9 +1,11 @@
-//! Runs one test of a JavaScript project with node, jest, vitest or mocha.
+//! Runs tests of a JavaScript project with node, jest, vitest or mocha.
 
 use super::{package, script};
 use crate::languages::bats;
 use crate::languages::commands::text;
-use crate::languages::one_test::{Named, Project, below, folder_of_manifest, in_folder};
+use crate::languages::one_test::{
+    Named, Project, any_of, below, each, folder_of_manifest, in_folder, same,
+};
 use crate::shell_quote::quoted;
 
 /// Output of jest, mocha, vitest and node. The time after a name does not belong to it.
@@ -22,28 +24,30 @@ pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     names
 }
 
-pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
-    let folder = folder_of_manifest(project.root, test.path, "package.json");
-    let file = quoted(below(folder, test.path));
+pub(super) fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+    let folder_of =
+        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "package.json").to_owned();
+    let folder = same(tests.iter().map(folder_of))?;
+    let files = each(tests, |test| quoted(below(&folder, test.path))).join(" ");
     let manifest = text(project.root, format!("{folder}/package.json").trim_start_matches('/'));
     let own = manifest.and_then(|text| script(&package(&text)?, "test")).unwrap_or_default();
     let uses = |runner: &str| own.contains(runner) || project.tests.contains(runner);
-    let whole = regex::escape(&test.joined(" "));
+    let whole = any_of(&each(tests, |test| regex::escape(&test.joined(" "))));
     let command = if uses("vitest") {
-        format!("npx vitest run {file} -t {} --reporter=verbose", quoted(&format!("{whole}$")))
+        format!("npx vitest run {files} -t {} --reporter=verbose", quoted(&format!("{whole}$")))
     } else if uses("jest") {
         let name = quoted(&format!("^{whole}$"));
-        format!("npx jest --runTestsByPath {file} -t {name} --verbose")
+        format!("npx jest --runTestsByPath {files} -t {name} --verbose")
     } else if uses("mocha") {
-        format!("npx mocha {file} -g {}", quoted(&format!("{whole}$")))
+        format!("npx mocha {files} -g {}", quoted(&format!("{whole}$")))
     } else {
         // Older versions of node match the pattern against the test's own name, newer ones against
         // the name preceded by its groups.
-        let name = regex::escape(test.name());
-        format!(
-            "node --test --test-reporter=spec --test-name-pattern={} {file}",
-            quoted(&format!("{name}$"))
-        )
+        let names = each(tests, |test| {
+            let name = format!("{}$", regex::escape(test.name()));
+            format!(" --test-name-pattern={}", quoted(&name))
+        });
+        format!("node --test --test-reporter=spec{} {files}", names.concat())
     };
-    Some(in_folder(folder, command))
+    Some(in_folder(&folder, command))
 }

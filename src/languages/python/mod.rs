@@ -60,7 +60,7 @@ pub(super) static PYTHON: Language = Language {
     one_test: Some(OneTest {
         passed: one_test::PASSED,
         names: one_test::names,
-        alone: one_test::alone,
+        command: one_test::command,
     }),
     commands,
     programs: Programs {

@@ -1,7 +1,7 @@
-//! Runs one test of a Python project with pytest or unittest.
+//! Runs tests of a Python project with pytest or unittest.
 
 use super::commands;
-use crate::languages::one_test::{Named, Project, up_to};
+use crate::languages::one_test::{Named, Project, below, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) const PASSED: &[&str] = &[
@@ -28,28 +28,36 @@ pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     }
 }
 
-pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+pub(super) fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
     let detected = commands(project.root).map(|own| own.test).unwrap_or_default();
     let pytest = up_to(project.tests, "pytest");
     let pytest = pytest.or_else(|| {
         let other = project.tests.contains("unittest");
         if other { None } else { up_to(&detected, "pytest") }
     });
+    let all = |ids: Vec<String>| ids.iter().map(|id| quoted(id)).collect::<Vec<_>>();
     if let Some(pytest) = pytest {
-        let id = quoted(&format!("{}::{}", test.path, test.joined("::")));
-        return Some(format!("{pytest} -v {id}"));
+        let ids = each(tests, |test| format!("{}::{}", test.path, test.joined("::")));
+        return Some(format!("{pytest} -v {}", all(ids).join(" ")));
     }
-    if test.parts.len() < 2 {
+    if tests.iter().any(|test| test.parts.len() < 2) {
         // unittest can run only methods by name.
         return None;
     }
-    let (folder, file) = test.folder_and_file();
-    if folder.is_empty() {
-        let id = format!("{}.{}", file.trim_end_matches(".py"), test.joined("."));
-        return Some(format!("python3 -m unittest -v -b {}", quoted(&id)));
-    }
-    let package = project.root.join(folder).join("__init__.py").is_file();
-    let top = if package { " -t ." } else { "" };
-    let (folder, file, name) = (quoted(folder), quoted(file), quoted(&test.joined(".")));
-    Some(format!("python3 -m unittest discover -v -b -s {folder}{top} -p {file} -k {name}"))
+    // A folder that is no package is where its modules are imported from.
+    let top_of = |test: &Named<'_>| {
+        let folder = test.folder_and_file().0;
+        let package = project.root.join(folder).join("__init__.py").is_file();
+        (if package { "" } else { folder }).to_owned()
+    };
+    let top = same(tests.iter().map(top_of))?;
+    let ids = each(tests, |test| {
+        let module = below(&top, test.path).trim_end_matches(".py").replace('/', ".");
+        format!("{module}.{}", test.joined("."))
+    });
+    let path = match top.as_str() {
+        "" => String::new(),
+        top => format!("PYTHONPATH={}${{PYTHONPATH:+:$PYTHONPATH}} ", quoted(top)),
+    };
+    Some(format!("{path}python3 -m unittest -v -b {}", all(ids).join(" ")))
 }

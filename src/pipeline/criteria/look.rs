@@ -1,12 +1,17 @@
 //! Checks the tests that criteria name. A test must exist, it must pass in the project's test run
-//! or when it is run alone, and it must fail on the base if its criterion says so.
+//! or when only named tests are run, and it must fail on the base if its criterion says so. What ran
+//! on this very code is not run again.
 
+use std::collections::BTreeSet;
+
+use super::batch::{Share, ToRun, batches, commands};
 use super::on_base::look_on_base;
-use super::runnable::{Runnable, became, runnable};
-use super::wanted::wanted;
-use crate::git::Oid;
+use super::runnable::{Runnable, runnable};
+use super::wanted::{Wanted, wanted};
+use crate::languages::{self, Among};
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
 use crate::pipeline::evidence::{CheckRun, Evidence, Which, failing, gather, recorded};
+use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 
 /// Checks the tests that criteria name, unless their results on this very code are already known.
@@ -24,64 +29,130 @@ pub(crate) async fn look_at_named_tests(
         None => run.recorder().tree(&run.session.tip)?,
     };
     let evidence = found.get_or_insert_with(|| Evidence::without_runs(tree.clone()));
+    evidence.earlier = recorded::tests_on(run, &tree)?;
+    evidence.test_runs.clear();
     let builds = !evidence.runs.iter().any(|ran| ran.which == Which::Build && !ran.passed());
-    let together = outputs(run, &evidence.runs)?;
-    let mut tests = Vec::new();
-    let mut on_base = Vec::new();
-    for one in wanted {
-        let mut test = NamedTest {
-            test: one.test.clone(),
-            of: one.of.clone(),
-            now: Became::Unknown("the build fails".to_owned()),
-            base: None,
-            runs: Vec::new(),
-        };
-        match runnable(run, &tree, &one)? {
-            Err(why) => test.now = Became::Missing(why),
-            Ok(_) if !builds => {}
-            Ok(runnable) => {
-                now(run, &tree, &runnable, &together, &mut test).await?;
-                if one.fails_before && test.now == Became::Passed {
-                    on_base.push((tests.len(), runnable));
-                }
-            }
+    let (mut tests, mut found) = (Vec::new(), Vec::new());
+    for one in &wanted {
+        let (test, of) = (one.test.clone(), one.of.clone());
+        let mut now = Became::Unknown("the build fails".to_owned());
+        match runnable(run, &tree, one)? {
+            Err(why) => now = Became::Missing(why),
+            Ok(runnable) if builds => found.push((tests.len(), runnable)),
+            Ok(_) => {}
         }
-        tests.push(test);
+        tests.push(NamedTest { test, of, now, base: None });
     }
-    look_on_base(run, &tree, &mut tests, on_base).await?;
+    let left = without_a_run(run, &wanted, evidence, &mut tests, &found)?;
+    let is_left = |(at, _): &ToRun| left.contains(at);
+    let (left, mut done): (Vec<_>, Vec<_>) = found.into_iter().partition(is_left);
+    let (left, one_by_one) = run_batches(run, evidence, &mut tests, left, Share::All).await?;
+    done.extend(left);
+    let (left, _) = run_batches(run, evidence, &mut tests, one_by_one, Share::None).await?;
+    done.extend(left);
+    done.retain(|(at, _)| {
+        let (one, test) = (&wanted[*at], &tests[*at]);
+        one.fails_before && test.now == Became::Passed && test.base.is_none()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    evidence.test_runs.extend(look_on_base(run, &tree, &mut tests, done).await?);
     evidence.tests = tests;
     Ok(())
 }
 
-/// The output of the project's test runs.
-fn outputs(run: &Run<'_>, runs: &[CheckRun]) -> anyhow::Result<String> {
-    let logs =
-        runs.iter().filter(|ran| ran.which == Which::Test).filter_map(|ran| ran.log.as_ref());
-    let all = logs.map(|log| recorded::output_in_log(run, log));
-    Ok(all.collect::<anyhow::Result<Vec<String>>>()?.join("\n"))
+/// Finds the results that are known without a run: from the project's test run, from an earlier
+/// commit of the session with the same code, and of tests that a change leaves to the suite. Returns
+/// the indexes of the other tests.
+fn without_a_run(
+    run: &Run<'_>,
+    wanted: &[Wanted],
+    evidence: &Evidence,
+    tests: &mut [NamedTest],
+    found: &[ToRun],
+) -> anyhow::Result<BTreeSet<usize>> {
+    let suite = Suite::of(run, evidence)?;
+    let changed = match run.session.is_patch() {
+        true => Some(project_files::code_since_start(run, &evidence.tree)?),
+        false => None,
+    };
+    let mut left = BTreeSet::new();
+    for (at, runnable) in found {
+        let (one, test) = (&wanted[*at], &mut tests[*at]);
+        let told = suite.told(runnable, found);
+        let is_new =
+            one.is_new || changed.as_ref().is_none_or(|changed| changed.contains(&runnable.path));
+        let earlier = evidence.earlier.as_ref().and_then(|earlier| earlier.became(&one.test));
+        if told != Some(false) && earlier.is_some_and(|words| test.is_recorded_as(&words)) {
+            continue;
+        }
+        match (told, &suite.passed) {
+            (Some(true), _) => test.now = Became::Passed,
+            (None, Some(command)) if !is_new => test.now = Became::LeftToSuite(command.clone()),
+            _ => {
+                left.insert(*at);
+            }
+        }
+    }
+    Ok(left)
 }
 
-/// Finds out whether a test passes on the session's tree: from the project's test run if its output
-/// names the test exactly once, else by running the test alone.
-async fn now(
+/// The project's test run.
+struct Suite {
+    output: String,
+    failing: BTreeSet<String>,
+    /// Its command, if it passed.
+    passed: Option<String>,
+}
+
+impl Suite {
+    fn of(run: &Run<'_>, evidence: &Evidence) -> anyhow::Result<Self> {
+        let all: Vec<&CheckRun> =
+            evidence.runs.iter().filter(|ran| ran.which == Which::Test).collect();
+        let logs = all.iter().filter_map(|ran| ran.log.as_ref());
+        let output: anyhow::Result<Vec<String>> =
+            logs.map(|log| recorded::output_in_log(run, log)).collect();
+        let output = output?.join("\n");
+        let passed = all.last().filter(|_| evidence.passed(Which::Test));
+        let passed = passed.map(|ran| ran.command.clone());
+        Ok(Self { failing: failing::names(&output), output, passed })
+    }
+
+    /// What it says about a test, which is one of `all`.
+    fn told(&self, test: &Runnable, all: &[ToRun]) -> Option<bool> {
+        let of_language = |(_, other): &&ToRun| std::ptr::eq(other.one_test, test.one_test);
+        let all: Vec<languages::Named<'_>> =
+            all.iter().filter(of_language).map(|(_, other)| other.named()).collect();
+        test.one_test.told(&test.named(), Among::All(&all), &self.output, &self.failing)
+    }
+}
+
+/// Runs tests on the session's tree. Returns those whose results are known, and the others.
+async fn run_batches(
     run: &Run<'_>,
-    tree: &Oid,
-    test: &Runnable,
-    together: &str,
-    found: &mut NamedTest,
-) -> anyhow::Result<()> {
-    if test.times_passed(together) == 1 && !test.is_among(failing::names(together)) {
-        found.now = Became::Passed;
-        return Ok(());
+    evidence: &mut Evidence,
+    tests: &mut [NamedTest],
+    left: Vec<ToRun>,
+    share: Share,
+) -> anyhow::Result<(Vec<ToRun>, Vec<ToRun>)> {
+    let tree = evidence.tree.clone();
+    let (batches, mut done) = batches(run, left, share);
+    for (at, _) in &done {
+        tests[*at].now = Became::Unknown("no known command runs it alone".to_owned());
     }
-    let Some(alone) = &test.alone else {
-        found.now = Became::Unknown("no known command runs it alone".to_owned());
-        return Ok(());
-    };
-    let mut ran = gather::run_all(run, &[(Which::Test, alone.clone())], tree, &[]).await?;
-    if let Some(ran) = ran.pop() {
-        found.now = became(run, test, &ran)?;
-        found.runs.push((tree.clone(), ran));
+    let mut left = Vec::new();
+    let all = gather::run_all(run, &commands(&batches), &tree, &[]).await?;
+    for (batch, ran) in batches.into_iter().zip(all) {
+        let results = batch.results(run, &ran)?;
+        for (test, became) in batch.tests.into_iter().zip(results) {
+            match became {
+                Some(became) => {
+                    tests[test.0].now = became;
+                    done.push(test);
+                }
+                None => left.push(test),
+            }
+        }
+        evidence.test_runs.push((tree.clone(), ran));
     }
-    Ok(())
+    Ok((done, left))
 }

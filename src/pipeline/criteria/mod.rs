@@ -1,5 +1,6 @@
 //! Criteria and the evidence that they are met: a named test, or else a review.
 
+mod batch;
 mod look;
 mod on_base;
 mod resolve;

@@ -5,21 +5,19 @@
 //! the test passes in the same tree with the session's code. Tests without a clear result there are
 //! run in the session's working tree, whose code is replaced by the base's for that time.
 
-use super::runnable::{Runnable, became, text_at};
+use super::batch::{self, Batch, Share, ToRun, commands};
+use super::runnable::{Runnable, text_at};
 use crate::git::{self, Oid};
 use crate::interrupt;
 use crate::languages;
+use crate::pipeline::evidence::CheckRun;
 use crate::pipeline::evidence::base;
 use crate::pipeline::evidence::base_worktree::BaseWorktree;
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
-use crate::pipeline::evidence::{CheckRun, Which, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{is_test_path, tests_in};
 use crate::session;
-
-/// A test to run, with its index among all tests.
-type ToRun = (usize, Runnable);
 
 /// The base's code with the session's tests.
 struct Base {
@@ -31,59 +29,63 @@ struct Base {
     paths: Vec<String>,
 }
 
-/// Finds out whether the tests that must fail on the base do fail there.
+/// Finds out whether the tests that must fail on the base do fail there. Returns the runs that tell
+/// it, each with its tree.
 pub(super) async fn look_on_base(
     run: &Run<'_>,
     tree: &Oid,
     tests: &mut [NamedTest],
     wanted: Vec<ToRun>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<(Oid, CheckRun)>> {
     let Some(start) = session::start_of_code(run.env.git, &run.session) else {
         for (at, _) in wanted {
             tests[at].base = Some(Became::Unknown("the base is not known".to_owned()));
         }
-        return Ok(());
+        return Ok(Vec::new());
     };
     let mut to_run = Vec::new();
     for (at, test) in wanted {
-        tests[at].base = without_a_run(run, (&start, tree), &tests[at].test, &test)?;
+        tests[at].base = without_a_run(run, (&start, tree), &test)?;
         if tests[at].base.is_none() {
             to_run.push((at, test));
         }
     }
-    if to_run.is_empty() {
-        return Ok(());
+    let (batches, unknown) = batch::batches(run, to_run, Share::File);
+    for (at, _) in unknown {
+        tests[at].base = Some(Became::Unknown("no known command runs it alone".to_owned()));
+    }
+    if batches.is_empty() {
+        return Ok(Vec::new());
     }
     run.note("running the tests that must fail without this session's code");
-    let base = Base::of(run, start, tree, &to_run)?;
-    let left = in_worktree(run, &base, tree, tests, to_run).await?;
-    in_place(run, base, tree, tests, left).await
+    let base = Base::of(run, start, tree, &batches)?;
+    let mut look = Look { run, base, tree, tests, runs: Vec::new() };
+    let left = look.in_worktree(batches).await?;
+    let untold = look.in_place(left, Share::File).await?;
+    look.in_place(untold, Share::None).await?;
+    Ok(look.runs)
 }
 
 /// The result that is known without running the test.
 fn without_a_run(
     run: &Run<'_>,
     (start, tree): (&Oid, &Oid),
-    name: &str,
     test: &Runnable,
 ) -> anyhow::Result<Option<Became>> {
-    if recorded::failed_on_base(run, name, tree)? {
-        return Ok(Some(Became::Failed("it did before".to_owned())));
+    if is_test_path(&test.path) {
+        return Ok(None);
     }
-    if !is_test_path(&test.path) {
-        let Some(old) = text_at(run, start, &test.path)? else {
-            return Ok(Some(Became::Missing(format!("{} is not there", test.path))));
-        };
-        let now = text_at(run, tree, &test.path)?.unwrap_or_default();
-        let tests = tests_in(&test.path, &old).unwrap_or_default();
-        let is_there = tests.iter().any(|one| one.name == test.parts.join(" › "));
-        if !is_there && with_tests(&test.path, &old, &now, true).is_none() {
-            let why = format!("the tests in {} cannot be separated from its code", test.path);
-            return Ok(Some(Became::Unknown(why)));
-        }
+    let Some(old) = text_at(run, start, &test.path)? else {
+        return Ok(Some(Became::Missing(format!("{} is not there", test.path))));
+    };
+    let now = text_at(run, tree, &test.path)?.unwrap_or_default();
+    let tests = tests_in(&test.path, &old).unwrap_or_default();
+    let is_there = tests.iter().any(|one| one.name == test.parts.join(" › "));
+    if is_there || with_tests(&test.path, &old, &now, true).is_some() {
+        return Ok(None);
     }
-    let unknown = || Became::Unknown("no known command runs it alone".to_owned());
-    Ok(test.alone.is_none().then(unknown))
+    let why = format!("the tests in {} cannot be separated from its code", test.path);
+    Ok(Some(Became::Unknown(why)))
 }
 
 /// The base's version of a file, but with the tests that the file has now. If no criterion names
@@ -112,7 +114,7 @@ fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String
 }
 
 impl Base {
-    fn of(run: &Run<'_>, start: Oid, tree: &Oid, tests: &[ToRun]) -> anyhow::Result<Self> {
+    fn of(run: &Run<'_>, start: Oid, tree: &Oid, tests: &[Batch]) -> anyhow::Result<Self> {
         let git = run.env.git;
         let mut paths = project_files::code_since_start(run, tree)?;
         paths.retain(|path| !is_test_path(path));
@@ -121,7 +123,8 @@ impl Base {
         let mut base = git::snapshot::tree(git, &start, &others)?;
         let mut mixed = Vec::new();
         for path in &paths {
-            let is_named = tests.iter().any(|(_, test)| test.path == *path);
+            let mut named = tests.iter().flat_map(|batch| &batch.tests);
+            let is_named = named.any(|(_, test)| test.path == *path);
             let texts = (text_at(run, &start, path)?, text_at(run, tree, path)?);
             if let (Some(old), Some(now)) = texts
                 && let Some(text) = with_tests(path, &old, &now, is_named)
@@ -136,74 +139,108 @@ impl Base {
     }
 }
 
-fn commands<'t>(tests: impl IntoIterator<Item = &'t ToRun>) -> Vec<(Which, String)> {
-    let alone = tests.into_iter().filter_map(|(_, test)| test.alone.clone());
-    alone.map(|alone| (Which::Test, alone)).collect()
-}
-
-/// Runs the tests in a linked working tree; returns those without a clear result.
-async fn in_worktree(
-    run: &Run<'_>,
-    base: &Base,
-    tree: &Oid,
-    tests: &mut [NamedTest],
-    to_run: Vec<ToRun>,
-) -> anyhow::Result<Vec<ToRun>> {
-    let place = match BaseWorktree::make(run, &base.start) {
-        Ok(place) => place,
-        Err(error) => {
-            interrupt::check()?;
-            run.warn_once(format!("cannot create a working tree for the base: {error:#}"));
-            return Ok(to_run);
-        }
-    };
-    let ran = place.run(run, &base.tree, &commands(&to_run)).await?;
-    let (mut failed, mut left) = (Vec::new(), Vec::new());
-    for (one, ran) in to_run.into_iter().zip(ran) {
-        match became(run, &one.1, &ran)? {
-            said if said.is_failure() && !ran.timed_out => failed.push((one, said, ran)),
-            _ => left.push(one),
-        }
-    }
-    if failed.is_empty() {
-        return Ok(left);
-    }
-    let with_code = place.run(run, tree, &commands(failed.iter().map(|(one, ..)| one))).await?;
-    for (((at, test), said, ran), with_code) in failed.into_iter().zip(with_code) {
-        if became(run, &test, &with_code)? == Became::Passed {
-            tests[at].base = Some(said);
-            tests[at].runs.push((base.tree.clone(), ran));
-        } else {
-            left.push((at, test));
-        }
-    }
-    Ok(left)
-}
-
-async fn in_place(
-    run: &Run<'_>,
+/// The look at the base.
+struct Look<'l> {
+    run: &'l Run<'l>,
     base: Base,
-    tree: &Oid,
-    tests: &mut [NamedTest],
-    left: Vec<ToRun>,
-) -> anyhow::Result<()> {
-    let commands = commands(&left);
-    if commands.is_empty() {
-        return Ok(());
+    tree: &'l Oid,
+    tests: &'l mut [NamedTest],
+    /// The runs that tell results.
+    runs: Vec<(Oid, CheckRun)>,
+}
+
+impl Look<'_> {
+    /// Runs the tests in a linked working tree; returns those without a clear result.
+    async fn in_worktree(&mut self, batches: Vec<Batch>) -> anyhow::Result<Vec<ToRun>> {
+        let place = match BaseWorktree::make(self.run, &self.base.start) {
+            Ok(place) => place,
+            Err(error) => {
+                interrupt::check()?;
+                let words = format!("cannot create a working tree for the base: {error:#}");
+                self.run.warn_once(words);
+                return Ok(batches.into_iter().flat_map(|batch| batch.tests).collect());
+            }
+        };
+        let (mut left, untold) = self.in_this_worktree(&place, batches).await?;
+        let (alone, _) = batch::batches(self.run, untold, Share::None);
+        left.extend(self.in_this_worktree(&place, alone).await?.0);
+        Ok(left)
     }
-    let ran: Option<Vec<CheckRun>> =
-        base::run_in_place(run, (&base.tree, tree), base.paths, &commands).await?;
-    let Some(ran) = ran else {
-        for (at, _) in left {
-            tests[at].base = Some(Became::Unknown("files have just changed".to_owned()));
+
+    /// Returns the tests without a clear result there, and those whose result the output of several
+    /// tests does not tell.
+    async fn in_this_worktree(
+        &mut self,
+        place: &BaseWorktree<'_>,
+        batches: Vec<Batch>,
+    ) -> anyhow::Result<(Vec<ToRun>, Vec<ToRun>)> {
+        let run = self.run;
+        let ran = place.run(run, &self.base.tree, &commands(&batches)).await?;
+        let mut looked = Vec::new();
+        for (batch, ran) in batches.into_iter().zip(ran) {
+            let said = batch.results(run, &ran)?;
+            let fails = said.iter().flatten().any(Became::is_failure) && !ran.timed_out;
+            looked.push((batch, ran, said, fails));
         }
-        return Ok(());
-    };
-    for ((at, test), ran) in left.into_iter().zip(ran) {
-        tests[at].base = Some(became(run, &test, &ran)?);
-        tests[at].runs.push((base.tree.clone(), ran));
+        let failed = looked.iter().filter(|(.., fails)| *fails).map(|(batch, ..)| batch);
+        let with_code = match commands(failed) {
+            none if none.is_empty() => Vec::new(),
+            commands => place.run(run, self.tree, &commands).await?,
+        };
+        let mut with_code = with_code.into_iter();
+        let (mut left, mut untold) = (Vec::new(), Vec::new());
+        for (batch, ran, said, fails) in looked {
+            let with_code = with_code.by_ref().take(usize::from(fails)).next();
+            let passes = match &with_code {
+                Some(with_code) => batch.results(run, with_code)?,
+                None => vec![None; said.len()],
+            };
+            let mut tells = false;
+            for ((test, said), passes) in batch.tests.into_iter().zip(said).zip(passes) {
+                match said {
+                    None => untold.push(test),
+                    Some(said) if said.is_failure() && passes == Some(Became::Passed) => {
+                        self.tests[test.0].base = Some(said);
+                        tells = true;
+                    }
+                    Some(_) => left.push(test),
+                }
+            }
+            if tells {
+                self.runs.push((self.base.tree.clone(), ran));
+            }
+        }
+        Ok((left, untold))
     }
-    Ok(())
+
+    /// Runs the tests in the session's working tree; returns those whose result the output of
+    /// several tests does not tell.
+    async fn in_place(&mut self, left: Vec<ToRun>, share: Share) -> anyhow::Result<Vec<ToRun>> {
+        let (batches, _) = batch::batches(self.run, left, share);
+        let commands = commands(&batches);
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (trees, paths) = ((&self.base.tree, self.tree), self.base.paths.clone());
+        let Some(ran) = base::run_in_place(self.run, trees, paths, &commands).await? else {
+            for (at, _) in batches.into_iter().flat_map(|batch| batch.tests) {
+                self.tests[at].base = Some(Became::Unknown("files have just changed".to_owned()));
+            }
+            return Ok(Vec::new());
+        };
+        let mut untold = Vec::new();
+        for (batch, ran) in batches.into_iter().zip(ran) {
+            let results = batch.results(self.run, &ran)?;
+            for (test, became) in batch.tests.into_iter().zip(results) {
+                match became {
+                    Some(became) => self.tests[test.0].base = Some(became),
+                    None => untold.push(test),
+                }
+            }
+            self.runs.push((self.base.tree.clone(), ran));
+        }
+        Ok(untold)
+    }
 }
 
 #[cfg(test)]

@@ -1,38 +1,22 @@
-//! A test that a criterion names: how to run it alone, and how to find its result in an output.
-
-use std::collections::BTreeSet;
+//! A test that a criterion names, found in its file.
 
 use super::resolve::parts_of;
 use super::wanted::Wanted;
 use crate::git::{self, Object, Oid};
-use crate::languages::{self, OneTest, Project};
-use crate::pipeline::evidence::named_tests::{Became, Named};
-use crate::pipeline::evidence::{CheckRun, failing, recorded};
+use crate::languages::{self, OneTest};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::LARGEST;
 
-/// A test that exists, and how to run it.
+/// A test that exists.
 pub(super) struct Runnable {
     pub(super) path: String,
     pub(super) parts: Vec<String>,
-    one_test: &'static OneTest,
-    /// The command that runs only this test.
-    pub(super) alone: Option<String>,
+    pub(super) one_test: &'static OneTest,
 }
 
 impl Runnable {
-    /// How often an output lists the test as passed.
-    pub(super) fn times_passed(&self, output: &str) -> usize {
-        self.ask(|test| self.one_test.times_passed(test, output))
-    }
-
-    pub(super) fn is_among(&self, failing: BTreeSet<String>) -> bool {
-        self.ask(|test| self.one_test.is_among(test, failing))
-    }
-
-    fn ask<T>(&self, what: impl FnOnce(&languages::Named<'_>) -> T) -> T {
-        let parts: Vec<&str> = self.parts.iter().map(String::as_str).collect();
-        what(&languages::Named { path: &self.path, parts: &parts })
+    pub(super) fn named(&self) -> languages::Named<'_> {
+        languages::Named { path: &self.path, parts: &self.parts }
     }
 }
 
@@ -56,11 +40,7 @@ pub(super) fn runnable(
     else {
         return Ok(Err(format!("no known command runs one test of {path}")));
     };
-    let mut found = Runnable { path: path.to_owned(), parts, one_test, alone: None };
-    let commands = (run.env.commands)();
-    let project = Project { root: run.env.workspace.root(), tests: &commands.test };
-    found.alone = found.ask(|test| (one_test.alone)(test, &project));
-    Ok(Ok(found))
+    Ok(Ok(Runnable { path: path.to_owned(), parts, one_test }))
 }
 
 pub(super) fn text_at(run: &Run<'_>, tree: &Oid, path: &str) -> anyhow::Result<Option<String>> {
@@ -68,18 +48,4 @@ pub(super) fn text_at(run: &Run<'_>, tree: &Oid, path: &str) -> anyhow::Result<O
     let Some(blob) = blob else { return Ok(None) };
     let bytes = run.env.git.reader().blob(Object::Id(&blob))?.filter(|b| b.len() <= LARGEST);
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-/// The result of the test from `ran`, a run of this test alone.
-pub(super) fn became(run: &Run<'_>, test: &Runnable, ran: &CheckRun) -> anyhow::Result<Became> {
-    let output = match &ran.log {
-        Some(log) => recorded::output_in_log(run, log)?,
-        None => String::new(),
-    };
-    let named = match test.is_among(failing::names(&output)) {
-        true => Named::Failed,
-        false if test.times_passed(&output) > 0 => Named::Passed,
-        false => Named::Not,
-    };
-    Ok(Became::of(ran, named))
 }

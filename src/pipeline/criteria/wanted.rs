@@ -1,6 +1,6 @@
 //! The tests that criteria name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::artifact::{Criterion, Requirement, Store};
 use crate::pipeline::run::Run;
@@ -14,6 +14,8 @@ pub(super) struct Wanted {
     pub(super) of: Vec<String>,
     /// Whether it must fail on the base.
     pub(super) fails_before: bool,
+    /// Whether this session added or changed a criterion that names it.
+    pub(super) is_new: bool,
 }
 
 /// The tests that criteria name, each once. A test that the parent of a change request
@@ -25,7 +27,7 @@ pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
         Some(parents) => Store::new(&parents).requirements()?.requirements,
         None => Vec::new(),
     };
-    let known: BTreeSet<&str> = named(&known).filter_map(|(_, one)| one.test.as_deref()).collect();
+    let was_named = |test: &str| named(&known).any(|(_, one)| one.test.as_deref() == Some(test));
     let mut wanted: BTreeMap<&str, Wanted> = BTreeMap::new();
     for (of, criterion) in named(&requirements) {
         let Some(test) = criterion.test.as_deref() else { continue };
@@ -33,8 +35,10 @@ pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
             test: test.to_owned(),
             of: Vec::new(),
             fails_before: false,
+            is_new: false,
         });
-        one.fails_before |= criterion.fails_before && !known.contains(test);
+        one.is_new |= !named(&known).any(|(_, before)| before == criterion);
+        one.fails_before |= criterion.fails_before && !was_named(test);
         if !one.of.contains(&of.id) {
             one.of.push(of.id.clone());
         }

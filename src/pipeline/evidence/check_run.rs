@@ -109,6 +109,11 @@ impl CheckRun {
         }
     }
 
+    /// True if the sandbox denied it something.
+    pub(crate) fn was_denied(&self) -> bool {
+        self.refused.is_some()
+    }
+
     /// A command that was not run.
     pub(crate) fn not_run(which: Which, command: &str, why: &str) -> Self {
         Self { not_run: Some(why.to_owned()), ..Self::without(which, command) }

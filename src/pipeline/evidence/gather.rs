@@ -5,6 +5,7 @@ use super::check_run::{CheckRun, DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, Which
 use super::failed_before::Outcome;
 use super::results::Evidence;
 use crate::event::Event;
+use crate::excerpt;
 use crate::git::{self, Oid};
 use crate::interrupt;
 use crate::languages;
@@ -13,6 +14,8 @@ use crate::pipeline::run::Run;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
 
+/// Maximum bytes of a command in the note that it runs: it may name many tests.
+const SHOWN: usize = 200;
 /// The exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
@@ -37,7 +40,7 @@ pub(crate) async fn gather_evidence(
         return Ok(Some(Evidence { before, ..known }));
     }
     let runs = run_all(run, &commands, &tree, seen).await?;
-    Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before, tests: Vec::new() }))
+    Ok((!runs.is_empty()).then(|| Evidence { runs, before, ..Evidence::without_runs(tree) }))
 }
 
 /// # Errors
@@ -106,7 +109,9 @@ pub(crate) async fn run_all_in(
         let result = match run_of_tool(run, command, tree, seen)? {
             Some(result) => result,
             None => {
-                run.env.sink.emit(Event::Note { text: format!("running {command}") });
+                let more = if command.len() > SHOWN { " …" } else { "" };
+                let text = format!("running {}{more}", excerpt::beginning(command, SHOWN));
+                run.env.sink.emit(Event::Note { text });
                 let limit = Some(run.env.config.limits.command_timeout_max_s);
                 match workspace.run_check(command, limit).await {
                     Ok(result) => result,

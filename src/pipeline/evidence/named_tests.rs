@@ -1,10 +1,11 @@
 //! Tests that criteria name: their results on the session's tree and, if they must fail on the
 //! base, on the base.
 
+use std::collections::BTreeMap;
+
 use super::check_run::CheckRun;
 use super::failed_before::Outcome;
 use crate::artifact::check::{Finding, Report};
-use crate::git::Oid;
 
 /// The result of a test on one tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,9 @@ pub enum Became {
     Failed(String),
     /// The run failed before the test ran: it could not be built or loaded. Contains the output.
     NotBuilt(String),
+    /// It was not run by itself, because the change leaves it and its criterion as they were; the
+    /// project's tests passed. Contains their command.
+    LeftToSuite(String),
     /// There is no such test, or its runner did not run it. Contains the reason.
     Missing(String),
     /// The result is unknown. Contains the reason.
@@ -40,12 +44,10 @@ pub struct NamedTest {
     pub now: Became,
     /// Its result on the base, if it must fail there.
     pub base: Option<Became>,
-    /// The runs of this test alone, each with its tree.
-    pub runs: Vec<(Oid, CheckRun)>,
 }
 
 impl Became {
-    /// The result from a run of this test alone. The line about the test counts more than the exit
+    /// The result from a run of this test. The line about the test counts more than the exit
     /// code: a runner that found nothing to run succeeds, and one that ran more tests fails if
     /// another one failed.
     pub(crate) fn of(ran: &CheckRun, named: Named) -> Self {
@@ -70,16 +72,29 @@ impl Became {
 }
 
 impl NamedTest {
+    /// Takes the result from the words of an earlier commit on the same code, if the test passed.
+    pub(crate) fn is_recorded_as(&mut self, words: &str) -> bool {
+        let before = || "it did before".to_owned();
+        let base =
+            [Became::Failed(before()), Became::NotBuilt(before()), Became::Missing(before())];
+        let as_recorded = [None].into_iter().chain(base.map(Some)).find_map(|base| {
+            let one = Self { now: Became::Passed, base, ..self.clone() };
+            (one.words() == words).then_some(one)
+        });
+        as_recorded.map(|one| *self = one).is_some()
+    }
+
     /// `passed, failed on the base`
     pub fn words(&self) -> String {
         let mut words = match &self.now {
             Became::Passed => "passed".to_owned(),
+            Became::LeftToSuite(command) => format!("left to the suite ({command} passed)"),
             Became::Failed(_) | Became::NotBuilt(_) => "failed".to_owned(),
             Became::Missing(_) => "not there".to_owned(),
             Became::Unknown(why) => format!("not run ({why})"),
         };
         match &self.base {
-            None => {}
+            None | Some(Became::LeftToSuite(_)) => {}
             Some(Became::Failed(_)) => words += FAILED_ON_BASE,
             Some(Became::NotBuilt(_)) => {
                 words += FAILED_ON_BASE;
@@ -97,14 +112,24 @@ impl NamedTest {
 
     /// True if the test shows its criterion: it passed and, if it must, failed on the base.
     pub fn is_shown(&self) -> bool {
-        self.now == Became::Passed && self.base.as_ref().is_none_or(Became::is_failure)
+        matches!(self.now, Became::Passed | Became::LeftToSuite(_))
+            && self.base.as_ref().is_none_or(Became::is_failure)
     }
 
-    fn report(&self, report: &mut Report) {
+    fn report(&self, report: &mut Report, told: &mut BTreeMap<String, String>) {
         let (test, of) = (&self.test, self.of.join(", "));
         match &self.now {
             Became::Passed => {}
+            Became::LeftToSuite(_) => return,
             Became::Failed(said) | Became::NotBuilt(said) => {
+                // The output of a run of several tests is told once.
+                let said = match told.get(said) {
+                    Some(first) => format!("it ran together with {first}"),
+                    None => {
+                        told.insert(said.clone(), test.clone());
+                        said.clone()
+                    }
+                };
                 let details = format!("{of} names the test {test}, which fails; {said}");
                 return report.find(Finding::wrong("named-test", details));
             }
@@ -134,7 +159,7 @@ impl NamedTest {
                 );
                 report.warnings.push(words);
             }
-            Some(Became::Failed(_) | Became::NotBuilt(_) | Became::Missing(_)) | None => {
+            _ => {
                 report.passed.push(format!("{of}: {test} {}", self.words()));
             }
         }
@@ -146,9 +171,20 @@ pub(crate) const FAILED_ON_BASE: &str = ", failed on the base";
 
 /// The report on all named tests.
 pub(super) fn report(tests: &[NamedTest]) -> Report {
-    let mut report = Report::default();
-    tests.iter().for_each(|test| test.report(&mut report));
+    let (mut report, mut told) = (Report::default(), BTreeMap::new());
+    tests.iter().for_each(|test| test.report(&mut report, &mut told));
+    report.passed.extend(left_to_suite(tests));
     report
+}
+
+/// One line for all tests that a change leaves as they were: `18 tests that criteria name: left to
+/// the suite (make test passed)`.
+pub(super) fn left_to_suite(tests: &[NamedTest]) -> Option<String> {
+    let is_left = |test: &&NamedTest| matches!(test.now, Became::LeftToSuite(_));
+    let words = tests.iter().find(is_left)?.words();
+    let count = tests.iter().filter(is_left).count();
+    let plural = if count == 1 { "test" } else { "tests" };
+    Some(format!("{count} unchanged {plural} that criteria name: {words}"))
 }
 
 #[cfg(test)]
@@ -158,7 +194,7 @@ mod tests {
 
     fn test(now: Became, base: Option<Became>) -> NamedTest {
         let test = "tests/a.rs::adds".to_owned();
-        NamedTest { test, of: vec!["REQ-001".to_owned()], now, base, runs: Vec::new() }
+        NamedTest { test, of: vec!["REQ-001".to_owned()], now, base }
     }
 
     #[test]
@@ -176,9 +212,28 @@ mod tests {
     }
 
     #[test]
+    fn the_output_of_tests_that_ran_together_is_told_once() {
+        let failed = |test: &str| {
+            let (test, of) = (test.to_owned(), vec!["REQ-001".to_owned()]);
+            NamedTest { test, of, now: Became::Failed("make: exit 1\nno".to_owned()), base: None }
+        };
+        let found = report(&[failed("a::x"), failed("a::y"), failed("a::z")]).findings;
+        let details: Vec<&str> = found.iter().map(|one| one.details.as_str()).collect();
+        assert_eq!(
+            details,
+            [
+                "REQ-001 names the test a::x, which fails; make: exit 1\nno",
+                "REQ-001 names the test a::y, which fails; it ran together with a::x",
+                "REQ-001 names the test a::z, which fails; it ran together with a::x",
+            ]
+        );
+    }
+
+    #[test]
     fn each_result_has_its_words_and_its_place_in_the_report() {
         let (failed, unknown) =
             (|| Became::Failed("x".to_owned()), || Became::Unknown("not installed".to_owned()));
+        let left = || Became::LeftToSuite("make test".to_owned());
         for (now, base, words, counts) in [
             (Became::Passed, None, "passed", [1, 0, 0]),
             (Became::Passed, Some(failed()), "passed, failed on the base", [1, 0, 0]),
@@ -204,9 +259,13 @@ mod tests {
             (failed(), None, "failed", [0, 1, 0]),
             (Became::Missing("m".to_owned()), None, "not there", [0, 1, 0]),
             (unknown(), None, "not run (not installed)", [0, 0, 1]),
+            (left(), None, "left to the suite (make test passed)", [1, 0, 0]),
         ] {
             let test = test(now, base);
             assert_eq!(test.words(), words);
+            let mut again = super::tests::test(unknown(), None);
+            assert_eq!(again.is_recorded_as(words), words.starts_with("passed") && test.is_shown());
+            assert!(again.words() == words || again.now == unknown(), "{words}");
             let found = report(std::slice::from_ref(&test));
             let found = [found.passed.len(), found.findings.len(), found.warnings.len()];
             assert_eq!(found, counts, "{words}");

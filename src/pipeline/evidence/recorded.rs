@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use super::check_run::{CheckRun, UNCOUNTED, Which};
 use super::counted::{self, Counts};
 use super::failing;
-use super::named_tests::FAILED_ON_BASE;
 use super::results::{Evidence, failing_before, list};
 use crate::excerpt;
 use crate::git::{self, Oid};
@@ -140,28 +139,27 @@ pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
     told.join(", ")
 }
 
-/// The result of a test that a criterion names, from the newest commit with results of such tests:
-/// `passed, failed on the base`.
+/// The newest results that the session's commits record of tests that criteria name.
+fn newest_tests(run: &Run<'_>) -> Option<TestResults> {
+    let of = |entry: &&Entry| entry.trailers.get(key::TESTS).is_some();
+    let entry = run.session.history.iter().rev().find(of)?;
+    TestResults::of(run.env.git, &entry.trailers).ok()
+}
+
+/// The result of one of these tests: `passed, failed on the base`.
 pub(crate) fn became(run: &Run<'_>, test: &str) -> Option<String> {
-    let of = |entry: &Entry| entry.trailers.get(key::TESTS).is_some();
-    let entry = run.session.history.iter().rev().find(|entry| of(entry))?;
-    became_at(run, entry, test)
+    newest_tests(run)?.became(test)
 }
 
-/// Like [`became`], on one commit.
-fn became_at(run: &Run<'_>, entry: &Entry, test: &str) -> Option<String> {
-    TestResults::of(run.env.git, &entry.trailers).ok()?.became(test)
-}
-
-/// True if a commit with the same code as this tree records that this test failed on the base.
-pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
-    let told = |entry: &&Entry| {
-        became_at(run, entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE))
-    };
-    match run.session.history.iter().rev().find(told) {
-        Some(entry) => gather::same_code(run, &entry.commit, tree),
-        None => Ok(false),
-    }
+/// These results, if the tests ran on the same code as in this tree. The commit may hold other
+/// code: that of a hook.
+pub(crate) fn tests_on(run: &Run<'_>, tree: &Oid) -> anyhow::Result<Option<TestResults>> {
+    let Some(results) = newest_tests(run) else { return Ok(None) };
+    // Anybody may have written the log: a text that is not an id must not become an argument.
+    let is_id = |text: &&str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    let Some(tested) = results.tree.as_deref().filter(is_id) else { return Ok(None) };
+    let Some(tested) = git::refs::object_id(run.env.git, tested)? else { return Ok(None) };
+    Ok(gather::same_code(run, &tested, tree)?.then_some(results))
 }
 
 /// Failures that earlier tasks of the session caused and that no later run fixed, for the actor of

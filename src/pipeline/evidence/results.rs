@@ -6,11 +6,13 @@ use std::fmt::Write as _;
 
 use super::check_run::{CheckRun, EXCERPT, UNCOUNTED, Which};
 use super::failed_before::Outcome;
-use super::named_tests::{self, NamedTest};
+use super::named_tests::{self, Became, NamedTest};
 use crate::artifact::FeedbackType;
 use crate::artifact::check::{Finding, Report};
 use crate::excerpt;
 use crate::git::Oid;
+use crate::record::logs::TestRecord;
+use crate::session::TestResults;
 
 /// Maximum bytes of the output of a successful command that are shown.
 const PASSED_EXCERPT: usize = 400;
@@ -28,12 +30,17 @@ pub struct Evidence {
     pub before: Vec<CheckRun>,
     /// Tests that criteria name.
     pub tests: Vec<NamedTest>,
+    /// The runs of these tests, each with its tree.
+    pub test_runs: Vec<(Oid, CheckRun)>,
+    /// The results of such tests that an earlier commit records for the same code.
+    pub earlier: Option<TestResults>,
 }
 
 impl Evidence {
     /// Evidence without any runs.
     pub fn without_runs(tree: Oid) -> Self {
-        Self { tree, runs: Vec::new(), before: Vec::new(), tests: Vec::new() }
+        let (runs, before, tests) = (Vec::new(), Vec::new(), Vec::new());
+        Self { tree, runs, before, tests, test_runs: Vec::new(), earlier: None }
     }
 
     /// The result of one run, compared with the same command before the session.
@@ -115,10 +122,15 @@ impl Evidence {
         self.runs.iter().map(|run| self.digest(&self.tree, run)).collect()
     }
 
-    /// The runs of single tests, in the same form.
-    pub fn single_runs(&self) -> Vec<String> {
-        let runs = self.tests.iter().flat_map(|test| &test.runs);
-        runs.map(|(tree, run)| self.digest(tree, run)).collect()
+    /// The tests that criteria name, for the log of the stage's commit.
+    pub fn test_record(&self) -> TestRecord {
+        let earlier = self.earlier.clone().unwrap_or_default();
+        TestRecord {
+            tree: earlier.tree.unwrap_or_else(|| self.tree.to_string()),
+            results: self.test_lines(),
+            earlier: earlier.runs,
+            runs: self.test_runs.iter().map(|(tree, run)| self.digest(tree, run)).collect(),
+        }
     }
 
     fn digest(&self, tree: &Oid, run: &CheckRun) -> String {
@@ -130,7 +142,7 @@ impl Evidence {
 
     /// The result of each test that a criterion names: `tests/add.rs::appends: passed, failed on
     /// the base`.
-    pub fn test_lines(&self) -> Vec<String> {
+    fn test_lines(&self) -> Vec<String> {
         self.tests.iter().map(|test| format!("{}: {}", test.test, test.words())).collect()
     }
 
@@ -195,8 +207,12 @@ impl Evidence {
         if !self.tests.is_empty() {
             out += "Tests that criteria name:\n";
         }
-        for test in &self.tests {
+        let apart = |test: &&NamedTest| !matches!(test.now, Became::LeftToSuite(_));
+        for test in self.tests.iter().filter(apart) {
             let _ = writeln!(out, "- {}: {}: {}", test.of.join(", "), test.test, test.words());
+        }
+        if let Some(left) = named_tests::left_to_suite(&self.tests) {
+            let _ = writeln!(out, "- {left}");
         }
         out.trim_end().to_owned()
     }
@@ -288,7 +304,8 @@ mod tests {
 
     fn evidence(now: CheckRun, before: Option<CheckRun>) -> Evidence {
         let tree = "abcdef7890123456789012345678901234567890".parse().unwrap();
-        Evidence { tree, runs: vec![now], before: before.into_iter().collect(), tests: vec![] }
+        let before = before.into_iter().collect();
+        Evidence { runs: vec![now], before, ..Evidence::without_runs(tree) }
     }
 
     #[test]
