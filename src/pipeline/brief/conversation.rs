@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
-use crate::pipeline::brief::sections::{artifacts, section};
+use crate::pipeline::brief::sections::{artifacts, context_of, section};
 use crate::pipeline::brief::{
     continued, knowledge, open_feedback, reader, repository, role_tools, task_brief, typed_notes,
 };
@@ -264,10 +264,8 @@ fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<St
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
     let judges = matches!(part.role, Role::Critic | Role::Challenger) && spec.writes_code();
-    let repository = match judges {
-        true => String::new(),
-        false => repository::repository_section(run, spec)?,
-    };
+    let repository =
+        if judges { String::new() } else { repository::repository_section(run, spec)? };
     let mut out = repository.clone();
     if !out.is_empty() {
         out += &repository::own_commands(run);
@@ -281,13 +279,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
         };
         section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
-    let mut context = spec.context.to_vec();
-    // Later stages of a change have the request; idea.md is what the whole session is about.
-    context.retain(|artifact| {
-        !run.session.is_patch()
-            || *artifact != Artifact::Idea
-            || spec.actor.tools().contains(&"save_idea")
-    });
+    let mut context = context_of(run, spec);
     let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
     if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
         // A reader of a change gets the request and the difference first, then what they stand in.

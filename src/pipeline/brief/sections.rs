@@ -11,6 +11,7 @@ use crate::excerpt;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
+use crate::stages::StageSpec;
 
 /// Maximum bytes of each artifact.
 pub const ARTIFACT: usize = 24_000;
@@ -33,6 +34,15 @@ pub fn cut(text: &str, budget: usize) -> String {
     let shown = excerpt::beginning(text, budget);
     let (end, whole) = (shown.len(), text.len());
     format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
+}
+
+/// The artifacts that a stage's roles get. In a change request only the stage that may change
+/// idea.md gets it: the others have the request.
+pub fn context_of(run: &Run<'_>, spec: &StageSpec) -> Vec<Artifact> {
+    let mut context = spec.context.to_vec();
+    let has_idea = !run.session.is_patch() || spec.actor.tools().contains(&"save_idea");
+    context.retain(|artifact| has_idea || *artifact != Artifact::Idea);
+    context
 }
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
