@@ -343,13 +343,20 @@ impl OpenAi {
     /// # Errors
     /// The server cannot be reached, or refuses the key.
     pub async fn offered(&self) -> Result<Vec<Offered>, ModelError> {
+        let server = self.endpoint.server();
+        self.growing.asks(server, server, Duration::ZERO);
         let mut tries = Tries::default();
-        loop {
+        let models = loop {
             match discover::models(&self.http, &self.endpoint).await {
-                Ok(models) => return Ok(discover::chat_models(models)),
-                Err(failure) => self.recover(failure, &mut tries).await?,
+                Ok(models) => break Ok(discover::chat_models(models)),
+                Err(failure) => match self.recover(failure, &mut tries).await {
+                    Ok(()) => {}
+                    Err(error) => break Err(error),
+                },
             }
-        }
+        };
+        self.growing.ends();
+        models
     }
 
     /// Requests the list of models: this checks that the server is running, and chooses a model if

@@ -339,23 +339,23 @@ impl Terminal {
         if !self.look.live || self.look.verbosity < Verbosity::Normal || screen.streaming {
             return;
         }
-        if screen.stage.is_none() {
+        if screen.stage.is_none() && screen.now.is_idle() {
+            screen.clear_status();
             return self.give_back(screen);
         }
-        let State { stage: Some(progress), now, live, out, told, typing, .. } = screen else {
-            return;
-        };
+        let State { stage, now, live, out, told, typing, .. } = screen;
         // Some terminals wrap a line that reaches the last column.
         let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
         let typed = typing.as_ref().map(|typing| typing.lines(most));
         let invites = typed.as_ref().is_some_and(Vec::is_empty);
         let lines =
-            live_status::lines(progress, now, (self.age)(), most, self.look.stream, invites);
+            live_status::lines(stage.as_ref(), now, (self.age)(), most, self.look.stream, invites);
         if self.takes_keyboard {
             keyboard::take(typing.is_some());
         }
-        let (title, percent) = progress.title();
-        if *told != title {
+        if let Some((title, percent)) = stage.as_ref().map(Progress::title)
+            && *told != title
+        {
             out.put(&self.look.knows.set(&title, percent));
             *told = title;
         }

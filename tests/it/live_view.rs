@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::json;
 
+use crate::support::script::{At, START};
 use crate::support::todo::IDEA;
 use crate::support::{Reply, Sandbox, at, at_once};
 
@@ -13,9 +14,14 @@ const NEW: [&str; 6] =
 
 /// Holds up the first answer of the idea until something is sent.
 fn held_up(sandbox: &Sandbox) -> Sender<()> {
+    held_up_at(sandbox, at("idea", "actor").turn(1))
+}
+
+/// Holds up the answers there until something is sent.
+fn held_up_at(sandbox: &Sandbox, at: At) -> Sender<()> {
     let (go, wait): (Sender<()>, Receiver<()>) = channel();
     let wait = Mutex::new(wait);
-    sandbox.server.on_with(at("idea", "actor").turn(1), move |_| {
+    sandbox.server.on_with(at, move |_| {
         let _ = wait.lock().ok()?.recv();
         None
     });
@@ -59,12 +65,7 @@ fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
 #[test]
 fn what_follows_a_gate_has_the_width_that_the_terminal_has_then() {
     let sandbox = Sandbox::new();
-    let (go, wait): (Sender<()>, Receiver<()>) = channel();
-    let wait = Mutex::new(wait);
-    sandbox.server.on_with(at("prd", "actor").turn(1), move |_| {
-        let _ = wait.lock().ok()?.recv();
-        None
-    });
+    let go = held_up_at(&sandbox, at("prd", "actor").turn(1));
     let new = ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "prd"];
     let mut screen = sandbox.screen(100, &new);
     screen.shows(|text| text.contains("stop for now"));
@@ -130,4 +131,27 @@ fn where_the_locale_is_not_utf_8_our_own_signs_are_ascii() {
     sandbox.set_env("LC_CTYPE", "de_DE.utf8");
     let (code, seen) = sandbox.screen(100, &["status", "todo"]).ends();
     assert!(code == 0 && seen.contains("Session  todo · ") && seen.contains('✓'), "{seen}");
+}
+
+/// The first request is made before there is a session.
+#[test]
+fn the_first_request_shows_how_long_it_takes_and_ctrl_c_stops_it() {
+    let delivered = Sandbox::delivered();
+    let cases = [(Sandbox::new(), &NEW[..]), (delivered, &["modify", "be quick"])];
+    for (sandbox, args) in cases {
+        let branches = sandbox.refs("refs/heads");
+        let _go = held_up_at(&sandbox, at(START, "actor"));
+        let mut screen = sandbox.screen(100, args);
+        let counts = |text: &str, n| text.contains(&format!("waiting for scripted · {n} s"));
+        let seen = screen.shows(|text| (1..60).any(|n| counts(text, n)));
+        let last: Vec<&str> = seen.trim_end().lines().rev().take(2).collect();
+        assert_eq!(last[0], "  scripted · Ctrl-C stops safely", "{seen}");
+        assert!(last[1].starts_with(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏']), "{seen}");
+        screen.types("\x03");
+        let (code, seen) = screen.ends();
+        assert_eq!(code, 130, "{seen}");
+        assert!(!seen.contains("waiting for"), "{seen}");
+        assert_eq!(sandbox.refs("refs/heads"), branches);
+        sandbox.assert_clean();
+    }
 }

@@ -28,7 +28,8 @@ pub(crate) fn run(context: &Context) -> Answer {
     let (configured, unreachable) = configured(context)?;
     let mut servers = configured;
     let found = discover::local(&LOOPBACK_PORTS);
-    for (base_url, offered) in runtime::current_thread()?.block_on(unless_interrupted(found))? {
+    let found = unless_interrupted(context, None, found);
+    for (base_url, offered) in runtime::current_thread()?.block_on(found)? {
         if servers.iter().all(|server| server.base_url != base_url) {
             servers.push(Server { base_url, used: BTreeMap::new(), offered });
         }

@@ -131,8 +131,8 @@ fn ran(
         env: context.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
     })?;
     let limit = Some(config.limits.command_timeout_max_s);
-    let running = workspace.run_check(command, limit);
-    let result = match runtime::current_thread()?.block_on(unless_interrupted(running))? {
+    let running = unless_interrupted(context, None, workspace.run_check(command, limit));
+    let result = match runtime::current_thread()?.block_on(running)? {
         Ok(result) => result,
         Err(error) if error.is::<Refusal>() => return Ok(None),
         Err(error) => return Err(error),

@@ -102,7 +102,7 @@ fn one(
 /// Options that suppress messages about retries and waiting, because the result for each server is
 /// a single finding.
 fn quiet(context: &Context, model: &ModelConfig) -> BuildOptions {
-    BuildOptions { notice: None, waiting: None, watch: None, ..options(context, &model.base_url) }
+    BuildOptions { notice: None, waiting: None, ..options(context, &model.base_url) }
 }
 
 fn whose(name: &str) -> String {
@@ -111,13 +111,14 @@ fn whose(name: &str) -> String {
 
 fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<Finding> {
     let looking = agent_programs::look(model, quiet(context, model), LIMIT);
-    let look = match runtime::current_thread()?.block_on(unless_interrupted(looking))? {
-        Ok(look) => look,
-        Err(ModelError::Agent { message, hint }) => {
-            return Ok(Finding::problem("model", format!("{}{message}", whose(name))).fix(hint));
-        }
-        Err(error) => return Ok(Finding::problem("model", format!("{}{error}", whose(name)))),
-    };
+    let look =
+        match runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))? {
+            Ok(look) => look,
+            Err(ModelError::Agent { message, hint }) => {
+                return Ok(Finding::problem("model", format!("{}{message}", whose(name))).fix(hint));
+            }
+            Err(error) => return Ok(Finding::problem("model", format!("{}{error}", whose(name)))),
+        };
     let version = look.version.map(|version| format!(" {version}")).unwrap_or_default();
     let text = format!("{}{}{version}", whose(name), look.title);
     let finding = match look.signed_in {
@@ -161,7 +162,7 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
         Err(error) => return Ok(Finding::of_error("model", &error)),
     };
     let runtime = runtime::current_thread()?;
-    let offered = runtime.block_on(unless_interrupted(built.offered()))?;
+    let offered = runtime.block_on(unless_interrupted(context, None, built.offered()))?;
     let failed = |error: &ModelError, offered: &[Offered]| {
         Finding::problem("model", format!("{at}: {error}"))
             .fixed_by(fixes(context, name, model, error, offered))
@@ -171,7 +172,7 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
         Err(error) => return Ok(failed(&error, &[])),
     };
     let asked = trial::ask(model, quiet(context, model), LIMIT);
-    Ok(match runtime.block_on(unless_interrupted(asked))? {
+    Ok(match runtime.block_on(unless_interrupted(context, None, asked))? {
         Ok(trial) => seen(context, name, model, &at, &trial, &offered),
         Err(error) => failed(&error, &offered),
     })

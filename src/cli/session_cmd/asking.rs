@@ -10,16 +10,50 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::interrupt;
 use crate::model::ModelError;
-use crate::model::meter::Notice;
+use crate::model::meter::{Meter, Notice};
 use crate::model::openai::BuildOptions;
 use crate::pipeline::failed_tests;
 
-/// Awaits the future `wanted`, unless the user interrupts it first.
-pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
+/// Redraws of the live status line, per second.
+const REDRAWS: u32 = 8;
+/// Checks of the keyboard per redraw, if a person can type.
+const LOOKS: u32 = 4;
+
+/// Awaits the future `wanted` with the live status line shown, unless the user interrupts it first.
+/// `meter` counts what the session has used.
+pub(crate) async fn unless_interrupted<T>(
+    context: &Context,
+    meter: Option<&Meter>,
+    wanted: impl Future<Output = T>,
+) -> anyhow::Result<T> {
     tokio::select! {
         biased;
-        () = interrupt::requested() => Err(Error::new(Kind::Interrupted, "interrupted").into()),
+        () = interrupt::requested() => {
+            // The request that is dropped reports nothing any more.
+            context.ui.emit(Event::Now(Activity::Answered));
+            context.ui.clear();
+            Err(Error::new(Kind::Interrupted, "interrupted").into())
+        }
         found = wanted => Ok(found),
+        () = tick(context, meter) => Err(Error::new(Kind::Interrupted, "interrupted").into()),
+    }
+}
+
+/// Redraws the live status line; never returns.
+async fn tick(context: &Context, meter: Option<&Meter>) {
+    let budget = context.config().map_or(0.0, |config| config.budget.usd);
+    let looks = if context.attended { LOOKS } else { 1 };
+    loop {
+        if let Some(meter) = meter {
+            context.ui.uses(meter.used(), budget);
+        }
+        for _ in 0..REDRAWS {
+            for _ in 0..looks {
+                tokio::time::sleep(Duration::from_secs(1) / REDRAWS / looks).await;
+                context.ui.keys();
+            }
+            context.ui.tick();
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Chosen {
         }
         let mut offered = None;
         if model.base_url.is_empty() && model.provider == "openai" {
-            let (base_url, models) = on_this_machine()?;
+            let (base_url, models) = on_this_machine(context)?;
             model.base_url = base_url;
             offered = Some(models);
         }
@@ -86,9 +86,9 @@ fn is_set(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
 }
 
 /// The first server that runs on this machine.
-fn on_this_machine() -> anyhow::Result<(String, Vec<Offered>)> {
-    let found = runtime::current_thread()?
-        .block_on(unless_interrupted(discover::local(&LOOPBACK_PORTS)))?;
+fn on_this_machine(context: &Context) -> anyhow::Result<(String, Vec<Offered>)> {
+    let looking = discover::local(&LOOPBACK_PORTS);
+    let found = runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))?;
     found.into_iter().next().ok_or_else(|| no_server().into())
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn no_server() -> Error {
 pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
     let server = choose::server(model, options(context, &model.base_url))?;
     runtime::current_thread()?
-        .block_on(unless_interrupted(server.offered()))?
+        .block_on(unless_interrupted(context, None, server.offered()))?
         .map_err(unreachable(model))
 }
 

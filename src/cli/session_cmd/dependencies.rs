@@ -1,6 +1,7 @@
 //! Fetches the project's missing dependencies before a run makes its first request to a model.
 
 use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::unless_interrupted;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::workspace;
 use crate::cli::terminal::runtime;
@@ -28,18 +29,13 @@ pub(crate) fn require(
     }
     let workspace = workspace::open(context, held, name)?;
     workspace.commands().require_private_kept()?;
-    let missing = runtime::current_thread()?.block_on(async {
-        tokio::select! {
-            biased;
-            () = interrupt::requested() => None,
-            missing = workspace.missing_dependencies() => Some(missing),
-        }
-    });
+    let looking = unless_interrupted(context, None, workspace.missing_dependencies());
+    let missing = runtime::current_thread()?.block_on(looking);
     if interrupt::is_requested() {
         let message = "interrupted before the first request";
         return Err(Error::new(Kind::Interrupted, message).hint(then).into());
     }
-    match undecided(&missing.transpose()?.unwrap_or_default()) {
+    match undecided(&missing??) {
         Some(error) => Err(error.hint(then).into()),
         None => Ok(()),
     }

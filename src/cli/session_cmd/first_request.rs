@@ -41,8 +41,8 @@ pub(crate) fn ask(
     let model = models.first(config, patch)?;
     let secrets = context.secrets()?;
     let _working = models.meter.work("");
-    runtime::current_thread()?
-        .block_on(unless_interrupted(request.ask(model.as_ref(), &secrets)))?
+    let asked = request.ask(model.as_ref(), &secrets);
+    runtime::current_thread()?.block_on(unless_interrupted(context, Some(&models.meter), asked))?
 }
 
 /// The words for the session's name, if the model returned any.

@@ -42,7 +42,9 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         let reach = agent_network::reach(context, &asked)?;
         for (name, model) in asked {
             let built = build(context, &name, &model, &meter, reach.clone())?;
-            runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
+            runtime
+                .block_on(unless_interrupted(context, None, built.probe()))?
+                .map_err(unreachable(&model))?;
             tell(context, &name, built.name(), &model);
             models.insert(name.clone(), built);
             settings.insert(name, model);

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::artifact::Base;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
+use crate::cli::session_cmd::asking::unless_interrupted;
 use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
@@ -30,11 +30,6 @@ use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 use crate::ui::markdown;
-
-/// Redraws of the live status line, per second.
-const REDRAWS: u32 = 8;
-/// Checks of the keyboard per redraw, if a person can type.
-const LOOKS: u32 = 4;
 
 /// How far a run goes.
 #[derive(Clone, Debug, Default)]
@@ -190,16 +185,9 @@ pub(crate) fn run_session(
             pipeline.reopen(comments)?;
         }
         let listening = typed::listen(context, pipeline.typed())?;
-        let outcome = runtime::current_thread()?.block_on(async {
-            tokio::select! {
-                biased;
-                () = interrupt::requested() => None,
-                finish = moment::watched(pipeline.run()) => Some(finish),
-                () = tick(context, models) => None,
-            }
-        });
-        let finish = outcome.unwrap_or_else(|| {
-            context.ui.clear();
+        let running = moment::watched(pipeline.run());
+        let running = unless_interrupted(context, Some(&models.meter), running);
+        let finish = runtime::current_thread()?.block_on(running).unwrap_or_else(|_| {
             if let Err(error) = pipeline.stop_cleanly() {
                 let text = format!("the draft could not be saved: {error:#}");
                 context.ui.emit(Event::Warning { text });
@@ -271,20 +259,4 @@ fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -
 
 fn base_of(base: &Base) -> &str {
     if base.branch.is_empty() { &base.commit } else { &base.branch }
-}
-
-/// Redraws the live status line; never returns.
-async fn tick(context: &Context, models: &Models) {
-    let budget = context.config().map_or(0.0, |config| config.budget.usd);
-    let looks = if context.attended { LOOKS } else { 1 };
-    loop {
-        context.ui.uses(models.meter.used(), budget);
-        for _ in 0..REDRAWS {
-            for _ in 0..looks {
-                tokio::time::sleep(Duration::from_secs(1) / REDRAWS / looks).await;
-                context.ui.keys();
-            }
-            context.ui.tick();
-        }
-    }
 }

@@ -96,6 +96,11 @@ impl Now {
         (self.used, self.budget) = (used, budget);
     }
 
+    /// True if nothing is reported to be in progress.
+    pub(super) fn is_idle(&self) -> bool {
+        self.activity.is_none()
+    }
+
     /// Restarts the clock after waiting for a person.
     pub(super) fn resume(&mut self, now: Duration) {
         (self.since, self.heard) = (now, now);
@@ -208,9 +213,10 @@ pub(super) struct Line {
     pub(super) is_failure: bool,
 }
 
-/// Returns the live lines, none wider than `width`. `invites`: the user can type a note.
+/// Returns the live lines, none wider than `width`; without `progress` there is no stage yet.
+/// `invites`: the user can type a note.
 pub(super) fn lines(
-    progress: &Progress,
+    progress: Option<&Progress>,
     spent: &Now,
     now: Duration,
     width: usize,
@@ -230,8 +236,16 @@ pub(super) fn lines(
     let (counted, money) = spent.cost();
     let facts = fitted(
         &[
-            (3, progress.draft.map(|(n, _)| format!("draft {n}")).unwrap_or_default()),
-            (1, elapsed(now.saturating_sub(progress.began))),
+            (
+                3,
+                progress
+                    .and_then(|stage| stage.draft)
+                    .map_or_else(String::new, |(n, _)| format!("draft {n}")),
+            ),
+            (
+                1,
+                progress.map_or_else(String::new, |stage| elapsed(now.saturating_sub(stage.began))),
+            ),
             (2, counted),
             (2, money),
         ],
@@ -242,12 +256,12 @@ pub(super) fn lines(
     lines.push(plain(format!("{doing}{}{facts}", " ".repeat(gap)).trim_end().to_owned()));
     // Narrow screens get shorter texts.
     let is_wide = width >= NARROW;
-    let (number, of) = (progress.number, progress.of);
-    let stage = match is_wide {
-        true => format!("{}, stage {number} of {of}", progress.stage),
-        false => format!("{} {number}/{of}", progress.stage),
-    };
-    let (count, task) = match &progress.task {
+    let stage = progress.map(|Progress { stage, number, of, .. }| match is_wide {
+        true => format!("{stage}, stage {number} of {of}"),
+        false => format!("{stage} {number}/{of}"),
+    });
+    let stage = stage.unwrap_or_default();
+    let (count, task) = match progress.and_then(|stage| stage.task.as_ref()) {
         Some((id, done, all)) if *all > 0 => {
             let n = (done + 1).min(*all);
             let count = if is_wide { format!("({n} of {all})") } else { format!("{n}/{all}") };
@@ -313,7 +327,7 @@ mod tests {
     }
 
     fn shown(now: &Now, seconds: u64, width: usize) -> Vec<String> {
-        let lines = lines(&progress(), now, at(seconds), width, true, true);
+        let lines = lines(Some(&progress()), now, at(seconds), width, true, true);
         lines.into_iter().map(|line| line.text).collect()
     }
 
