@@ -104,15 +104,24 @@ pub struct ChangeRequest {
 impl ChangeRequest {
     /// Returns a short description: `low risk; prd, plan and code`.
     pub fn headline(&self) -> String {
-        let risk = match self.risk {
+        format!("{} risk; {}", self.risk_word(), self.scope.describe())
+    }
+
+    fn risk_word(&self) -> &'static str {
+        match self.risk {
             Risk::Low => "low",
             Risk::Medium => "medium",
             Risk::High => "high",
-        };
-        format!("{risk} risk; {}", self.scope.describe())
+        }
     }
 
-    /// Returns the whole request in a few lines, for commits and gates.
+    /// Returns the whole request as prose, for a gate.
+    pub fn prose(&self) -> String {
+        let (risk, scope) = (self.risk_word(), self.scope.describe());
+        format!("This is a {risk} risk change of {scope}:\n\n{}", self.describe())
+    }
+
+    /// Returns the whole request in a few lines, for commits.
     pub fn describe(&self) -> String {
         let mut out = format!("{}\n", self.summary.trim());
         if !self.effort.trim().is_empty() {

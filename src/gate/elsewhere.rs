@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::choice::Chosen;
-use crate::gate::Decision;
 use crate::gate::menu::say;
 use crate::gate::terminal::Terminal;
+use crate::gate::{Decision, Untold};
 
 /// Access to the answers of other terminals.
 pub trait Elsewhere {
@@ -44,4 +44,11 @@ pub(super) fn answered_elsewhere(terminal: &dyn Terminal, what: &str, late: bool
     }
     let late = if late { "; your answer came later" } else { "" };
     say(terminal, &format!("answered from another terminal: {what}{late}"))
+}
+
+/// Keeps the words of an answer that came later among the notes, with which the next feedback
+/// begins.
+pub(super) fn keep_words(terminal: &dyn Terminal, untold: &dyn Untold, words: &str) -> Result<()> {
+    untold.keep(words);
+    say(terminal, "what you typed is kept for your next feedback")
 }

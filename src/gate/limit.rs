@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::choice::{Choice, Chosen, Wants};
 use crate::gate::Elsewhere;
 use crate::gate::clean::clean_line;
-use crate::gate::elsewhere::answered_elsewhere;
+use crate::gate::elsewhere::{answered_elsewhere, keep_words};
 use crate::gate::menu::{Back, earlier_stage, say};
 use crate::gate::paint::Paint;
 use crate::gate::screen::{self, header, labelled};
@@ -95,6 +95,9 @@ pub(super) fn run(
         let there = elsewhere.choose().and_then(|chosen| what.decided(chosen));
         if let Some(decision) = &there {
             answered_elsewhere(terminal, &told(decision), here.is_some())?;
+            if let Some(LimitDecision::Guide(text)) = &here {
+                keep_words(terminal, untold, text)?;
+            }
         }
         if let Some(decision) = there.or(here) {
             return Ok(decision);
@@ -205,6 +208,8 @@ mod tests {
         }
 
         fn said(&self) {}
+
+        fn keep(&self, _words: &str) {}
     }
 
     #[test]

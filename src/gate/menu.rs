@@ -5,8 +5,8 @@
 use anyhow::Result;
 
 use crate::gate::clean::{clean, clean_colored, clean_line};
-use crate::gate::edits::{edit, edit_code, pass};
-use crate::gate::elsewhere::answered_elsewhere;
+use crate::gate::edits::{edit, pass};
+use crate::gate::elsewhere::{answered_elsewhere, keep_words};
 use crate::gate::paint::Paint;
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::{
@@ -27,6 +27,9 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 _ => "pass".to_owned(),
             };
             answered_elsewhere(gate.terminal, &what, here.is_some())?;
+            if let Some(Decision::Feedback(text)) = &here {
+                keep_words(gate.terminal, gate.untold, text)?;
+            }
         }
         if let Some(decision) = there.or(here) {
             return Ok(decision);
@@ -44,7 +47,6 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             draw(gate, draft, reply.as_ref().map_or("", |reply| &reply.text))?;
         }
     }
-    let mut announced = None;
     // Ignore an Enter typed by habit after another key.
     let mut after_key = false;
     loop {
@@ -55,7 +57,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
         if key == Key::Enter {
             terminal.write("\n")?;
             if !std::mem::take(&mut after_key) {
-                say(terminal, "Enter alone decides nothing; p passes the draft")?;
+                say(terminal, "Enter alone decides nothing; ? lists the keys")?;
             }
             terminal.write(menu_lines::PROMPT)?;
             continue;
@@ -74,15 +76,17 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
             terminal.write(&format!("{c}\n"))?;
         }
         let decision = match key {
-            Key::Char('p') => pass(gate, draft, &mut announced)?,
-            Key::Char('e') if draft.main().is_none() => edit_code(gate, draft)?,
-            Key::Char('e') => {
-                let main = draft.main().map(|main| main.path.clone());
-                edit(gate, draft, &main.into_iter().collect::<Vec<_>>(), &mut announced)?
-            }
+            Key::Char('p') => pass(gate, draft)?,
+            Key::Char('e') => match draft.main() {
+                Some(main) => edit(gate, draft, std::slice::from_ref(&main.path))?,
+                None => {
+                    let code = draft.code.iter().filter(|path| path.is_file()).cloned();
+                    edit(gate, draft, &code.collect::<Vec<_>>())?
+                }
+            },
             Key::Char('E') => {
                 let all: Vec<_> = draft.documents.iter().map(|d| d.path.clone()).collect();
-                edit(gate, draft, &all, &mut announced)?
+                edit(gate, draft, &all)?
             }
             Key::Char('h') => hunks::go_through(gate, draft)?,
             Key::Char('f') => {

@@ -74,14 +74,16 @@ fn packed(out: &mut String, paint: Paint, width: usize, entries: &[&Entry]) {
 /// Keys that decide or lead to a decision.
 fn decisions(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Entry> {
     let editor = gate.editor.name();
-    let mut keys = vec![match draft.critic_next {
-        true => entry(
+    let mut keys = Vec::new();
+    match draft.critic_next {
+        _ if !draft.can_pass => {}
+        true => keys.push(entry(
             'p',
             "pass → critic → commit",
             "pass: the critic reads it next; if it passes, this becomes a commit",
-        ),
-        false => entry('p', "pass → commit", "pass: this becomes a commit"),
-    }];
+        )),
+        false => keys.push(entry('p', "pass → commit", "pass: this becomes a commit")),
+    }
     if let Some(main) = draft.main() {
         let name = clean_line(&main.name);
         let mark = gate.comment_prefix.trim();

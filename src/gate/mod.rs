@@ -113,12 +113,11 @@ pub enum Decision {
     /// Approved at another terminal, which did not show changes made to the files since the gate
     /// opened.
     PassedElsewhere,
-    /// The person edited the files; the bytes on disk are approved, or contain comments for the
-    /// actor.
-    Edited,
+    /// The person edited the files and left comments for the actor in them.
+    Commented,
     /// Changes are requested.
     Feedback(String),
-    /// The person edited code: it is checked and shown again.
+    /// The person edited the files: they are checked and shown again.
     Look,
     /// The person's edit, which fails the checks, goes to the actor as it is.
     HandOver,
@@ -219,6 +218,8 @@ pub struct Draft<'a> {
     pub place: (usize, usize),
     /// Usage of the stage so far.
     pub spent: Spent,
+    /// False if the stage's document is missing: there is nothing to pass.
+    pub can_pass: bool,
     /// The files; the first Markdown one is the main document.
     pub documents: Vec<Document>,
     /// The records as a table, if the stage has some.

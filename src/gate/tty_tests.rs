@@ -22,6 +22,7 @@ fn program() {
         stage: Stage::Design,
         iteration: 1,
         limit: 3,
+        can_pass: true,
         place: (1, 7),
         records: None,
         code: Vec::new(),

@@ -12,6 +12,9 @@ pub trait Untold {
 
     /// Marks the notes as used at the gate, unchanged or edited.
     fn said(&self);
+
+    /// Keeps words that were typed at a gate and were not used.
+    fn keep(&self, words: &str);
 }
 
 /// Asks for text that starts with the notes; `before` is the text in front of the prompt.
@@ -43,4 +46,6 @@ impl Untold for NothingTyped {
     }
 
     fn said(&self) {}
+
+    fn keep(&self, _words: &str) {}
 }

@@ -41,6 +41,14 @@ fn records_follow_an_edit_of_the_document_without_a_model() {
     let (sandbox, mut terminal) = at_prd(BY_DATE);
     let asked = sandbox.server.requests_of("prd", "actor").len();
     terminal.types("e");
+    // What the edit changed is shown, and nothing has passed.
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("Your edit: 1 requirement changed, 2 lines changed"), "{shown}");
+    assert!(shown.contains("-### REQ-002 List todos"), "{shown}");
+    assert!(shown.contains("+### REQ-002 List todos by date"), "{shown}");
+    assert!(shown.contains("x take my edit back"), "{shown}");
+    assert!(sandbox.server.requests_of("prd", "critic").is_empty());
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(sandbox.server.requests_of("prd", "actor").len(), asked);
@@ -83,6 +91,9 @@ fn both_sides_may_be_edited_if_they_say_the_same() {
                 sed -i 's/REQ-002 List todos/REQ-002 List todos by date/' \"$f\";; esac";
     let (sandbox, mut terminal) = at_prd(edit);
     terminal.types("E");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("+### REQ-002 List todos by date"), "{shown}");
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(titles(&sandbox)[1], "List todos by date");
@@ -110,6 +121,8 @@ fn a_new_requirement_gets_its_number() {
     let edit = r#"printf '\n### REQ-? Sort todos\n\n`low`\n\nNewest first.\n\n- sorted\n' >>"$f""#;
     let (sandbox, mut terminal) = at_prd(edit);
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert!(sandbox.artifact("prd.md").contains("### REQ-004 Sort todos"));
@@ -211,6 +224,8 @@ fn a_rejection_after_an_edit_tells_the_actor_and_shows_what_changed_since() {
         told.then(|| Reply::call("save_prd_doc", json!({"content": second})))
     });
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     let shown = terminal.sees(ASKED);
     assert!(shown.contains("off by number") && !shown.contains("+### REQ-002"), "{shown}");
     terminal.types("p");
@@ -228,6 +243,8 @@ fn an_interruption_after_the_edit_loses_nothing() {
     let body = json!({"error": {"message": "out of quota", "type": "insufficient_quota"}});
     sandbox.server.times(1, at("prd", "critic"), Reply::status(401, &body.to_string()));
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 4, "{rest}");
     sandbox.assert_sound();

@@ -50,6 +50,8 @@ fn an_edit_that_cannot_be_read_is_said_with_its_line_and_edited_again() {
     assert!(shown.contains("Your edit cannot be read"), "{shown}");
     assert!(!shown.contains("hand it to the actor"), "{shown}");
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(sandbox.artifact("prd.md"), PRD);

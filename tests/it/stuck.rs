@@ -419,3 +419,22 @@ fn every_end_without_a_person_has_its_exit_code() {
         }
     }
 }
+
+/// A question waits, and there is no document: there is nothing to pass.
+#[test]
+fn at_a_terminal_a_document_that_is_not_there_is_not_passed() {
+    let sandbox = Sandbox::stopped_after("idea");
+    let ask = Reply::call("ask_user", json!({"question": "Which shell?"}));
+    sandbox.server.times(1, at("prd", "actor"), ask);
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
+    for command in [&["review"][..], &["resume", "--stop-after", "prd"]] {
+        let mut terminal = sandbox.terminal(command);
+        let shown = terminal.sees("? help");
+        assert!(shown.contains("Which shell?"), "{shown}");
+        assert!(!shown.contains("p pass") && shown.contains("f feedback"), "{shown}");
+        terminal.types("p");
+        terminal.sees("unknown key 'p'");
+        terminal.types("q");
+        assert_eq!(terminal.ends().0, 3);
+    }
+}

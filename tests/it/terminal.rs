@@ -61,8 +61,13 @@ fn e_opens_the_real_file_in_the_users_editor() {
     let mut sandbox = Sandbox::new();
     sandbox.editor("printf 'A line of mine.\\n' >>\"$f\"");
     let mut terminal = at_the_gate(&sandbox);
-    // What was saved is what passes.
+    // What was saved is shown, and passes only then.
     terminal.types("e");
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("Your edit: 1 line added"), "{shown}");
+    assert!(shown.contains("+A line of mine."), "{shown}");
+    assert!(sandbox.tags().is_empty());
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(sandbox.edited(), ["idea.md"]);
@@ -260,6 +265,8 @@ fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
     assert!(shown.contains("Your edit") && shown.contains("REQ-003 has no criteria"), "{shown}");
     sandbox.editor("sed -i 's/^Tick a todo off works/- Tick a todo off works/' \"$f\"");
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));

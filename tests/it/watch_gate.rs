@@ -95,6 +95,49 @@ fn who_answers_second_is_told() {
 }
 
 #[test]
+fn words_that_came_too_late_begin_the_next_feedback() {
+    let sandbox = Sandbox::new();
+    let mut run = sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "prd"]);
+    run.sees(ASKED);
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    watch.sees(WATCHED);
+    // The run's terminal is late.
+    run.types("f");
+    run.sees("f  ");
+    watch.types("p");
+    watch.sees("the run uses it when its terminal is back at the menu");
+    run.enters("name the users");
+    run.sees("answered from another terminal: pass; your answer came later");
+    run.sees("what you typed is kept for your next feedback");
+    let shown = run.sees(ASKED);
+    assert!(shown.contains("\"name the users\"; f continues the text"), "{shown}");
+    // Now the other one is.
+    watch.sees(WATCHED);
+    watch.types("f");
+    watch.sees("feedback (");
+    run.types("f");
+    run.sees("name the users");
+    run.enters(" and the files");
+    run.sees("draft 2");
+    run.sees(ASKED);
+    watch.enters("sort by date");
+    watch.sees("it was answered at the run's terminal");
+    watch.sees("what you typed is kept for your next feedback");
+    let asked = sandbox.server.requests_of("prd", "actor");
+    assert!(asked.iter().any(|request| request.text().contains("name the users and the files")));
+    watch.sees(WATCHED);
+    watch.types("f");
+    watch.sees("sort by date");
+    watch.enters(", newest first");
+    watch.sees("your answer was taken");
+    run.sees("feedback: sort by date, newest first");
+    run.sees(ASKED);
+    run.types("q");
+    assert_eq!(run.ends().0, 3);
+    sandbox.assert_sound();
+}
+
+#[test]
 fn bytes_that_nobody_there_has_seen_do_not_pass() {
     let sandbox = Sandbox::new();
     let (mut run, mut watch) = both(&sandbox);

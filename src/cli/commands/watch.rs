@@ -2,6 +2,7 @@
 //! `log`; the position of the run comes from a file that the run updates. A person can also answer
 //! a gate here.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -62,6 +63,8 @@ struct Screen<'a> {
     /// may later become part of one.
     told: HashSet<String>,
     position: Option<Position>,
+    /// Words typed at a gate that was answered elsewhere first.
+    kept: RefCell<String>,
     /// True if a run has been seen since the start of the command.
     ran: bool,
     /// The draft that was printed last, so that it is not printed again when it is saved unchanged.
@@ -89,6 +92,7 @@ impl<'a> Screen<'a> {
             refs: None,
             told: HashSet::new(),
             position: None,
+            kept: RefCell::default(),
             ran: false,
             draft: None,
             live,
@@ -170,7 +174,7 @@ impl<'a> Screen<'a> {
         self.clear()?;
         // Print the position again after the gate.
         self.position = None;
-        at_gate(self.context, self.context.git()?, state, &gate)
+        at_gate(self.context, self.context.git()?, state, &gate, &self.kept)
     }
 
     /// Erases the line at the bottom.

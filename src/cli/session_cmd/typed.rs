@@ -68,4 +68,9 @@ impl Untold for BeforeGate<'_> {
     fn said(&self) {
         self.0.clear();
     }
+
+    fn keep(&self, words: &str) {
+        self.0.set_line(words.to_owned());
+        self.0.keep();
+    }
 }

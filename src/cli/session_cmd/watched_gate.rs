@@ -1,12 +1,14 @@
 //! Shows a run's gate at another terminal, and answers it from there. It shows the tree that the
 //! run named, and the answer names the same tree.
 
+use std::cell::RefCell;
+
 use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text};
+use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text_from};
 use crate::gate::{Back, Tty, earlier_stage, page};
 use crate::git::{self, DiffStyle, Git, Object};
 use crate::session::{Asks, GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
@@ -48,16 +50,20 @@ struct Look<'a> {
     state: &'a StateDir,
     gate: &'a OpenGate,
     terminal: Tty,
+    /// Words of an answer that came too late: the next text begins with them.
+    kept: &'a RefCell<String>,
 }
 
-/// Shows a gate, and reads an answer while the gate is open.
+/// Shows a gate, and reads an answer while the gate is open. `kept` has the words of an answer to an
+/// earlier gate that came too late.
 pub(crate) fn at_gate(
     context: &Context,
     git: &Git,
     state: &StateDir,
     gate: &OpenGate,
+    kept: &RefCell<String>,
 ) -> anyhow::Result<Left> {
-    let look = Look { context, git, state, gate, terminal: Tty::new(context.color) };
+    let look = Look { context, git, state, gate, terminal: Tty::new(context.color), kept };
     look.show()?;
     look.ask()
 }
@@ -89,9 +95,17 @@ impl Look<'_> {
         self.menu()
     }
 
+    /// True if there is something to pass.
+    fn can_pass(&self) -> bool {
+        self.gate.is_code || !self.gate.paths.is_empty()
+    }
+
     fn menu(&self) -> anyhow::Result<()> {
         match &self.gate.asks {
-            Asks::Draft => self.say("p pass   f feedback   v read all   d diff   q stop watching"),
+            Asks::Draft => {
+                let pass = if self.can_pass() { "p pass   " } else { "" };
+                self.say(&format!("{pass}f feedback   v read all   d diff   q stop watching"))
+            }
             Asks::Menu { keys, .. } => {
                 for Choice { key, does, .. } in keys {
                     self.say(&format!("    {key}  {}", one_line(does, 100)))?;
@@ -170,7 +184,7 @@ impl Look<'_> {
     fn said_by(&self, key: Key) -> anyhow::Result<Pressed> {
         let Key::Char(key) = key else { return Ok(Pressed::Other) };
         match &self.gate.asks {
-            Asks::Draft if key == 'p' => Ok(Pressed::Says(Said::Pass)),
+            Asks::Draft if key == 'p' && self.can_pass() => Ok(Pressed::Says(Said::Pass)),
             Asks::Draft if key == 'f' => {
                 self.text("feedback (Enter ends it; empty goes back): ", Said::Feedback)
             }
@@ -204,8 +218,12 @@ impl Look<'_> {
 
     fn text(&self, question: &str, said: impl FnOnce(String) -> Said) -> anyhow::Result<Pressed> {
         let question = format!("{} ", question.trim_end());
-        Ok(match text(&self.terminal, &question)? {
-            Text::Given(text) => Pressed::Says(said(text)),
+        let kept = one_line(&self.kept.borrow(), usize::MAX);
+        Ok(match text_from(&self.terminal, "", &question, &kept)? {
+            Text::Given(text) => {
+                self.kept.replace(text.clone());
+                Pressed::Says(said(text))
+            }
             Text::Nothing => Pressed::Stays,
             Text::End => Pressed::Left,
         })
@@ -223,8 +241,12 @@ impl Look<'_> {
         let answer = GateAnswer { tree: tree.clone(), said, pid: std::process::id() };
         if !self.is_open() || !answer_gate(self.state, id, &answer)? {
             self.tell_other()?;
+            if !self.kept.borrow().is_empty() {
+                self.say("what you typed is kept for your next feedback")?;
+            }
             return Ok(Left::Closed);
         }
+        self.kept.take();
         for look in 0.. {
             if !self.is_open() {
                 break;

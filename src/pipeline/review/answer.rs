@@ -99,7 +99,7 @@ fn record_answer(
             // Other terminals are not asked about a waiting draft, so `PassedElsewhere` does not
             // occur.
             Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
-            Decision::Edited | Decision::HandOver => (Verdict::Edited, String::new()),
+            Decision::Commented | Decision::HandOver => (Verdict::Edited, String::new()),
             Decision::Feedback(text) => (Verdict::Feedback, text),
             Decision::Abort => (Verdict::Aborted, String::new()),
             Decision::GoBack(stage) => {
@@ -256,11 +256,16 @@ fn edit(
 /// reverted an edit.
 fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<Decision> {
     let mut reply = None;
+    let mut shown = None;
     loop {
-        let progress = resume_stage::resume(run, spec)?.unwrap_or_default();
+        let mut progress = resume_stage::resume(run, spec)?.unwrap_or_default();
+        progress.readings.person = shown.clone().or(progress.readings.person);
         match shown::ask_person(run, spec, &progress, false, reply.take())? {
             Decision::Look => {
                 approved_content::take_persons_code(run, spec, None)?;
+                records::settle(run)?;
+                shown = Some(waiting.draft.commit.clone());
+                reply = Some(Reply { text: String::new(), redraws: true, calls: false });
             }
             Decision::TakeBack => {
                 let text =

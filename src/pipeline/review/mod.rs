@@ -78,6 +78,7 @@ pub(crate) async fn open_gate(
     opens(run, spec, progress);
     keep_persons_code(run, spec, progress)?;
     let mut reply = None;
+    let mut looked_again = false;
     let (shown, decision) = loop {
         let shown = progress.newest.commit.clone();
         let decision = shown::ask_person(run, spec, progress, true, reply.take());
@@ -100,6 +101,14 @@ pub(crate) async fn open_gate(
                     return Ok(StepOutcome::Again);
                 }
                 reply = Some(Reply { text: said, redraws: true, calls: false });
+            }
+            (Decision::Look, Some(shown)) if spec.approves == Approves::Artifacts => {
+                save_edited(run, spec, progress)?;
+                // The draft is compared with the one that the person edited first.
+                let before = progress.newest.edit.as_ref().map(|edit| edit.since.clone());
+                progress.readings.person = Some(before.unwrap_or(shown));
+                reply = Some(Reply { text: String::new(), redraws: true, calls: false });
+                looked_again = true;
             }
             (Decision::OtherModel, shown) => {
                 let (changed, said) = other_model::take(run, spec, progress).await?;
@@ -124,7 +133,7 @@ pub(crate) async fn open_gate(
     progress.readings.person = shown;
     if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
         elsewhere::note_code_edit(spec, progress);
-        return save_edited(run, spec, progress, false);
+        return save_answered(run, spec, progress);
     }
     match decision {
         Decision::Pass | Decision::PassedElsewhere => {
@@ -141,11 +150,12 @@ pub(crate) async fn open_gate(
                 }
                 progress.verdicts.critic = Some((bytes, String::new()));
             }
-            Ok(StepOutcome::Next)
+            // The checks have not run on what the person edited here.
+            Ok(if looked_again { StepOutcome::Again } else { StepOutcome::Next })
         }
-        Decision::Edited => save_edited(run, spec, progress, true),
+        Decision::Commented => save_answered(run, spec, progress),
         Decision::HandOver => {
-            let saved = save_edited(run, spec, progress, false)?;
+            let saved = save_answered(run, spec, progress)?;
             if let Some(edit) = &mut progress.newest.edit {
                 edit.told = true;
             }
@@ -259,36 +269,35 @@ pub(crate) async fn refused_edit(
     waiting::leave_waiting(run, spec, progress, Some(format!("{why}: {}", found.join("; "))))
 }
 
-/// Saves a person's edit as the draft; comments in it go to the actor. Without comments the draft
-/// passes if `passes` is set.
-fn save_edited(
+/// Saves a person's edit as the draft; comments in it go to the actor.
+fn save_answered(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
-    passes: bool,
 ) -> anyhow::Result<StepOutcome> {
-    let shown = progress.readings.person.clone();
-    let comments = match &shown {
+    let comments = match &progress.readings.person {
         Some(shown) => feedback::take_comments(run, spec, shown)?,
         None => Vec::new(),
     };
-    // What the person wrote in JSON is not in the draft, so the draft does not pass by it.
-    let passes = !edits::records::put_back_json(run)? && passes;
-    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))?;
-    let read = edits::records::settle(run)?.refusals.is_empty();
-    if let Some(shown) = &shown {
-        edits::note_edit(run, spec, progress, shown)?;
-    }
-    keep::keep(run, spec, progress)?;
+    save_edited(run, spec, progress)?;
     progress.readings.person.clone_from(&progress.newest.commit);
     if !comments.is_empty() {
         return feedback::take_answer(run, spec, progress, &comments);
     }
-    if read && passes {
-        note_pass(run, spec, progress, Verdict::Edited)?;
-    }
     // The checks have not run on this content.
     Ok(StepOutcome::Again)
+}
+
+/// Saves a person's edit as the draft.
+fn save_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
+    // What the person wrote in JSON is not in the draft.
+    edits::records::put_back_json(run)?;
+    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))?;
+    edits::records::settle(run)?;
+    if let Some(shown) = progress.newest.commit.clone() {
+        edits::note_edit(run, spec, progress, &shown)?;
+    }
+    keep::keep(run, spec, progress)
 }
 
 /// Records an approval in the draft ref as well: the person is not asked again if the run stops

@@ -40,7 +40,8 @@ pub(crate) fn ask_person(
         Approves::Artifacts => None,
     };
     let earlier = run.session.earlier(spec.stage);
-    let look = since_last_review::since_last_review(run, spec, progress, &tree)?;
+    let edit = edit(run, spec, progress, shared)?;
+    let look = since_last_review::since_last_review(run, spec, progress, &tree, edit.as_ref())?;
     if shared {
         let findings = report.findings.iter().map(|finding| finding.details.clone());
         let remarks =
@@ -62,6 +63,7 @@ pub(crate) fn ask_person(
         iteration: progress.iteration,
         limit: progress::allowed(run, spec, progress)?,
         spent: usage::stage_so_far(run, progress),
+        can_pass: has_document(spec, &store)?,
         documents: shown_documents(run, spec, &store)?,
         since: look.since,
         passed: report.passed,
@@ -80,7 +82,7 @@ pub(crate) fn ask_person(
         broken: &|with_checks| {
             broken_edit::broken(run, spec, progress, progress.newest.commit.as_ref(), with_checks)
         },
-        edited: edited(run, spec, progress, shared)?,
+        edited: edit.as_ref().map(Edit::names),
         actor: if shared { actor(run, spec)? } else { Actor::Absent },
         other_models: shared && run.env.others.is_some(),
         next_by: next_by(run, spec, progress)?,
@@ -93,19 +95,27 @@ pub(crate) fn ask_person(
     })
 }
 
-/// The names of edited files whose edit can be reverted. In a run, these are the files of the
-/// recorded edit; when a waiting draft is answered, the files that differ from that draft.
-fn edited(
+/// True if there is something to pass: the code, or the stage's document.
+fn has_document(spec: &StageSpec, store: &Store<'_>) -> anyhow::Result<bool> {
+    let Some(own) = spec.document().or_else(|| spec.artifacts.first().copied()) else {
+        return Ok(true);
+    };
+    let text = store.text(own)?.unwrap_or_default();
+    Ok(spec.approves == Approves::Tree || !text.trim().is_empty())
+}
+
+/// The edit that can be reverted. In a run, this is the recorded edit; when a waiting draft is
+/// answered, whatever differs from that draft.
+fn edit(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
     in_run: bool,
-) -> anyhow::Result<Option<String>> {
-    let edit = match run.session.waiting().filter(|_| !in_run) {
-        Some(waiting) => edits::edit_since(run, spec, &waiting.draft.commit)?,
-        None => progress.newest.edit.clone(),
-    };
-    Ok(edit.as_ref().map(Edit::names))
+) -> anyhow::Result<Option<Edit>> {
+    match run.session.waiting().filter(|_| !in_run) {
+        Some(waiting) => edits::edit_since(run, spec, &waiting.draft.commit),
+        None => Ok(progress.newest.edit.clone()),
+    }
 }
 
 /// Whether the actor of the stage can answer questions.
@@ -144,9 +154,7 @@ pub(crate) fn shown_documents(
                 name: artifact.file_name().to_owned(),
                 path: run.env.git.top().join(path),
                 readable: match artifact {
-                    Artifact::ChangeRequest => store
-                        .change_request()?
-                        .map(|c| format!("{}\n\n{}", c.headline(), c.describe())),
+                    Artifact::ChangeRequest => store.change_request()?.map(|change| change.prose()),
                     _ => None,
                 },
                 text,

@@ -8,7 +8,7 @@ use crate::git::{DiffStyle, Oid};
 use crate::pipeline::change::scope;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::edit::tells_edit;
+use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::run::Run;
 use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
@@ -28,17 +28,19 @@ pub(crate) struct SecondLook {
     pub added: Vec<String>,
 }
 
-/// Compares the draft with what the person last saw. On a first review there are only their notes
+/// Compares the draft with what the person last saw, which may be the draft before their `edit`. On a first review there are only their notes
 /// and, in a change request, the changes to earlier documents.
 pub(crate) fn since_last_review(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
     tree: &Oid,
+    edit: Option<&Edit>,
 ) -> anyhow::Result<SecondLook> {
     let Some(seen) = &progress.readings.person else {
         let said = notes_since(run, spec, progress, progress.offset)?;
-        return Ok(SecondLook { said, ..first_look(run, spec, tree)? });
+        let actor_said = shows_prose(spec).then(|| closing(progress)).flatten();
+        return Ok(SecondLook { said, actor_said, ..first_look(run, spec, tree)? });
     };
     let diff = approved_content::shown_diff(run, spec, seen, tree, DiffStyle::Patch)?;
     let unchanged = diff.trim().is_empty();
@@ -59,17 +61,36 @@ pub(crate) fn since_last_review(
         })
         .collect::<anyhow::Result<Vec<Said>>>()?;
     said.extend(notes_since(run, spec, progress, from)?);
+    // What a person edited is compared with the draft as it was before.
+    let is_edit = edit.is_some_and(|edit| edit.since == *seen);
+    let since = Since::of(diff, &record_diff::summary(&changes));
+    let since = since.filter(|_| is_edit || !shows_prose(spec));
+    let heading = |since: Since| match is_edit {
+        true => Since { heading: "Your edit", ..since },
+        false => since,
+    };
+    Ok(SecondLook {
+        since: since.map(heading),
+        added: added(&changes),
+        actor_said: closing(progress).filter(|_| !said.is_empty() || shows_prose(spec)),
+        said,
+    })
+}
+
+/// True for triage, which leaves JSON only: the gate shows its content as prose, with the actor's
+/// reason.
+fn shows_prose(spec: &StageSpec) -> bool {
+    spec.approves == Approves::Artifacts && spec.document().is_none()
+}
+
+/// The beginning of the actor's closing words.
+fn closing(progress: &Progress) -> Option<String> {
     let words = progress.said();
     let mut closing: String = words.chars().take(CLOSING).collect();
     if closing.len() < words.len() {
         closing.push('…');
     }
-    Ok(SecondLook {
-        since: Since::of(diff, &record_diff::summary(&changes)),
-        added: added(&changes),
-        actor_said: (!closing.is_empty() && !said.is_empty()).then_some(closing),
-        said,
-    })
+    (!closing.is_empty()).then_some(closing)
 }
 
 /// For a change request: the changes to the documents that existed before it.

@@ -36,6 +36,8 @@ fn an_edit_in_an_older_draft_is_kept_when_the_session_is_archived() {
         let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
         terminal.sees(ASKED);
         terminal.types("e");
+        terminal.sees(ASKED);
+        terminal.types("p");
         terminal.sees("Again.");
         terminal.sees(ASKED);
         if recorded {
@@ -95,6 +97,8 @@ fn an_edit_that_was_recorded_is_not_kept_twice() {
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
     terminal.types("e");
+    terminal.sees(ASKED);
+    terminal.types("p");
     assert_eq!(terminal.ends().0, 0);
     keeps(&sandbox, &["archive"], 0);
     assert!(sandbox.refs("refs/cowork/attempts").is_empty());
