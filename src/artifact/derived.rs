@@ -274,6 +274,17 @@ pub(super) const fn file_of(kind: IdKind) -> Artifact {
     }
 }
 
+/// The document from which a JSON file of this session is generated: the plan, where there is no
+/// `prd.md`.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn document_of(files: &dyn Files, json: Artifact) -> anyhow::Result<Option<Artifact>> {
+    let kind = IdKind::ALL.into_iter().find(|kind| file_of(*kind) == json);
+    let documents = Documents::of(files)?;
+    Ok(kind.and_then(|kind| documents.holding(kind)).map(Document::artifact))
+}
+
 fn is_in(files: &[Artifact], id: &str) -> bool {
     IdKind::of(id).is_some_and(|kind| files.contains(&file_of(kind)))
 }

@@ -31,7 +31,7 @@ pub mod specs;
 
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
-pub use derived::{Compared, Found, Known, RECORDS, is_plainly_same};
+pub use derived::{Compared, Found, Known, RECORDS, document_of, is_plainly_same};
 pub use edited_json::EditedJson;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};

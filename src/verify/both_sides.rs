@@ -6,7 +6,9 @@ use super::finished::Finished;
 use super::known_readable::AskedTree;
 use super::problem::Problem;
 use crate::artifact::sections::{Document, RemarkKind, Writer};
-use crate::artifact::{Artifact, Compared, Files, Found, Known, Ledger, RECORDS, is_plainly_same};
+use crate::artifact::{
+    Artifact, Compared, Files, Found, Known, Ledger, RECORDS, document_of, is_plainly_same,
+};
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::record::{self, Recorded, Recorder};
@@ -148,10 +150,10 @@ pub fn follow_documents(
             return Err(Error::repository(settled.refusals.join("\n")).into());
         }
         changed.extend(settled.changed.iter().copied());
-        lines.extend(settled.changed.iter().map(|one| match one.document() {
-            Some(document) => regenerated(*one, document),
-            None => format!("{} has new numbers", one.file_name()),
-        }));
+        for one in &settled.changed {
+            let line = regenerated(&there, *one)?;
+            lines.push(line.unwrap_or_else(|| format!("{} has new numbers", one.file_name())));
+        }
     }
     let sides: Vec<CommittedFiles> =
         merged.iter().map(|commit| CommittedFiles::new(git, &session.name, commit)).collect();
@@ -160,7 +162,7 @@ pub fn follow_documents(
     for artifact in known.derive(&looked_at(git, session)?, &views)? {
         if !changed.contains(&artifact) {
             changed.push(artifact);
-            lines.extend(artifact.document().map(|document| regenerated(artifact, document)));
+            lines.extend(regenerated(files, artifact)?);
         }
     }
     if lines.is_empty() {
@@ -191,8 +193,11 @@ impl Files for Tip<'_> {
     }
 }
 
-fn regenerated(json: Artifact, document: Artifact) -> String {
-    format!("{} was regenerated from {}", json.file_name(), document.file_name())
+fn regenerated(files: &dyn Files, json: Artifact) -> anyhow::Result<Option<String>> {
+    let document = document_of(files, json)?;
+    Ok(document.map(|document| {
+        format!("{} was regenerated from {}", json.file_name(), document.file_name())
+    }))
 }
 
 /// The parents of merges since the newest commit of the session.

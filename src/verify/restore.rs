@@ -7,11 +7,11 @@ use anyhow::Context as _;
 
 use super::both_sides::unreadable_records;
 use super::readable::{Broken, Unreadable, unreadable_artifacts, unreadable_json};
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, document_of};
 use crate::error::Error;
 use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder};
-use crate::session::{RefNames, Session, Verdict, from_top};
+use crate::session::{CommittedFiles, RefNames, Session, Verdict, from_top};
 
 /// Restores files that have a readable version in a commit. Files that are unreadable at the tip
 /// are restored with a commit on the checked-out branch. Returns a description of each change. If
@@ -115,9 +115,11 @@ pub fn rewrite_json(
         kept = Some(record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?);
     }
     let mut told = Vec::new();
+    let files = CommittedFiles::new(git, &session.name, &session.tip);
     for one in &found {
         git::put_back::restore_paths(git, &session.tip, &[&one.path])?;
-        let document = one.artifact.document().map_or("its document", Artifact::file_name);
+        let document = document_of(&files, one.artifact)?;
+        let document = document.map_or("its document", Artifact::file_name);
         let mut line =
             format!("{} {} and was regenerated from {document}", one.artifact.file_name(), one.why);
         if let Some(number) = kept {

@@ -356,3 +356,23 @@ fn what_a_quick_session_lacks_is_said() {
     assert!(told.stderr.contains("git cowork resume todo --depth standard"), "{}", told.stderr);
     sandbox.assert_sound();
 }
+
+/// There is no `prd.md`: the plan holds the requirements.
+#[test]
+fn broken_json_of_a_quick_session_is_written_again_from_its_plan() {
+    let sandbox = with_code();
+    new(&sandbox, &["--depth", "quick", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    let json = ".cowork/sessions/todo/requirements.json";
+    for is_committed in [false, true] {
+        let good = sandbox.read(json);
+        sandbox.write(json, "{ \"requirements\": [");
+        if is_committed {
+            sandbox.commit_all("broken");
+        }
+        let told = sandbox.cowork(&["resume", "--review", "wait"]).stderr;
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("and was regenerated from plan.md"), "{told}");
+        assert!(!told.contains("prd.md"), "{told}");
+        assert_eq!(sandbox.read(json), good);
+    }
+}
