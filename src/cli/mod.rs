@@ -140,7 +140,8 @@ enum Command {
     Models,
     /// List all settings with their values and where they come from
     ///
-    /// API keys are shown as "(set)". Settings in the project's file that you have not accepted
+    /// API keys are shown as "(set)". Of two numbers in [limits], only the second is a limit; the
+    /// first is advice to the model. Settings in the project's file that you have not accepted
     /// with git cowork trust are listed as ignored. Outside a repository, only settings that apply
     /// to all repositories are listed.
     Config(config::ConfigArgs),

@@ -218,13 +218,13 @@ keys! {
     /// Limits on sizes and counts.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Limits {
-        /// Usual minimum (advice) and maximum number of requirements.
+        /// Usual minimum, which is advice only, and maximum number of requirements.
         requirements: [u32; 2] = [3, 6] => Stricter;
-        /// Usual minimum and maximum number of features.
+        /// Usual minimum, which is advice only, and maximum number of features.
         features: [u32; 2] = [2, 4] => Stricter;
-        /// Usual minimum and maximum number of components.
+        /// Usual minimum, which is advice only, and maximum number of components.
         components: [u32; 2] = [2, 4] => Stricter;
-        /// Usual minimum and maximum number of top-level tasks.
+        /// Usual minimum, which is advice only, and maximum number of top-level tasks.
         tasks: [u32; 2] = [5, 12] => Stricter;
         /// Model turns in one agent run.
         tool_turns: u32 = 60 => Stricter, POSITIVE;

@@ -135,7 +135,7 @@ mod tests {
         for line in [
             "#model = \"gpt-4.1\"",
             "#gates = [\"triage\", \"idea\", \"prd\", \"design\", \"plan\", \"coding\"]",
-            "# (stricter) Usual minimum and maximum number of top-level tasks.\n#tasks = [5, 12]",
+            "# (stricter) Usual minimum, which is advice only, and maximum number of top-level tasks.\n#tasks = [5, 12]",
             "#temperature.critic = 0.2",
             "#self_review = [\"plan\"]",
         ] {

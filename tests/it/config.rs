@@ -169,3 +169,21 @@ fn on_a_terminal_it_is_paged_as_gits_commands_are() {
     terminal.types("\r");
     assert_eq!(terminal.ends().0, 0);
 }
+
+#[test]
+fn the_lower_limits_are_called_advice() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.cowork(&["config", "--help"]).exits(0).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("in [limits], only the second is a limit; the first is advice"),
+        "{help}"
+    );
+    sandbox.cowork(&["init"]).exits(0);
+    let file = sandbox.read(".cowork/config.toml");
+    for key in ["requirements", "features", "components", "tasks"] {
+        let (above, _) = file.split_once(&format!("\n#{key} = [")).unwrap();
+        let about = above.lines().last().unwrap();
+        assert!(about.contains("minimum, which is advice only"), "{key}: {about}");
+    }
+}
