@@ -212,6 +212,8 @@ pub struct Delivered {
     pub rejected: String,
     /// A command that runs the result, if one is known.
     pub try_it: Option<String>,
+    /// The command that merges the session, if there is a branch to merge it into.
+    pub take_it: Option<String>,
     /// True if there is a remote, so that a pull request can be opened.
     pub has_remote: bool,
 }

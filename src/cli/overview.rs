@@ -4,7 +4,7 @@
 use crate::cli::args::Answer;
 use crate::cli::commands::{list, status};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::{find, next_step, pending_start};
+use crate::cli::session_cmd::{delivered, find, next_step, pending_start};
 use crate::git::{Git, Head as At};
 use crate::session::{Head, RefNames, Session, SessionName, heads, overview};
 use crate::verify::Beside;
@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context) -> Answer {
             status::json(&status, &beside)?
         } else {
             let kept = status.kept(git)?;
-            let text = status::brief(&status, kept.as_ref(), &beside);
+            let text = status::brief(git, &status, kept.as_ref(), &beside)?;
             within(&text, context.width(), &|_| status::LABEL)
         })?;
         return Ok(0);
@@ -52,8 +52,13 @@ pub(crate) fn run(context: &Context) -> Answer {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
         }
-        (None, Some(head)) => next_step::lines(&find::status(context, head.session(git)?)?, ""),
-        (None, None) => "Next     git cowork new \"what you want built\"\n".to_owned(),
+        (None, Some(head)) => {
+            next_step::lines(git, &find::status(context, head.session(git)?)?, "")?
+        }
+        (None, None) => match delivered::newest(git, &refs)? {
+            Some(head) => next_step::lines(git, &find::status(context, head.session(git)?)?, "")?,
+            None => "Next     git cowork new \"what you want built\"\n".to_owned(),
+        },
     };
     context.print(&format!("{text}\n{next}"))?;
     Ok(0)

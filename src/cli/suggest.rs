@@ -7,16 +7,20 @@ use crate::error::Error;
 use crate::nearest::nearest;
 use crate::shell_quote::quoted;
 
+/// Commands that remove something: none of them is suggested for another word.
+const REMOVES: [&str; 2] = ["delete", "prune"];
+
 /// Adds a hint to the error: the command line with the nearest candidate instead of the wrong word,
-/// or `otherwise` if no candidate is near.
+/// or `otherwise` if no candidate is near or the corrected line would remove something.
 pub(crate) fn hinted<'a>(
     error: Error,
     wrong: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     otherwise: impl Into<String>,
 ) -> Error {
-    match nearest(wrong, candidates) {
-        Some(right) => error.hint(format!("did you mean: {}", corrected(wrong, right))),
+    let line = nearest(wrong, candidates).map(|right| corrected(wrong, right));
+    match line.filter(|line| !line.split(' ').any(|word| REMOVES.contains(&word))) {
+        Some(line) => error.hint(format!("did you mean: {line}")),
         None => error.hint(otherwise),
     }
 }

@@ -138,6 +138,18 @@ impl Operation {
         Error::repository(self.message()).hint(format!("finish it, or abort it: {}", self.abort()))
     }
 
+    /// The command that continues it; `None` for a bisect, which goes on by marking commits.
+    pub const fn goes_on(self) -> Option<&'static str> {
+        match self {
+            Self::Merge => Some("git merge --continue"),
+            Self::Rebase => Some("git rebase --continue"),
+            Self::Am => Some("git am --continue"),
+            Self::CherryPick => Some("git cherry-pick --continue"),
+            Self::Revert => Some("git revert --continue"),
+            Self::Bisect => None,
+        }
+    }
+
     /// The command that aborts it.
     pub const fn abort(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use super::change_requests::place_of;
 use super::file_at_tip::restorable;
@@ -10,6 +11,7 @@ use super::merged::merged;
 use super::{RefNames, Session, SessionName, session_file};
 use crate::artifact::SessionFile;
 use crate::git::{self, Git, Oid, RefName};
+use crate::shell_quote::quoted;
 
 /// Maximum length of a chain of sessions based on each other.
 const MAX_GENERATIONS: usize = 16;
@@ -53,6 +55,49 @@ pub fn review_base(
         return Ok(Some(refs.short_branch(&parent)));
     }
     base_branch(git, refs, session)
+}
+
+/// The command that merges a delivered session from here. If the session was not started on a branch,
+/// or that branch is gone, it names the current or the default branch. `None` if there is no branch.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn merge_command(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Option<String>> {
+    let base = base_branch(git, refs, session)?;
+    let head =
+        git.head()?.branch().filter(|head| refs.session_of(head.as_str()).is_none()).cloned();
+    let others = head.iter().map(|head| head.short().to_owned());
+    for into in base.iter().cloned().chain(others).chain(default_branches(git)) {
+        let Ok(branch) = RefName::branch(&into) else { continue };
+        let found = git::refs::list(git, &[branch.as_str()])?;
+        let Some(found) = found.into_iter().find(|info| info.name == branch) else { continue };
+        let is_elsewhere =
+            |path: &PathBuf| path.canonicalize().ok() != git.top().canonicalize().ok();
+        let place = found
+            .worktree
+            .filter(is_elsewhere)
+            .map(|path| format!("-C {} ", quoted(&path.display().to_string())));
+        let into = match base.as_ref() == Some(&into) {
+            true => String::new(),
+            false => format!(" --into {}", quoted(&into)),
+        };
+        let place = place.unwrap_or_default();
+        return Ok(Some(format!("git {place}cowork merge {}{into}", session.name)));
+    }
+    Ok(None)
+}
+
+/// Possible names of the default branch, the likeliest first.
+pub fn default_branches(git: &Git) -> Vec<String> {
+    let head = RefNames::remote("origin", "HEAD");
+    let ask = git.read(["symbolic-ref", "--quiet", "--short", &head]);
+    let remote = ask.output().map(|output| output.text().trim().to_owned()).unwrap_or_default();
+    let remote = remote.strip_prefix("origin/").map(str::to_owned);
+    remote.into_iter().chain(["main", "master", "trunk", "develop"].map(str::to_owned)).collect()
 }
 
 /// True while the session has a branch here that is not merged.

@@ -46,7 +46,7 @@ mod used;
 pub(crate) use adopted::adopted;
 pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
-pub use bases::{base_branch, review_base};
+pub use bases::{base_branch, default_branches, merge_command, review_base};
 pub use change_requests::{
     ChangeBase, change_base, changeable, changes_within, delivered_here, merged_into, merged_tasks,
     own_tasks,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    Entry, KeptDraft, Kind, RefNames, Session, Used, attempts, kept_draft, key, merged, own_tasks,
+    Entry, KeptDraft, Kind, RefNames, Session, Used, attempts, kept_draft, key, merge_command,
+    merged, own_tasks,
 };
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
@@ -107,6 +108,8 @@ pub struct Status {
     pub task: Option<(String, AtHand)>,
     /// Usage, from history, the saved draft and (if requested) the records of this machine.
     pub used: Used,
+    /// The command that merges it, if it is delivered and there is a branch to merge it into.
+    pub merge: Option<String>,
 }
 
 /// Details that only `status` shows: they need more git commands than a list should run.
@@ -199,8 +202,13 @@ impl Status {
             tasks = (finished, own.len());
             task = task_at_hand(&session, &own, &plan, draft.as_ref());
         }
+        let merge = match state {
+            State::Completed => merge_command(git, refs, &session)?,
+            _ => None,
+        };
         Ok(Self {
             branch: refs.short_branch(&session.name),
+            merge,
             state,
             stop: None,
             stage,
@@ -270,18 +278,17 @@ impl Status {
 
     /// The next command to run.
     pub fn next_command(&self) -> String {
+        let name = &self.session.name;
         match self.state {
-            State::Waiting => format!("git cowork review {}", self.session.name),
-            State::InProgress | State::Stopped => {
-                format!("git cowork resume {}", self.session.name)
-            }
-            State::Running => {
-                format!("git cowork resume {} (when the current run has ended)", self.session.name)
-            }
-            State::Completed => {
-                format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
-            }
-            State::Merged | State::Archived => "git cowork new \"the next idea\"".to_owned(),
+            State::Waiting => format!("git cowork review {name}"),
+            State::InProgress | State::Stopped => format!("git cowork resume {name}"),
+            State::Running => format!("git cowork watch {name}"),
+            State::Completed => match &self.merge {
+                Some(merge) => merge.clone(),
+                None => format!("git cowork show {name} report"),
+            },
+            State::Archived => format!("git cowork restore {name}"),
+            State::Merged => "git cowork new \"the next idea\"".to_owned(),
         }
     }
 }

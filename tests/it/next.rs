@@ -35,7 +35,8 @@ fn after_a_reached_budget_the_next_step_is_to_raise_it() {
         for shown in both(&sandbox) {
             assert!(shown.contains(&stopped) || shown.contains(&exceed), "{shown}");
         }
-        both_say(&sandbox, &[&format!("Next     {raise} && git cowork resume todo\n")]);
+        let then = "         then: git cowork resume todo\n";
+        both_say(&sandbox, &[&format!("Next     {raise}\n{then}")]);
         // Also from elsewhere.
         sandbox.git(&["switch", "-q", "main"]);
         let shown = sandbox.cowork(&[]).exits(0).stdout;
@@ -54,8 +55,9 @@ fn a_price_nobody_knows_is_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.user_config("[budget]\nusd = 5.0\n");
     sandbox.auto(&[]).exits(4);
-    let price = "git config cowork.budget.prices.scripted.in DOLLARS && \
-                 git config cowork.budget.prices.scripted.out DOLLARS && git cowork resume todo";
+    let price = "Next     git config cowork.budget.prices.scripted.in DOLLARS\n         \
+                 then: git config cowork.budget.prices.scripted.out DOLLARS\n         \
+                 then: git cowork resume todo\n";
     both_say(&sandbox, &["Stopped  cannot enforce the session's budget of money", price]);
     for key in ["in", "out"] {
         sandbox.git(&["config", &format!("cowork.budget.prices.scripted.{key}"), "0"]);
@@ -133,4 +135,94 @@ fn the_bare_command_names_a_draft_that_is_kept() {
     sandbox.cowork(&RESUME).exits(4);
     let kept = "draft 1 of prd, not finished (git show refs/cowork/drafts/todo/prd)";
     both_say(&sandbox, &[kept, "Next     git cowork resume todo\n"]);
+}
+
+/// The command after `Next`, which both commands and pasting it agree on.
+#[track_caller]
+fn next(sandbox: &Sandbox) -> String {
+    let both = both(sandbox).map(|shown| {
+        let line = shown.lines().find_map(|line| line.strip_prefix("Next     "));
+        line.unwrap_or_else(|| panic!("nothing comes next:\n{shown}")).to_owned()
+    });
+    assert_eq!(both[0], both[1]);
+    both[0].clone()
+}
+
+#[track_caller]
+fn paste(sandbox: &Sandbox, line: &str) {
+    let mut shell = sandbox.command("sh");
+    let output = shell.args(["-c", line]).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_was_started_on_no_branch_is_merged_into_one_that_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "--detach"]);
+    sandbox.auto(&[]).exits(0);
+    assert_eq!(next(&sandbox), "git cowork merge todo --into main");
+    paste(&sandbox, &next(&sandbox));
+    assert!(sandbox.git(&["log", "-1", "--format=%B", "main"]).contains("Cowork-Event: merge"));
+    // Where there is no such branch, the report can be read.
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "--detach"]);
+    sandbox.git(&["branch", "-q", "-D", "main"]);
+    sandbox.auto(&[]).exits(0);
+    assert_eq!(next(&sandbox), "git cowork show todo report");
+    paste(&sandbox, &next(&sandbox));
+}
+
+#[test]
+fn in_a_linked_worktree_the_merge_is_made_where_the_base_is() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&["-w=../side"]).exits(0);
+    let main = sandbox.repo();
+    sandbox.enter("../side");
+    let shown = sandbox.cowork(&["status"]).exits(0).stdout;
+    let line = shown.lines().find_map(|line| line.strip_prefix("Next     ")).unwrap();
+    let place = main.canonicalize().unwrap();
+    assert_eq!(line, format!("git -C {} cowork merge todo", place.display()));
+    paste(&sandbox, line);
+}
+
+#[test]
+fn in_a_merge_gits_own_next_step_comes_first() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.git(&["switch", "-q", "-c", "mine", "main"]);
+    for (branch, text) in [("mine", "one\n"), ("main", "two\n")] {
+        sandbox.git(&["switch", "-q", branch]);
+        sandbox.write("both.txt", text);
+        sandbox.commit_all(branch);
+    }
+    assert!(!sandbox.command("git").args(["merge", "-q", "mine"]).status().unwrap().success());
+    let status = || {
+        let shown = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
+        let bare = sandbox.cowork(&[]).exits(0).stdout;
+        let last = |text: &str| text.lines().rev().take(2).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(last(&shown)[0], last(&bare)[0], "{shown}{bare}");
+        last(&shown)
+    };
+    let merging = "Stopped  a merge is in progress";
+    assert_eq!(status(), ["Next     git status", merging]);
+    sandbox.write("both.txt", "one and two\n");
+    sandbox.git(&["add", "both.txt"]);
+    assert_eq!(status(), ["Next     git merge --continue", merging]);
+    paste(&sandbox, "GIT_EDITOR=true git merge --continue");
+    assert_eq!(status()[0], "Next     git cowork resume todo");
+}
+
+#[test]
+fn an_archived_session_is_restored_and_a_delivered_one_merged_from_main() {
+    let sandbox = Sandbox::delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    let shown = sandbox.cowork(&[]).exits(0).stdout;
+    assert!(shown.ends_with("\nNext     git cowork merge todo\n"), "{shown}");
+    sandbox.cowork(&["archive", "todo"]).exits(0);
+    let shown = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
+    assert!(shown.ends_with("\nNext     git cowork restore todo\n"), "{shown}");
+    paste(&sandbox, "git cowork restore todo");
+    sandbox.git(&["switch", "-q", "main"]);
+    paste(&sandbox, "git cowork merge todo");
+    let shown = sandbox.cowork(&[]).exits(0).stdout;
+    assert!(shown.ends_with("\nNext     git cowork new \"what you want built\"\n"), "{shown}");
 }

@@ -17,7 +17,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid};
-use crate::session::{RefNames, Session, SessionName, slug, subject_line};
+use crate::session::{RefNames, Session, SessionName, default_branches, slug, subject_line};
 use crate::shell_quote::quoted;
 use crate::stage::{Depth, Stage};
 use crate::stages;
@@ -239,15 +239,6 @@ fn base(
     Err(Error::usage(format!("no other branch was found that '{branch}' could have started from"))
         .hint(format!("name its base: git cowork adopt {branch} --base REV"))
         .into())
-}
-
-/// Possible names of the default branch, the likeliest first.
-fn default_branches(git: &Git) -> Vec<String> {
-    let head = RefNames::remote("origin", "HEAD");
-    let ask = git.read(["symbolic-ref", "--quiet", "--short", &head]);
-    let remote = ask.output().map(|output| output.text().trim().to_owned()).unwrap_or_default();
-    let remote = remote.strip_prefix("origin/").map(str::to_owned);
-    remote.into_iter().chain(["main", "master", "trunk", "develop"].map(str::to_owned)).collect()
 }
 
 /// The branch's name in words: `todo list` of `origin/feature/todo-list`.

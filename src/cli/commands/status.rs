@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         }
         _ => String::new(),
     };
-    text += &next(&status, &beside, &there);
+    text += &next(git, &status, &beside, &there)?;
     context.print(&within(&text, context.width(), &|_| LABEL))?;
     Ok(0)
 }
@@ -94,10 +94,10 @@ pub(crate) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
 }
 
 /// The lines for the next step; unreadable files must be restored first.
-fn next(status: &Status, beside: &Beside, there: &str) -> String {
+fn next(git: &Git, status: &Status, beside: &Beside, there: &str) -> anyhow::Result<String> {
     match beside.next_command() {
-        Some(restore) => format!("Next     {restore}\n"),
-        None => next_step::lines(status, there),
+        Some(restore) => Ok(next_step::next_lines(restore)),
+        None => next_step::lines(git, status, there),
     }
 }
 
@@ -198,7 +198,15 @@ fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
 }
 
 /// The short status: three lines, and the kept draft and the model's question if there are any.
-pub(crate) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> String {
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn brief(
+    git: &Git,
+    status: &Status,
+    kept: Option<&Kept>,
+    beside: &Beside,
+) -> anyhow::Result<String> {
     let session = &status.session;
     let title = one_line(&session.file.title, TITLE);
     let mut out = format!("Session  {} · {title}\n", session.name);
@@ -214,8 +222,8 @@ pub(crate) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> St
         let _ = writeln!(out, "Kept     {draft}");
     }
     out += &sanitize(&beside.lines());
-    out += &next(status, beside, "");
-    out
+    out += &next(git, status, beside, "")?;
+    Ok(out)
 }
 
 /// The question of a model that waits for a person's answer.

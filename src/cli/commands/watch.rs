@@ -199,7 +199,7 @@ impl<'a> Screen<'a> {
             return Ok(0);
         }
         let said = if self.ran { "the run has ended" } else { "no run is active now" };
-        let next = next_step::lines(&status, "");
+        let next = next_step::lines(self.context.git()?, &status, "")?;
         self.context.print(&format!("{name}: {said}\n{next}"))?;
         Ok(0)
     }

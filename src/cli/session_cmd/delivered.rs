@@ -4,7 +4,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git;
+use crate::git::{self, Git};
 use crate::session::{
     Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, default_session,
     heads, merged_heads,
@@ -21,10 +21,7 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
     if named.is_some() || context.global.session.is_some() || on_a_session()? {
         return find::session_name(context, named);
     }
-    let (heads, _) = heads(git, &refs)?;
-    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
-    let merged = merged_heads(git, &refs, &delivered)?;
-    if let Some((head, _)) = delivered.iter().zip(merged).find(|(_, merged)| !merged) {
+    if let Some(head) = newest(git, &refs)? {
         let name = head.name().clone();
         context.ui.set_session(&name);
         let text = format!("session {name}, the newest delivered one");
@@ -37,6 +34,18 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
             .hint("list the sessions: git cowork list --all")
             .into()),
     }
+}
+
+/// The newest delivered session that is not merged.
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<SessionHead>> {
+    let (heads, _) = heads(git, refs)?;
+    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
+    let merged = merged_heads(git, refs, &delivered)?;
+    let open = delivered.into_iter().zip(merged).find(|(_, merged)| !merged);
+    Ok(open.map(|(head, _)| head.clone()))
 }
 
 /// The commit that merged a session, formatted as `: 1a2b3c4`; empty if that commit is the

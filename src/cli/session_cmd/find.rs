@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{next_step, pending_start};
-use crate::cli::suggest::corrected;
+use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Ref};
@@ -102,13 +102,13 @@ fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Resu
         return Ok(());
     }
     let known = names(git, refs)?;
-    match nearest(name.as_str(), known.iter().map(SessionName::as_str)) {
-        Some(near) => Err(Error::repository(format!("there is no session '{name}'"))
-            .hint(format!("did you mean: {}", corrected(name.as_str(), near)))
-            .into()),
+    let known = known.iter().map(SessionName::as_str);
+    if nearest(name.as_str(), known.clone()).is_none() {
         // The caller reports that there is no such session.
-        None => Ok(()),
+        return Ok(());
     }
+    let error = Error::repository(format!("there is no session '{name}'"));
+    Err(hinted(error, name.as_str(), known, "list the sessions: git cowork list --all").into())
 }
 
 /// The status of a session.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::git::{self, Git, RefName};
+use crate::git::state::operation_in_progress;
+use crate::git::{self, Git, RefName, StatusKind};
 use crate::model::budget;
 use crate::model::ledger::Ledger;
 use crate::pipeline::{has_failed, why_blocked};
@@ -103,14 +104,40 @@ fn stand(
 }
 
 /// The lines for people. `there`, such as `cd PATH && `, is put before each command.
-pub(crate) fn lines(status: &Status, there: &str) -> String {
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn lines(git: &Git, status: &Status, there: &str) -> anyhow::Result<String> {
+    // Here no command of a session works before git's own operation has ended.
+    let operation = operation_in_progress(git)?.filter(|_| there.is_empty() && !git.is_bare());
+    if let Some(operation) = operation {
+        let is_unmerged = git.status()?.iter().any(|entry| entry.kind == StatusKind::Unmerged);
+        let next = operation.goes_on().filter(|_| !is_unmerged).unwrap_or("git status");
+        return Ok(format!("Stopped  {}\n{}", operation.message(), next_lines(next)));
+    }
     let Some(stop) = &status.stop else {
-        return format!("Next     {there}{}\n", status.next_command());
+        return Ok(next_lines(&format!("{there}{}", status.next_command())));
     };
     let mut out = format!("Stopped  {}\n", sanitize(&stop.why));
-    let _ = writeln!(out, "Next     {there}{}", stop.next);
+    out += &next_lines(&format!("{there}{}", stop.next));
     if let Some(other) = &stop.other {
         let _ = writeln!(out, "         {other}");
+    }
+    Ok(out)
+}
+
+/// A line with the next command. If others have to follow it, each has a line of its own.
+pub(crate) fn next_lines(commands: &str) -> String {
+    let mut out = String::new();
+    let mut place = String::new();
+    for command in commands.split(" && ") {
+        if let Some(path) = command.strip_prefix("cd ") {
+            place = format!("-C {path} ");
+            continue;
+        }
+        let label = if out.is_empty() { "Next    " } else { "         then:" };
+        let command = command.strip_prefix("git ").unwrap_or(command);
+        let _ = writeln!(out, "{label} git {place}{command}");
     }
     out
 }

@@ -8,7 +8,7 @@ use crate::git;
 use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files::code_since_start;
 use crate::pipeline::run::Run;
-use crate::session::Kind;
+use crate::session::{Kind, merge_command};
 
 /// True if the requirement has features, all of them work, and tasks were for what it asks.
 fn is_met(story: &Story, requirement: &str) -> bool {
@@ -34,8 +34,14 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());
     let requirements =
         story.requirements.iter().map(|one| (one.id.clone(), is_met(&story, &one.id))).collect();
+    let (git, session) = (run.env.git, &run.session);
+    let own = format!("git cowork merge {}", session.name);
+    // The run ends on the session's branch.
+    let take_it = merge_command(git, &run.env.refs, session)?
+        .map(|merge| if merge == own { "git cowork merge".to_owned() } else { merge });
     Ok(Delivered {
         title,
+        take_it,
         requirements,
         files: code_since_start(run, &run.session.tip)?,
         lines: (story.size.added, story.size.removed),

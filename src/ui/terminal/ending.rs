@@ -147,7 +147,7 @@ fn commands(told: &Delivered) -> Vec<(&'static str, String)> {
         all.push(("try it", one_line(command, 200)));
     }
     all.push(("read it", "git cowork show report".to_owned()));
-    all.push(("take it", "git cowork merge".to_owned()));
+    all.extend(told.take_it.as_ref().map(|command| ("take it", one_line(command, 200))));
     if told.has_remote {
         all.push(("or review", "git cowork pr --draft".to_owned()));
     }
@@ -169,6 +169,7 @@ mod tests {
             tests: vec!["cargo test: 31 passed, 0 failed (tree cb18d6e, exit 0)".into()],
             rejected: "1 draft of prd".into(),
             try_it: Some("cargo run".into()),
+            take_it: Some("git cowork merge".into()),
             has_remote: true,
         }
     }
