@@ -371,7 +371,10 @@ fn broken_json_of_a_quick_session_is_written_again_from_its_plan() {
         }
         let told = sandbox.cowork(&["resume", "--review", "wait"]).stderr;
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("and was regenerated from plan.md"), "{told}");
+        assert!(
+            told.contains("requirements.json") && told.contains("was regenerated from plan.md"),
+            "{told}"
+        );
         assert!(!told.contains("prd.md"), "{told}");
         assert_eq!(sandbox.read(json), good);
     }
