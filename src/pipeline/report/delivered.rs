@@ -37,7 +37,7 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     let (git, session) = (run.env.git, &run.session);
     let own = format!("git cowork merge {}", session.name);
     // The run ends on the session's branch.
-    let take_it = merge_command(git, &run.env.refs, session)?
+    let take_it = merge_command(git, run.env.refs, session)?
         .map(|merge| if merge == own { "git cowork merge".to_owned() } else { merge });
     Ok(Delivered {
         title,
