@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use crate::support::change::triage;
 use crate::support::pty::Terminal;
 use crate::support::todo::{PRD, file_of, requirement_section};
 use crate::support::{Reply, Sandbox, at};
@@ -298,4 +299,36 @@ fn a_review_says_what_an_edit_broke_and_takes_it_back() {
     terminal.types("p");
     assert_eq!(terminal.ends().0, 0);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn the_gate_on_triage_shows_what_the_change_comes_to() {
+    let sandbox = Sandbox::delivered();
+    let because = "Only the words of one line change.";
+    let small = triage("Say more", &["code"], &["lib/add.sh"]).saying(because);
+    let first = at("triage", "actor").iteration(1);
+    sandbox.server.sequence(first, vec![small, Reply::text(because)]);
+    let larger = triage("Say more everywhere", &["plan", "code"], &["lib/add.sh"]);
+    sandbox.server.on(at("triage", "actor").iteration(2).turn(1), larger);
+    let mut terminal = sandbox.terminal(&["modify", "be quick", "--stop-after", "triage"]);
+    let shown = terminal.sees("p pass ");
+    let prose =
+        ["This is a low risk change of code:", "Say more", "- lib/add.sh", "Stays as it is:"];
+    for part in prose.into_iter().chain(["Actor    Only the words of one line change."]) {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("\"summary\""), "{shown}");
+    terminal.sees("stop for now");
+    terminal.types("f");
+    terminal.sees("f  ");
+    terminal.enters("and elsewhere?");
+    let shown = terminal.sees("p pass ");
+    for part in ["change of plan and code:", "Say more everywhere", "You said \"and elsewhere?\""] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("\"plan\": true"), "{shown}");
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
 }
