@@ -98,3 +98,28 @@ fn a_file_that_came_with_the_project_names_no_command() {
     sandbox.wait(&["--stop-after", "idea"]).exits(3);
     assert!(!sandbox.exists("decided"));
 }
+
+#[cfg(unix)]
+#[test]
+fn code_that_a_person_edits_at_the_gate_is_shown_to_them_again() {
+    let mut sandbox = Sandbox::stopped_after("plan");
+    let path = sandbox.root().join("bin").join(NAME);
+    let runs = sandbox.root().join("decided");
+    // It leaves the first draft to a person, and would pass all others.
+    let does = format!("test -e '{0}' && exit 0; touch '{0}'; exit 2", runs.display());
+    sandbox.executable(&path, &does);
+    sandbox.user_config(&format!("[review]\ndecide = \"{}\"\n", path.display()));
+    let file = crate::support::todo::file_of("TASK-001");
+    sandbox.editor(&format!("case $f in *{file}) echo '# by hand' >>\"$f\";; esac"));
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    terminal.sees("? help");
+    terminal.types("e");
+    terminal.sees("it is checked and shown again");
+    let shown = terminal.sees("? help");
+    assert!(shown.contains("Your edit: 1 line added") && shown.contains("+# by hand"), "{shown}");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    let trailers = sandbox.trailers(&sandbox.stage_commit("coding"));
+    assert_eq!(trailers["Cowork-Review"], ["edited"]);
+    assert!(!trailers.contains_key("Cowork-Decided-By"), "{trailers:?}");
+}

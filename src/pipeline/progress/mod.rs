@@ -88,6 +88,9 @@ pub(crate) struct GateReasons {
     pub waits: Option<String>,
     /// The reason why the gate opens again, if it is not the usual one.
     pub note: Option<String>,
+    /// Whether a person edited the code at the gate and has to be shown it again: no command
+    /// decides in their place.
+    pub shows_edit: bool,
 }
 
 /// The state of a stage while it is worked on.

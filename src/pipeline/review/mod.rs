@@ -50,7 +50,8 @@ pub(crate) async fn pass_gate(
         return Ok(StepOutcome::Next);
     }
     overwritten_edits::tell_of_overwritten(run, spec, progress)?;
-    if let Some(turned) = decided::by_command(run, spec, progress, &bytes)? {
+    let shows_edit = std::mem::take(&mut progress.gate.shows_edit);
+    if !shows_edit && let Some(turned) = decided::by_command(run, spec, progress, &bytes)? {
         return Ok(turned);
     }
     match run.env.mode {
@@ -168,6 +169,7 @@ pub(crate) async fn open_gate(
                 keep::keep(run, spec, progress)?;
             }
             progress.gate.note = why;
+            progress.gate.shows_edit = true;
             Ok(StepOutcome::Again)
         }
         Decision::Feedback(text) => {
