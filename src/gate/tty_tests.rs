@@ -173,7 +173,7 @@ fn the_editor_has_the_terminal() {
     pty.type_in("e");
     pty.session.exp_string("ready").unwrap();
     pty.type_in("a person's words\n");
-    pty.ends("decided Edited");
+    pty.ends("decided Look");
     let text = std::fs::read_to_string(pty.folder.path().join("design.md")).unwrap();
     assert_eq!(text, "a person's words\n");
 }
