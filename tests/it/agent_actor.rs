@@ -292,12 +292,17 @@ fn a_task_that_needs_no_change_is_completed_for_a_reason_only() {
         let none = ENDS.replace("It is written.", &format!("Nothing to do.\\n{last}"));
         format!("if [ \"$task\" = TASK-002 ]; then\n{none}\nelse {DOES_ITS_PART}{ENDS}\nfi")
     };
-    install(&sandbox, "codex", &does("DONE:"));
-    let outcome = sandbox.cowork(&CODING).exits(1).says("TASK-002 is not completed");
-    outcome.says("nothing was changed, and the actor gave no reason; TASK-005 waits");
-    let told = (1..=runs(&sandbox)).map(|run| noted(&sandbox, &format!("input.{run}")));
-    let asked = told.filter(|told| told.contains("Nothing was changed for TASK-002.")).count();
-    assert_eq!(asked, 1);
+    // Also where it has not said that it is done.
+    for (asked, last) in [(1, "DONE:"), (2, "")] {
+        install(&sandbox, "codex", &does(last));
+        let outcome = sandbox.cowork(&CODING).exits(1).says("TASK-002 is not completed");
+        let outcome = outcome.says("nothing was changed, and the actor gave no reason");
+        assert!(outcome.stderr.contains("; TASK-005 waits"), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("draft 2"), "{}", outcome.stderr);
+        let told = (1..=runs(&sandbox)).map(|run| noted(&sandbox, &format!("input.{run}")));
+        let why = "Nothing was changed for TASK-002.";
+        assert_eq!(told.filter(|told| told.contains(why)).count(), asked, "{last}");
+    }
     install(&sandbox, "codex", &does("DONE: lib/add.sh adds already"));
     sandbox.cowork(&CODING).exits(0);
     let commit = sandbox.commit_of("cowork/todo", "coding: TASK-002");

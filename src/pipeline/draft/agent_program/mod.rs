@@ -46,7 +46,7 @@ pub(crate) async fn converse(
     let worktree =
         AgentWorktree::open(run, part, needs).map_err(|error| no_place(&title, &error))?;
     let refused = RefCell::default();
-    let worker = Worker::new(model, run, part, &worktree, &refused)?;
+    let worker = Worker::new(model, run, part, &worktree, &refused);
     let mut ending = TellsRefused { inner: ending, refused: &refused };
     let done = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
     if done.is_err() {

@@ -16,7 +16,6 @@ use crate::model::{
     made_up_id,
 };
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::stage::Role;
 use crate::stages::Work;
@@ -35,9 +34,6 @@ pub(super) struct Worker<'a> {
     /// Refused changes that have not been reported to the program yet.
     refused: &'a RefCell<Vec<String>>,
     told: RefCell<BTreeSet<(String, String)>>,
-    /// True if the program has worked on the task, in this conversation or in an earlier,
-    /// interrupted one.
-    has_changed: Cell<bool>,
     /// True if the status of the task was set in this conversation.
     has_status: Cell<bool>,
     /// What a self-review said besides its changes: its final answer.
@@ -51,25 +47,17 @@ impl<'a> Worker<'a> {
         part: &'a Part<'_>,
         worktree: &'a AgentWorktree<'a>,
         refused: &'a RefCell<Vec<String>>,
-    ) -> anyhow::Result<Self> {
-        let has_begun = match part.task {
-            Some(task) => {
-                let left = task_files::left_to_others(run, task)?;
-                task_files::uncommitted_code(run)?.iter().any(|path| !left.contains_key(path))
-            }
-            None => false,
-        };
-        Ok(Self {
+    ) -> Self {
+        Self {
             model,
             run,
             part,
             worktree,
             refused,
             told: RefCell::default(),
-            has_changed: Cell::new(has_begun),
             has_status: Cell::new(false),
             said: RefCell::default(),
-        })
+        }
     }
 
     async fn work(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
@@ -117,9 +105,6 @@ impl<'a> Worker<'a> {
         // After a branch switch the changes would be copied to another branch.
         self.run.recorder().expect_tip(&self.run.session.tip)?;
         let brought = self.worktree.bring_in(self.part)?;
-        if !brought.files.is_empty() {
-            self.has_changed.set(true);
-        }
         let new =
             brought.refused.iter().filter(|one| self.told.borrow_mut().insert((*one).clone()));
         let new: Vec<String> = new.map(|(path, why)| format!("{path}: {why}")).collect();
@@ -157,9 +142,8 @@ impl<'a> Worker<'a> {
         };
         let status = match said_of_task(words) {
             Some((TaskWord::Blocked, _)) => "blocked",
-            Some((TaskWord::Done, _)) => "completed",
-            None if self.has_changed.get() => "completed",
-            None => return None,
+            // If nothing was changed, the program is asked why.
+            Some((TaskWord::Done, _)) | None => "completed",
         };
         // Once a status has been set, an answer without changes is the program's final answer.
         let is_new = !brought.files.is_empty() || said_of_task(words).is_some();
