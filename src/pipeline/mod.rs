@@ -56,7 +56,7 @@ use crate::interrupt;
 use crate::record;
 use crate::session::{Attempt, Session, TypedNotes};
 use crate::stage::{Depth, Stage};
-use crate::stages::row;
+use crate::stages::{self, row};
 use crate::verify;
 use change::reviewer_feedback;
 use draft::{agent_program, stop};
@@ -212,6 +212,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Exit 5: the session is not delivered; a hook refuses the commit.
     pub fn reopen(&mut self, comments: &str) -> anyhow::Result<()> {
+        edits::tell_of_edited_earlier(&self.0, self.0.session.row(stages::code_stage()))?;
         reviewer_feedback::reopen(&mut self.0, comments)
     }
 

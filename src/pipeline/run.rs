@@ -123,6 +123,8 @@ pub(crate) struct Run<'a> {
     pub(crate) has_agent_worktree: Cell<bool>,
     /// The other model that a person chose for a stage's drafts, with that stage.
     pub(crate) taken: RefCell<Option<(Stage, Player)>>,
+    /// The documents of earlier stages with a person's edits, which the next commit names.
+    pub(crate) edited_earlier: RefCell<Vec<String>>,
     /// Warnings of this run that are shown only once.
     warned: RefCell<BTreeSet<String>>,
     /// The records in the history of this tip.
@@ -144,6 +146,7 @@ impl<'a> Run<'a> {
             kept: RefCell::default(),
             has_agent_worktree: Cell::default(),
             taken: RefCell::default(),
+            edited_earlier: RefCell::default(),
             warned: RefCell::default(),
             known_records: RefCell::default(),
             committed_code: RefCell::default(),
@@ -223,6 +226,7 @@ impl<'a> Run<'a> {
             name: &self.session.name,
             id: &self.session.file.id,
             scope,
+            edited: self.edited_earlier.borrow().clone(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::{Recorder, commit_location, hook_additions};
 use crate::error::Error;
 use crate::git::{self, CommitOptions, CommitOutcome, Oid};
 use crate::interrupt;
-use crate::session::Message;
+use crate::session::{Message, with_edited};
 
 /// The result of an attempt to commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,10 @@ pub(super) fn commit(
         return Ok(Recorded::Refused(Refused::Secrets(leaks)));
     }
     let mut message = recorder.without_secrets(message);
+    let held = |path: &String| paths.contains(path);
+    let edited = recorder.edited.iter().filter(|path| held(path));
+    let edited: Vec<&str> = edited.filter_map(|path| path.rsplit('/').next()).collect();
+    message.body = with_edited(&message.body, &edited);
     hook_additions::tell(recorder, &mut message.trailers)?;
     let message = &message;
     let text = message.render();

@@ -25,6 +25,8 @@ pub struct Recorder<'a> {
     pub id: &'a str,
     /// The paths that commits may contain now.
     pub scope: Scope,
+    /// The documents of earlier stages with a person's edits, which the next commit names.
+    pub edited: Vec<String>,
 }
 
 impl Recorder<'_> {

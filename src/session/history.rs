@@ -3,6 +3,7 @@
 use std::str::FromStr as _;
 
 use super::key;
+use super::message::without_edited;
 use super::trailers::{SplitMessage, Trailers};
 use crate::event::Usage;
 use crate::git::{Commit, Oid};
@@ -110,7 +111,7 @@ impl Entry {
         if message.trailers.get(key::SESSION_ID) != Some(id) {
             return None;
         }
-        let body = message.body();
+        let body = without_edited(&message.body()).to_owned();
         Some(Self {
             commit: commit.id.clone(),
             tree: commit.tree.clone(),

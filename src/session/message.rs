@@ -20,6 +20,26 @@ pub struct Message {
     pub trailers: Trailers,
 }
 
+/// The beginning of the last line of a body that names documents of earlier stages which a person
+/// has edited.
+const EDITED_BY_HAND: &str = "Edited by hand since it was passed: ";
+
+/// The body with a last paragraph that names documents which a person has edited and the commit
+/// takes up.
+pub fn with_edited(body: &str, documents: &[&str]) -> String {
+    match documents {
+        [] => body.to_owned(),
+        names => format!("{body}\n\n{EDITED_BY_HAND}{}", names.join(", ")).trim_start().to_owned(),
+    }
+}
+
+/// The body without the paragraph that [`with_edited`] adds.
+pub(super) fn without_edited(body: &str) -> &str {
+    let last = body.rfind(EDITED_BY_HAND).filter(|at| !body[*at..].contains("\n\n"));
+    let rest = last.map(|at| &body[..at]).filter(|rest| rest.is_empty() || rest.ends_with("\n\n"));
+    rest.map_or(body, str::trim_end)
+}
+
 impl Message {
     /// The text for `git commit -F`.
     pub fn render(&self) -> String {

@@ -74,7 +74,7 @@ pub use lock::{Holder, SessionLock};
 pub use log::{LineCounts, Step, log, once, wrong_changes};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
-pub use message::{Message, subject_line};
+pub use message::{Message, subject_line, with_edited};
 pub(crate) use message_body::marked;
 pub use name::{SESSIONS, SessionName, makes_a_name, slug};
 pub use open_gate::{

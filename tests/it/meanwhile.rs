@@ -123,6 +123,40 @@ fn an_edit_of_an_approved_document_goes_along_and_is_said() {
     assert!(!told.stderr.contains("has your edits"), "{}", told.stderr);
 }
 
+/// The draft, the answer to it, a task and a stage: each commit names what it takes along.
+#[test]
+fn a_commit_names_the_document_whose_edit_it_takes_up() {
+    const NAMED: &str = "Edited by hand since it was passed: idea.md";
+    let sandbox = Sandbox::stopped_after("idea");
+    let edit = || {
+        let text = sandbox.artifact("idea.md");
+        sandbox.write(".cowork/sessions/todo/idea.md", &format!("{text}\nOne more line.\n"));
+    };
+    let named = |commit: &str| {
+        let body = sandbox.git(&["log", "-1", "--format=%b", commit]);
+        body.lines().filter(|line| *line == NAMED).count()
+    };
+    edit();
+    let told = sandbox.cowork(&["resume", "--review", "wait"]).exits(3).stderr;
+    assert!(!told.contains("waits for a person"), "{told}");
+    assert_eq!(named("HEAD"), 1, "the draft");
+    edit();
+    sandbox.cowork(&["review", "--feedback", "name the users"]).exits(0);
+    assert_eq!(named("HEAD"), 1, "the answer");
+    let steps = sandbox.cowork(&["log", "--json"]).exits(0).stdout;
+    assert!(!steps.contains("Edited by hand"), "{steps}");
+    edit();
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    assert_eq!(named("HEAD"), 1, "the stage");
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    assert_eq!(named("HEAD"), 0, "nothing was edited since");
+    edit();
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    assert_eq!(named(&sandbox.commit_of("cowork/todo", "coding: TASK-001 ")), 1, "the task");
+    assert_eq!(named(&sandbox.commit_of("cowork/todo", "coding: TASK-002 ")), 0);
+    sandbox.assert_sound();
+}
+
 #[test]
 fn a_command_that_dies_with_us_has_its_effects_recorded() {
     let mut sandbox = Sandbox::new();

@@ -234,6 +234,7 @@ fn commit(
         name,
         id: &file.id,
         scope: Scope::Documents,
+        edited: Vec::new(),
     };
     match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
         Recorded::Done(commit) => with_draft(context, held, name, starting, &commit),

@@ -37,5 +37,6 @@ pub(crate) fn recorder_of<T>(
         name,
         id: &session.file.id,
         scope: Scope::Code,
+        edited: Vec::new(),
     })
 }

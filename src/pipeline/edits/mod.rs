@@ -58,12 +58,14 @@ pub(crate) fn edit_since(
 }
 
 /// Warns about a person's edits of an earlier stage's document: they take effect without an
-/// approval, with the next commit.
+/// approval, with the next commit, which names them.
 pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let done = run.session.done().into_iter();
     let documents: BTreeSet<Artifact> =
         done.filter_map(|stage| run.session.row(stage).document()).collect();
     let written = run.env.workspace.written();
+    let mut edited = run.edited_earlier.borrow_mut();
+    edited.clear();
     for artifact in documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact)) {
         let path = artifact_path(&run.session.name, artifact);
         if written.is_as_written(&path) || !git::status::is_uncommitted(run.env.git, &path)? {
@@ -73,6 +75,7 @@ pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow:
             "{path} has your edits since it was approved; they will be committed with {}; to discard them: git checkout HEAD -- {path}",
             spec.stage
         ));
+        edited.push(path);
     }
     Ok(())
 }

@@ -142,7 +142,6 @@ fn record_answer(
     }
     let bytes = if passes { Some(approved_content::content_now(run, spec)?) } else { None };
     let tip = run.session.tip.clone();
-    let recorder = run.recorder();
     edits::tell_of_edited_earlier(run, spec)?;
     if verdict == Verdict::Aborted {
         // Save the draft, so that `undo` can restore it.
@@ -154,7 +153,7 @@ fn record_answer(
     };
     let (stage, bytes, code) = (spec.stage, bytes.as_ref(), code.as_deref());
     let review = ReviewRecord { stage, verdict, iteration: number, bytes, code, words: &words };
-    match record::review::commit_answer(&recorder, &tip, &review)? {
+    match record::review::commit_answer(&run.recorder(), &tip, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             feedback::forget_comments(run, spec, &words)?;
