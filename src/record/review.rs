@@ -63,14 +63,16 @@ pub fn commit_answer(
     Ok(recorded)
 }
 
-/// Records that a person approves a completed stage as it is at the tip now.
+/// Records that a person approves a completed stage as it is at the tip now, with these files of
+/// it, which were written anew.
 pub fn commit_approval(
     recorder: &Recorder<'_>,
     tip: &Oid,
+    files: &[String],
     review: &ReviewRecord<'_>,
 ) -> anyhow::Result<Recorded> {
     let message = message(recorder, review, "passed as it is now");
-    commit::commit(recorder, tip, &[], &message)
+    commit::commit(recorder, tip, files, &message)
 }
 
 fn message(recorder: &Recorder<'_>, review: &ReviewRecord<'_>, what: &str) -> Message {

@@ -88,6 +88,29 @@ fn a_review_stays_whose_it_was_when_a_job_goes_on_and_somebody_rebases() {
 }
 
 #[test]
+fn a_pass_of_an_edited_document_holds_the_records_of_it() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let path = ".cowork/sessions/todo/prd.md";
+    let edited = sandbox.artifact("prd.md").replace("### REQ-001 ", "### REQ-001 Quickly ");
+    sandbox.write(path, &edited);
+    sandbox.commit_all("be quick");
+    let found = sandbox.cowork(&["verify"]).exits(1).stdout;
+    assert!(found.contains("records-differ"), "{found}");
+    sandbox.cowork(&["review", "todo", "--stage", "prd", "--pass"]).exits(0);
+    let changed = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert_eq!(changed, ".cowork/sessions/todo/requirements.json");
+    let found = sandbox.cowork(&["verify"]).exits(0).stdout;
+    assert!(!found.contains("records-differ"), "{found}");
+    for name in ["prd.md", "requirements.json", "feature_list.json"] {
+        let blob = format!("HEAD:.cowork/sessions/todo/{name}");
+        let blob = sandbox.git(&["rev-parse", "--short=12", &blob]);
+        let approved = &sandbox.trailers("HEAD")["Cowork-Approved"];
+        assert!(approved.contains(&format!("{name}@{blob}")), "{approved:?}");
+    }
+    sandbox.assert_sound();
+}
+
+#[test]
 fn bytes_nobody_approved_leave_the_session_when_somebody_approves_them() {
     let mut sandbox = passed_by_ana();
     becomes(&mut sandbox, "Bob");

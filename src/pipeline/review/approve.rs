@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::git::{self, Oid};
+use crate::pipeline::edits::records;
 use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
@@ -42,7 +43,19 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
             .hint("commit it (git commit) or stash it (git stash), then run the command again")
             .into());
     }
-    let bytes = approved_content::content_at(run, spec, &tip)?;
+    // The records follow what a person has committed in the documents.
+    let (bytes, records) = match spec.approves {
+        Approves::Artifacts => {
+            let unread = records::settle(run)?.refusals;
+            if !unread.is_empty() {
+                let hint = "correct it and commit it (git commit), then run the command again";
+                return Err(Error::repository(unread.join("\n")).hint(hint).into());
+            }
+            let changed = git::status::of(git, &paths)?.into_iter().map(|entry| entry.path);
+            (approved_content::content_now(run, spec)?, changed.collect())
+        }
+        Approves::Tree => (approved_content::content_at(run, spec, &tip)?, Vec::new()),
+    };
     if bytes.0.is_empty() {
         return Err(Error::repository(format!(
             "{stage} of '{}' has no document",
@@ -59,7 +72,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
         code: code.as_deref(),
         words: "",
     };
-    match record::review::commit_approval(&run.recorder(), &tip, &review)? {
+    match record::review::commit_approval(&run.recorder(), &tip, &records, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             Ok(commit)
