@@ -39,7 +39,14 @@ const EXAMPLES: [(&str, &[&str]); 31] = [
     ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
     ("demo", &["git cowork demo", "git cowork demo --ask", "git cowork demo /tmp/demo"]),
     ("resume", &["git cowork resume", "git cowork resume todo --review auto"]),
-    ("review", &["git cowork review --pass", "git cowork review --feedback 'no charts'"]),
+    (
+        "review",
+        &[
+            "git cowork review --pass",
+            "git cowork review --feedback 'no charts'",
+            "git cowork review --goto plan",
+        ],
+    ),
     ("revert", &["git cowork revert --to design --reason 'one file is enough'"]),
     ("undo", &["git cowork undo", "git cowork undo --list"]),
     ("restore", &["git cowork restore todo", "git cowork restore todo 1"]),

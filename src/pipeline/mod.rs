@@ -41,7 +41,8 @@ pub use evidence::leave_base;
 pub(crate) use evidence::refused_in;
 pub use history::discarded::Discarded;
 pub use history::rewind::before;
-pub use limits::blocked::{files_show, has_failed, why_blocked};
+pub use history::waiting_draft::only_waits;
+pub use limits::blocked::{files_show, has_failed, stopped_at, why_blocked};
 pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
 pub use review::answer::{Answer, require_waiting};
 pub use run::{Env, Models};
@@ -61,7 +62,7 @@ use crate::verify;
 use change::reviewer_feedback;
 use draft::{agent_program, stop};
 use history::{formats, from_files, present_stage, raise, restore, rewind};
-use limits::blocked;
+use limits::{answers, blocked};
 use outcome::StageEnd;
 pub use review::approve::require_completed;
 use review::{answer, approve};
@@ -80,6 +81,8 @@ pub enum Finish {
         stage: Stage,
         /// The reason, if it is not the usual review.
         why: Option<String>,
+        /// The commands that answer it.
+        answers: Vec<String>,
     },
 }
 
@@ -259,7 +262,10 @@ impl<'a> Pipeline<'a> {
                     return Ok(Finish::Stopped(stage));
                 }
                 StageEnd::Completed(_) | StageEnd::Rework => {}
-                StageEnd::Waiting(why) => return Ok(Finish::Waiting { stage, why }),
+                StageEnd::Waiting(why) => {
+                    let answers = answers::answers(run, spec)?;
+                    return Ok(Finish::Waiting { stage, why, answers });
+                }
                 StageEnd::GoBack(way) => rewind::go_back(run, &way)?,
                 StageEnd::Raise(depth) => raise::raise(run, depth)?,
             }

@@ -229,9 +229,15 @@ impl WayBack {
     }
 }
 
+/// The feedback of a person who only allows more drafts.
+pub(crate) const TRY_AGAIN: &str = "try again";
+
 /// The kind of [`BlockReason::Unchanged`] in a saved draft: the actor is asked again, in a new
 /// conversation.
 pub(crate) const UNCHANGED: &str = "unchanged";
+
+/// The kind of [`BlockReason::NoVerdict`] in a draft: the critic or challenger is asked again.
+pub(crate) const UNJUDGED: &str = "no-verdict";
 
 /// The start of an entry that older sessions have in their feedback if a critic gave no verdict.
 pub(crate) const NO_VERDICT: &str = "the critic gave no verdict";

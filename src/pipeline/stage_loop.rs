@@ -20,14 +20,15 @@ use crate::pipeline::corrections::{self, earlier_stages};
 use crate::pipeline::draft::{self, checks, finish_draft, keep, self_review};
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
-use crate::pipeline::history::{dropped, resume_stage};
+use crate::pipeline::history::{dropped, resume_stage, waiting_draft};
+use crate::pipeline::limits::answers;
 use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::{criteria, critic, edits, limits, protected_files, record_stage};
 use crate::record::DraftEnding;
-use crate::session::{CommittedFiles, Waiting};
+use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
@@ -36,6 +37,9 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
     let of = order.len();
     run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of, order });
+    if let Some(way) = waiting_draft::way_back(run) {
+        return Ok(StageEnd::GoBack(way));
+    }
     require_earlier(run, spec)?;
     edits::records::put_back_json(run)?;
     protected_files::allow_planned(run, spec);
@@ -49,17 +53,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
         project_files::something_to_deliver(run, spec)?;
     }
     let Some(mut progress) = resume_stage::resume(run, spec)? else {
-        let waiting = run.session.waiting();
-        let reason = waiting.as_ref().and_then(Waiting::reason);
-        if let Some(waiting) = waiting {
-            run.env.sink.emit(Event::ReviewRequested {
-                stage: spec.stage,
-                iteration: waiting.draft.iterations(),
-                commit: Some(waiting.draft.commit.to_string()),
-                reason: reason.clone(),
-            });
-        }
-        return Ok(StageEnd::Waiting(reason));
+        return answers::waits(run, spec);
     };
     other_model::take_up(run, spec, &mut progress).await?;
     dropped::tell_why_again(run, spec.stage, progress.offset)?;

@@ -47,6 +47,9 @@ pub struct ReviewRecord<'a> {
     pub code: Option<&'a str>,
     /// The person's comment.
     pub words: &'a str,
+    /// The trailer of an answer that says more than its verdict: where to go back to, or how many
+    /// more drafts there may be.
+    pub then: Option<(&'a str, &'a str)>,
 }
 
 /// Records a person's answer to a waiting draft.
@@ -55,7 +58,12 @@ pub fn commit_answer(
     tip: &Oid,
     review: &ReviewRecord<'_>,
 ) -> anyhow::Result<Recorded> {
-    let what = format!("review of draft {}: {}", review.iteration, review.verdict.name());
+    let answer = match review.then {
+        Some((key::BACK, stage)) => format!("back to {stage}"),
+        Some((key::MORE, count)) => format!("{count} more"),
+        _ => review.verdict.name().to_owned(),
+    };
+    let what = format!("review of draft {}: {answer}", review.iteration);
     let message = message(recorder, review, &what);
     point("review.before-commit");
     let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
@@ -83,6 +91,7 @@ fn message(recorder: &Recorder<'_>, review: &ReviewRecord<'_>, what: &str) -> Me
     trailers.push(key::REVIEW, review.verdict.name());
     review.bytes.iter().for_each(|bytes| bytes.push(&mut trailers));
     trailers.push(key::CODE, review.code.unwrap_or_default());
+    review.then.iter().for_each(|(key, value)| trailers.push(key, value));
     let subject = recorder.subject(review.stage.name(), what);
     Message { subject, body: review.words.to_owned(), trailers }
 }

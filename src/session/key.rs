@@ -68,7 +68,7 @@ pub const ACTOR_MODEL: &str = "Cowork-Actor-Model";
 pub const ASKED: &str = "Cowork-Asked";
 /// On a saved draft: the number of calls that a guard refused in the stage.
 pub const REFUSALS: &str = "Cowork-Refusals";
-/// On a saved draft: why the run ended and cannot continue without a person.
+/// On a saved or waiting draft: why the run ended and cannot continue without a person.
 pub const STUCK: &str = "Cowork-Stuck";
 /// On a saved draft: the actor had not finished it.
 pub const PARTIAL: &str = "Cowork-Partial";
@@ -91,8 +91,11 @@ pub const FROM: &str = "Cowork-From";
 pub const IDS: &str = "Cowork-Ids";
 /// On an attempt whose draft was discarded by going back: the stage to repeat, the commit it
 /// starts from, the stage in progress before, the role that requested it, and the draft of the
-/// latter stage that the request was about: `design 1a2b… coding actor 1`.
+/// latter stage that the request was about: `design 1a2b… coding actor 1`. On a review: the stage
+/// to go back to.
 pub const BACK: &str = "Cowork-Back";
+/// On a review: the number of further drafts that a person allows.
+pub const MORE: &str = "Cowork-More";
 /// With `Cowork-Back`: the reason. With `Cowork-Task`, on a commit that changes no code: why
 /// the task needs no change.
 pub const REASON: &str = "Cowork-Reason";

@@ -300,6 +300,9 @@ impl Teller<'_> {
                 step.decision = Some(verdict.name());
                 step.claimed = self.is_claimed(entry);
                 step.reason.clone_from(&entry.body);
+                if let Some(stage) = entry.trailers.get(key::BACK) {
+                    step.reason = format!("back to {stage}");
+                }
                 rank = 2;
             }
             Kind::Task(task) => {

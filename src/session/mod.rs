@@ -42,6 +42,7 @@ mod trailers;
 mod typed;
 mod unrecorded;
 mod used;
+mod waiting;
 
 pub(crate) use adopted::adopted;
 pub use attempts::{Attempt, Back, attempts};
@@ -99,6 +100,7 @@ pub use trailers::Trailers;
 pub use typed::{TypedNote, TypedNotes};
 pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
+pub use waiting::Waiting;
 
 use std::collections::BTreeSet;
 
@@ -107,25 +109,6 @@ use crate::error::Error;
 use crate::git::{self, Commit, Git, Object, Oid, Part, Reader};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, StageSpec, row};
-
-/// A draft that waits for review, or that was answered and waits for `resume`.
-#[derive(Clone, Debug)]
-pub struct Waiting {
-    /// Stage.
-    pub stage: Stage,
-    /// The draft commit.
-    pub draft: Entry,
-    /// The newest answer to the draft.
-    pub answer: Option<Entry>,
-}
-
-impl Waiting {
-    /// The model's question to the reviewer, on one line; `None` if it only asks for a review.
-    pub fn reason(&self) -> Option<String> {
-        let words: Vec<&str> = self.draft.body.split_whitespace().collect();
-        (!words.is_empty()).then(|| words.join(" "))
-    }
-}
 
 /// A session, read from its history.
 #[derive(Clone, Debug)]

@@ -24,6 +24,8 @@ mod adopt;
 mod agent_actor;
 mod agents;
 #[cfg(unix)]
+mod answers;
+#[cfg(unix)]
 mod approvals;
 #[cfg(unix)]
 mod approvals_random;

@@ -212,16 +212,21 @@ fn a_commit_on_top_of_a_waiting_draft_is_not_passed_unseen() {
     let sandbox = with_a_commit_on_top();
     let before = sandbox.all_refs();
     let tip = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
-    for pass in [&["review", "--pass"][..], &["approve", "todo"]] {
+    for (passing, answer) in [
+        (&["review", "--pass"][..], "--pass"),
+        (&["approve", "todo"], "--pass"),
+        (&["review", "--edit"], "--edit"),
+    ] {
         sandbox
-            .cowork(pass)
+            .cowork(passing)
             .exits(3)
             .says("a small thing")
             .says("smuggled.txt")
             .says("1 commit on top of draft 1 of idea")
-            .says(&format!("git cowork review todo --pass --at {tip}"));
+            .says(&format!("git cowork review todo {answer} --at {tip}"));
         assert_eq!(sandbox.all_refs(), before);
     }
+    assert!(sandbox.edited().is_empty(), "the editor was opened");
     // An answer that passes nothing needs no commit.
     sandbox.cowork(&["review", "--feedback", "shorter"]).exits(0);
 }
@@ -251,6 +256,16 @@ fn a_pass_that_names_the_tip_passes_what_is_there() {
 }
 
 #[test]
+fn an_edit_that_names_the_tip_passes_it_with_what_is_there() {
+    let mut sandbox = with_a_commit_on_top();
+    sandbox.editor("printf 'One line of mine.\\n' >>\"$f\"");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["review", "--edit", "--at", &tip]).exits(0);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD^"]), tip);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["edited"]);
+}
+
+#[test]
 fn a_pass_that_names_another_commit_passes_nothing() {
     let sandbox = with_a_commit_on_top();
     let before = sandbox.all_refs();
@@ -277,6 +292,17 @@ fn a_person_at_a_terminal_is_shown_the_commits_on_top_and_asked() {
     terminal.types("y");
     assert_eq!(terminal.ends().0, 0);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn whoever_asks_for_the_gate_is_shown_the_commits_on_top_first() {
+    let sandbox = with_a_commit_on_top();
+    let mut terminal = sandbox.terminal(&["review"]);
+    terminal.sees("a small thing");
+    terminal.sees("smuggled.txt");
+    terminal.sees("stop for now");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::support::{Reply, Sandbox, at};
 const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "prd"];
 
 /// Every PRD draft differs from the one before.
-fn drafts_differ(sandbox: &Sandbox) {
+pub fn drafts_differ(sandbox: &Sandbox) {
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
         let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
@@ -326,6 +326,7 @@ fn corrections_that_never_help_are_bounded_and_a_person_may_say_how() {
     sandbox.user_config(&format!("[project]\ntest = \"{test}\"\n[limits]\nmax_replans = 0\n"));
     let outcome = sandbox.auto(&[]).exits(1).says("checks still fail, and max_replans = 0 allows");
     assert!(outcome.stderr.contains("it printed nothing"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("revert todo --to coding"), "{}", outcome.stderr);
     sandbox.assert_sound();
     sandbox.server.forget();
     sandbox.cowork(&["resume", "--review", "auto"]).exits(1).says("checks still fail");

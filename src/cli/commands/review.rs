@@ -14,8 +14,14 @@ use crate::pipeline::{Answer as Review, require_completed, require_waiting};
 use crate::session::{Session, SessionName};
 use crate::stage::Stage;
 
+/// The most drafts that one answer allows.
+const MOST_DRAFTS: i64 = 100;
+
+/// The options that answer a draft, of which one is given.
+const ANSWERS: [&str; 6] = ["pass", "edit", "feedback", "more", "goto", "abort"];
+
 #[derive(Debug, Default, Args)]
-#[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
+#[command(group(clap::ArgGroup::new("answer").args(ANSWERS)))]
 pub(crate) struct ReviewArgs {
     /// Session name [default: the branch you are on, or the newest unfinished session]
     #[arg(value_name = "SESSION")]
@@ -32,8 +38,8 @@ pub(crate) struct ReviewArgs {
     #[arg(
         long,
         value_name = "COMMIT",
-        requires = "pass",
-        conflicts_with_all = ["edit", "feedback", "abort"]
+        requires = "answer",
+        conflicts_with_all = ["feedback", "more", "goto", "abort"]
     )]
     at: Option<String>,
     /// Edit the draft in the editor and pass the saved version
@@ -42,6 +48,12 @@ pub(crate) struct ReviewArgs {
     /// Ask for another draft, with this feedback
     #[arg(long, value_name = "TEXT")]
     feedback: Option<String>,
+    /// Allow this many more drafts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_DRAFTS))]
+    more: Option<u32>,
+    /// Go back to this stage; the next resume does it, and keeps the later work as an attempt
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    goto: Option<Stage>,
     /// Abort; the next resume starts the stage again
     #[arg(long)]
     abort: bool,
@@ -60,20 +72,24 @@ impl ReviewArgs {
 }
 
 pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
-    let answer = match (args.pass, args.edit, args.feedback, args.abort) {
-        (true, ..) => Review::Pass,
-        (_, true, ..) => Review::Edit,
-        (.., Some(text), _) if text.trim().is_empty() => {
+    let answer = match (args.feedback, args.more, args.goto) {
+        (Some(text), ..) if text.trim().is_empty() => {
             return Err(Error::usage("the feedback is empty")
                 .hint("say what to change: git cowork review --feedback TEXT")
                 .into());
         }
-        (.., Some(text), _) => Review::Feedback(text),
-        (.., true) => Review::Abort,
+        (Some(text), ..) => Review::Feedback(text),
+        (_, Some(count), _) => Review::More(count),
+        (.., Some(stage)) => Review::GoBack(stage),
+        _ if args.pass => Review::Pass,
+        _ if args.edit => Review::Edit,
+        _ if args.abort => Review::Abort,
         _ if context.attended => Review::Ask,
         _ => {
             return Err(Error::usage("there is no terminal to ask on")
-                .hint("choose one: --pass, --edit, --feedback TEXT or --abort")
+                .hint(
+                    "choose one: --pass, --edit, --feedback TEXT, --more N, --goto STAGE or --abort",
+                )
                 .into());
         }
     };
@@ -85,10 +101,16 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
             match (completed(session, args.stage), args.pass) {
                 (Some(stage), false) => return Err(not_waiting(session, stage)),
                 (Some(stage), true) => require_completed(session, stage)?,
-                (None, pass) => {
+                (None, _) => {
                     let waiting = require_waiting(session)?;
-                    if pass && args.at.is_none() {
-                        after_draft::require_seen(context, git, session, &waiting)?;
+                    let option = match answer {
+                        Review::Pass => Some("--pass"),
+                        Review::Edit => Some("--edit"),
+                        _ => None,
+                    };
+                    let can_pass = option.is_some() || matches!(answer, Review::Ask);
+                    if can_pass && args.at.is_none() {
+                        after_draft::require_seen(context, git, session, &waiting, option)?;
                     }
                 }
             }

@@ -37,8 +37,8 @@ pub(crate) fn require_tip(session: &Session, at: &str) -> anyhow::Result<()> {
     .into())
 }
 
-/// Makes sure that a person who passes a waiting draft has seen the commits on top of it: shows
-/// them and asks.
+/// Makes sure that a person who passes a waiting draft has seen the commits on top of it: shows them,
+/// and asks a person who passes it with this option; without an option the gate asks next.
 ///
 /// # Errors
 /// Exit 3: there is no terminal to ask on. Interrupted: the person does not pass them.
@@ -47,6 +47,7 @@ pub(crate) fn require_seen(
     git: &Git,
     session: &Session,
     waiting: &Waiting,
+    option: Option<&str>,
 ) -> anyhow::Result<()> {
     let (draft, tip) = (&waiting.draft.commit, &session.tip);
     // A commit that raises the depth changes this file alone, and nothing that was shown.
@@ -58,6 +59,7 @@ pub(crate) fn require_seen(
     for text in lines(git, &commits, draft, tip)? {
         context.ui.emit(Event::Note { text });
     }
+    let Some(option) = option else { return Ok(()) };
     let number = waiting.draft.iterations();
     let count = match commits.len() {
         1 => "1 commit".to_owned(),
@@ -75,7 +77,7 @@ pub(crate) fn require_seen(
     let (name, newest) = (&session.name, tip.abbreviated());
     Err(Error::waiting(format!("a pass would include {what}, and nobody has said they were seen"))
         .hint(format!("see all: git diff {} {newest}", draft.abbreviated()))
-        .hint(format!("pass what is there: git cowork review {name} --pass --at {newest}"))
+        .hint(format!("pass what is there: git cowork review {name} {option} --at {newest}"))
         .into())
 }
 

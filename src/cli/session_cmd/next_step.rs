@@ -9,7 +9,7 @@ use crate::git::state::operation_in_progress;
 use crate::git::{self, Git, RefName, StatusKind};
 use crate::model::budget;
 use crate::model::ledger::Ledger;
-use crate::pipeline::{has_failed, why_blocked};
+use crate::pipeline::{has_failed, stopped_at, why_blocked};
 use crate::session::{Head, RefNames, Session, State, StateDir, Status, Stop, live_run};
 use crate::spent::Spent;
 use crate::ui::sanitize;
@@ -68,7 +68,13 @@ pub(crate) fn is_told_by(
             || budget.usd > 0.0
             || !budget::limits(budget, &nothing).is_empty()
     };
-    !lives() && (state != State::InProgress || !stands_still())
+    let failed = || head.waiting().and_then(|waiting| stopped_at(&waiting, head.name())).is_some();
+    !lives()
+        && match state {
+            State::InProgress => !stands_still(),
+            State::Waiting => !failed(),
+            _ => true,
+        }
 }
 
 /// Sets the states that history does not record: a process is running the session, or the session
@@ -87,10 +93,14 @@ fn stand(
         status.state = State::Running;
         return Ok(());
     }
+    let session = &status.session;
     if status.state == State::Waiting {
+        status.stop = session.waiting().and_then(|waiting| stopped_at(&waiting, &session.name));
+        if status.stop.is_some() {
+            status.state = State::Stopped;
+        }
         return Ok(());
     }
-    let session = &status.session;
     let reached = || {
         let (why, raise) = budget::standing(&config.budget, &status.used.total, ledger.refused())?;
         let next = format!("{raise} && {}", status.next_command());

@@ -9,9 +9,8 @@ use crate::cli::session_cmd::{
     choose_depth, dependencies, find, from_files, models, open, preflight,
 };
 use crate::event::{Event, Sink as _};
-use crate::gate::Mode;
 use crate::git;
-use crate::pipeline::before;
+use crate::pipeline::{before, only_waits};
 use crate::record;
 use crate::session::{Session, SessionName, merged};
 use crate::verify::require_readable;
@@ -66,10 +65,9 @@ pub(crate) fn go_on(
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
     let raised = extent.raise.is_some_and(|depth| depth != session.depth());
     let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
-    let waits = session.waiting().is_some_and(|waiting| waiting.answer.is_none());
     let goes_back = extent.go_back_to.is_some();
     let models =
-        if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back && !raised) {
+        if extent.no_run || asks_nobody || (only_waits(&session, mode) && !goes_back && !raised) {
             models::none()
         } else {
             if !goes_back {

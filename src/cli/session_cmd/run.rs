@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::artifact::Base;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
@@ -27,7 +26,6 @@ use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, OtherModels, Pipeline};
 use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName, TypedNotes};
 use crate::stage::{Depth, Stage};
-use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 use crate::ui::markdown;
 
@@ -168,8 +166,6 @@ pub(crate) fn run_session(
 ) -> Answer {
     let mode = context.mode()?;
     let name = session.name.clone();
-    let base = session.file.base.clone();
-    let is_patch = session.is_patch();
     let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
         pipeline.stop_after(extent.stop_after);
         if let Some(depth) = extent.raise {
@@ -216,25 +212,11 @@ pub(crate) fn run_session(
             Ok(0)
         }
         Finish::Stopped(_) => Ok(0),
-        Finish::Waiting { stage, why } => {
-            let say = |text: String| context.ui.emit(Event::Note { text });
-            if let Some(why) = why {
-                say(format!("{stage} waits for a person: {why}"));
+        Finish::Waiting { stage, why, answers } => {
+            let why = why.map(|why| format!("{stage} waits for a person: {why}"));
+            for text in why.into_iter().chain(answers) {
+                context.ui.emit(Event::Note { text });
             }
-            let read = match stage {
-                stage if row(stage).writes_code() => {
-                    format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base))
-                }
-                stage if is_patch && row(stage).leaves_records() => {
-                    format!("git diff {}...HEAD -- .cowork", base_of(&base))
-                }
-                _ => format!("git cowork show {name} {stage}"),
-            };
-            say(format!("read it: {read}"));
-            say(format!("pass it: git cowork review {name} --pass"));
-            say(format!("ask for changes: git cowork review {name} --feedback TEXT"));
-            say(format!("edit it, or abort the stage: git cowork review {name}"));
-            say(format!("then: git cowork resume {name}"));
             Ok(Kind::Waiting.exit_code())
         }
     }
@@ -255,8 +237,4 @@ fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -
     Error::new(Kind::Interrupted, message)
         .hint(format!("continue: git cowork resume {name}"))
         .into()
-}
-
-fn base_of(base: &Base) -> &str {
-    if base.branch.is_empty() { &base.commit } else { &base.branch }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use console::measure_text_width;
 
 use crate::cli::terminal::paint::Paint;
-use crate::session::{Details, Entry, Kind, Status, Verdict, key};
+use crate::session::{Details, Entry, Kind, Status, Verdict, Waiting, key};
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
 use crate::stages::row;
@@ -274,11 +274,14 @@ fn in_progress(status: &Status, details: &Details, stage: Stage, paint: &Paint) 
     {
         present.push(format!("last test run: {}", paint.checks(checks)));
     }
-    match session.waiting().map(|waiting| waiting.answer) {
+    let waiting = session.waiting();
+    let back = waiting.as_ref().and_then(Waiting::goes_back);
+    match waiting.map(|waiting| waiting.answer) {
         Some(None) => present.push("waits for review".to_owned()),
-        Some(Some(answer)) => present.push(match answer.verdict() {
-            Some(Verdict::Aborted) => format!("aborted, resume {}", row(stage).after_abort),
-            Some(Verdict::Feedback) => "feedback given; resume to continue".to_owned(),
+        Some(Some(answer)) => present.push(match (back, answer.verdict()) {
+            (Some(stage), _) => format!("resume goes back to {stage}"),
+            (_, Some(Verdict::Aborted)) => format!("aborted, resume {}", row(stage).after_abort),
+            (_, Some(Verdict::Feedback)) => "feedback given; resume to continue".to_owned(),
             _ => "reviewed; resume to continue".to_owned(),
         }),
         None => {}

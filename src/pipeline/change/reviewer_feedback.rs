@@ -54,6 +54,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
         bytes: planned.as_ref(),
         code: None,
         words: comments,
+        then: None,
     };
     match record::review::commit_answer(&run.recorder(), &tip, &review)? {
         Recorded::Done(commit) => {

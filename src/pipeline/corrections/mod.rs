@@ -87,6 +87,11 @@ fn corrections_are_stuck(
             return Err(Error::failed(format!("{words}:\n{}", details.join("\n")))
                 .hint("nothing is lost; on a terminal, choose how to continue: git cowork resume")
                 .hint("or fix it yourself, commit it, then: git cowork resume")
+                .hint(format!(
+                    "or start {0} again: git cowork revert {1} --to {0}",
+                    code_stage(),
+                    run.session.name
+                ))
                 .into());
         }
         Some(LimitDecision::Retry) => format!("fix these problems:\n{}", details.join("\n")),

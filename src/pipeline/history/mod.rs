@@ -9,3 +9,4 @@ pub(crate) mod raise;
 pub(crate) mod restore;
 pub(crate) mod resume_stage;
 pub(crate) mod rewind;
+pub(crate) mod waiting_draft;

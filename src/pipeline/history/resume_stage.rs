@@ -1,10 +1,12 @@
 //! Resumes a stage in the state that history, the draft ref and the working tree show.
 
 use crate::artifact::{Origin, TaskStatus};
-use crate::gate::Mode;
-use crate::git::{self, Oid};
+use crate::git::Oid;
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
+use crate::pipeline::history::waiting_draft::{
+    correct_the_whole, edit_noted, is_there, only_waits, resume_waiting,
+};
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED};
 use crate::pipeline::progress::code_words::CodeWords;
@@ -13,8 +15,8 @@ use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::progress::{Next, Progress, Readings};
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, usage};
-use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft, in_session};
-use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, Waiting, kept_draft, key};
+use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft};
+use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, kept_draft, key};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
 
@@ -57,8 +59,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
         }
         _ => None,
     };
-    let waits = run.session.waiting().is_some_and(|waiting| waiting.answer.is_none());
-    if waits && run.env.mode == Mode::Wait {
+    if only_waits(&run.session, run.env.mode) {
         return Ok(None);
     }
     let newer = |entry: &Entry| entry.parents.first() == Some(&run.session.tip);
@@ -67,9 +68,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             resume_draft(run, spec, &entry, &mut progress)?;
         }
         (Some(waiting), live) => {
-            if !resume_waiting(run, spec, &waiting, &mut progress)? {
-                return Ok(None);
-            }
+            resume_waiting(run, spec, &waiting, &mut progress)?;
             // If a gate opened on the waiting draft before it was answered, another model may have
             // been chosen there.
             let on_it = |entry: &Entry| entry.parents.first() == Some(&waiting.draft.commit);
@@ -220,16 +219,6 @@ fn resume_draft(
     Ok(())
 }
 
-fn is_there(run: &Run<'_>, commit: &Oid) -> bool {
-    git::snapshot::tree_of(run.env.git, commit.as_str()).is_ok_and(|tree| tree.is_some())
-}
-
-/// The person's edit recorded in a draft, if the commit it was compared with still exists.
-fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
-    let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
-    is_there(run, &edit.since).then_some(edit)
-}
-
 /// Turns a person's edits of a rejected or stuck draft into the next draft, which is reviewed
 /// before another one is requested.
 fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
@@ -309,117 +298,6 @@ fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
             && entry.parents.first() == draft.parents.first()
     };
     Ok(passed.filter(same).map(|entry| entry.commit))
-}
-
-/// Resumes from a waiting draft on the branch. False if nobody has answered and nobody can be
-/// asked.
-fn resume_waiting(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    waiting: &Waiting,
-    progress: &mut Progress,
-) -> anyhow::Result<bool> {
-    progress.iteration = waiting.draft.iterations();
-    progress.newest.commit = Some(waiting.draft.commit.clone());
-    progress.next = Next::Review;
-    progress.newest.credit = Credit::of(&waiting.draft);
-    progress.newest.words =
-        waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
-    progress.newest.code_words = CodeWords::of(&waiting.draft.trailers);
-    let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    progress.newest.self_review = SelfReview::parse(own);
-    progress.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
-    run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
-    let critic = waiting.draft.trailers.get(key::CRITIC);
-    progress.newest.edit = edit_noted(run, &waiting.draft);
-    let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
-    let Some(answer) = &waiting.answer else {
-        progress.gate.note = waiting.reason();
-        progress.gate.waits.clone_from(&progress.gate.note);
-        progress.gate.critic_asks = critic == Some("asks");
-        return Ok(run.env.mode != Mode::Wait);
-    };
-    match answer.verdict() {
-        Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
-            let bytes = approved_content::content_at(run, spec, &answer.commit)?;
-            progress.newest.commit = Some(answer.commit.clone());
-            let passed = answer.verdict() == Some(Verdict::Passed);
-            // A judge that approved before, or asked for this person's decision, is not asked
-            // again.
-            let settled = |judge| {
-                let judged = passed && waiting.draft.trailers.get(judge).is_some();
-                judged.then(|| (bytes.clone(), String::new()))
-            };
-            progress.verdicts.critic = settled(key::CRITIC);
-            progress.verdicts.challenger = settled(key::CHALLENGER);
-            // If a person approves the draft after their edit, it still counts as edited.
-            let number = waiting.draft.iterations();
-            let edited = run.session.since_last_stage().iter().any(|entry| {
-                entry.kind == Kind::Review(spec.stage, Verdict::Edited)
-                    && entry.iterations() == number
-            });
-            if let Some(edit) = &mut progress.newest.edit {
-                // The person was shown this draft together with its check results.
-                edit.told |= !changed;
-            }
-            let verdict = match edited || progress.newest.edit.is_some() {
-                true => Verdict::Edited,
-                false => verdict,
-            };
-            if bytes.is_approved_in(&answer.trailers) {
-                let by = Some(answer.author.clone());
-                progress.verdicts.person = Some(Approval { bytes, verdict, by });
-            } else {
-                progress.gate.note =
-                    Some("the committed draft is not the one you passed".to_owned());
-            }
-        }
-        Some(Verdict::Feedback) => progress.next = Next::Draft,
-        Some(Verdict::Aborted) | None => {
-            progress.iteration = progress.offset;
-            progress.next = Next::Draft;
-            progress.newest.commit = None;
-            progress.readings.person = None;
-            progress.newest.edit = None;
-            progress.newest.self_review = SelfReview::default();
-            if spec.approves == Approves::Tree {
-                correct_the_whole(run, spec, progress.offset)?;
-            } else if !run.continues_transcript.get() {
-                restart_stage(run)?;
-            }
-        }
-    }
-    Ok(true)
-}
-
-/// After an abort in coding, the tasks remain committed: the next draft corrects the whole code.
-fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Result<()> {
-    if spec.approves != Approves::Tree {
-        return Ok(());
-    }
-    let words = "a person aborted this draft: do it differently";
-    run.give_feedback(vec![run.feedback(spec.stage, offset, Origin::Human, words)])
-}
-
-/// Resets the session's documents to the newest completed stage. Their aborted versions remain in
-/// history, in the waiting draft.
-fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
-    let base = approved_content::before_stage(run);
-    let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
-    let mut documents = git::paths::changed(run.env.git, &base, &run.session.tip)?;
-    documents.retain(|path| in_session(path, &dirs));
-    if run.recorder().differs_from(&run.session.tip)? {
-        let stage = run.stage.get();
-        let reason = format!("before {stage} was started again");
-        let number =
-            record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed)?;
-        run.note(format!(
-            "{stage} starts again; your edits since then are saved as attempt {number}: git show {}",
-            RefNames::attempt(&run.session.name, number)
-        ));
-    }
-    git::paths::restore_worktree(run.env.git, &base, &documents)?;
-    run.env.workspace.written().adopt(&documents)
 }
 
 /// True if checks, a hook or a critic refused this draft, and no person did: a person's refusal

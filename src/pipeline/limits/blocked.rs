@@ -7,21 +7,19 @@ use crate::artifact::Origin;
 use crate::config::Config;
 use crate::error::{Kind, kind_of};
 use crate::git::Git;
-use crate::pipeline::outcome::{BlockReason, UNCHANGED};
+use crate::pipeline::outcome::{BlockReason, UNCHANGED, UNJUDGED};
 use crate::pipeline::run::{Env, Run};
 use crate::session::{
-    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, unrecorded,
+    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, Waiting, kept_draft, key, unrecorded,
 };
 use crate::stage::Stage;
 
 /// The note in the state directory about a failed run whose reason no draft records.
 const FAILED: &str = "failed.json";
 
-/// The kind in [`BlockReason::render`] if the challenger rejected the draft.
-const REJECTED: &str = "rejected";
-
-/// The kind, with its origin, if a critic or challenger gave no verdict.
-const NO_VERDICT: &str = "no-verdict";
+/// Kinds in [`BlockReason::render`]: a role asks for a person, or makes no progress.
+const ASKED: &str = "asked";
+const ASTRAY: &str = "astray";
 
 /// A run that failed on this tip.
 #[derive(Serialize, Deserialize)]
@@ -36,15 +34,29 @@ impl BlockReason {
         let kind = match self {
             Self::Drafts => format!("drafts={used}"),
             Self::Repetition(_) => "circle".to_owned(),
-            Self::Asked(_) => "asked".to_owned(),
-            Self::Astray(_) => "astray".to_owned(),
+            Self::Asked(_) => ASKED.to_owned(),
+            Self::Astray(_) => ASTRAY.to_owned(),
             Self::Replans(asked) => format!("replans={}", asked.wish.stage),
-            Self::Rejected(_) => REJECTED.to_owned(),
+            Self::Rejected(_) => "rejected".to_owned(),
             Self::Unchanged(_) => UNCHANGED.to_owned(),
-            Self::NoVerdict(by, _) => format!("{NO_VERDICT}={}", by.name()),
+            Self::NoVerdict(by, _) => format!("{UNJUDGED}={}", by.name()),
         };
         format!("{kind} {words}")
     }
+}
+
+/// Why the stage of a waiting draft has failed, with the kind of reason; `None` if the draft only
+/// waits for a review or for the answer to a question.
+pub(crate) fn failure_of(waiting: &Waiting) -> Option<(&str, &str)> {
+    waiting.blocked().filter(|(kind, _)| ![ASKED, ASTRAY].contains(kind))
+}
+
+/// The stop of a session whose draft waits because its stage has failed.
+#[must_use]
+pub fn stopped_at(waiting: &Waiting, name: &SessionName) -> Option<Stop> {
+    let (_, words) = failure_of(waiting).filter(|_| waiting.answer.is_none())?;
+    let why = format!("{}: {words}", waiting.stage);
+    Some(Stop { why, next: format!("git cowork review {name}"), other: None })
 }
 
 /// An alternative to deciding on a terminal. `kind` is that of [`BlockReason::render`].
@@ -54,17 +66,16 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
             let more = config.iterations(stage) + 2;
             format!("or allow more drafts: git config cowork.limits.iterations.{stage} {more}")
         }
-        Some((NO_VERDICT, by)) if by == Origin::Challenger.name() => {
+        Some((UNJUDGED, by)) if by == Origin::Challenger.name() => {
             "or continue without a second opinion: git config cowork.roles.challenger ''".to_owned()
         }
-        Some((NO_VERDICT, _)) => {
-            format!("or decide in the critic's place, on a terminal: git cowork resume {name}")
+        Some((key, stage)) if key != UNJUDGED => {
+            format!("or go back yourself: git cowork revert {name} --to {stage}")
         }
-        Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
-        None if ["circle", REJECTED, UNCHANGED].contains(&kind) => {
+        None if !["", ASKED, ASTRAY].contains(&kind) => {
             format!("or start {stage} again: git cowork revert {name} --to {stage}")
         }
-        None => {
+        _ => {
             format!("or let the draft wait for an answer: git cowork resume {name} --review wait")
         }
     }
@@ -85,6 +96,10 @@ pub fn why_blocked(
     if !shown.is_empty() {
         return Ok(Some(files_show(session, &shown)));
     }
+    let waiting = session.waiting();
+    if let Some(stop) = waiting.as_ref().and_then(|waiting| stopped_at(waiting, &session.name)) {
+        return Ok(Some(stop));
+    }
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let resume = format!("git cowork resume {}", session.name);
     let (aborted, newest) = match kept_draft(git, session, stage)? {
@@ -94,7 +109,8 @@ pub fn why_blocked(
             (false, Some(draft))
         }
         _ => {
-            let answer = session.waiting().and_then(|waiting| waiting.answer);
+            let answered = waiting.filter(|waiting| waiting.goes_back().is_none());
+            let answer = answered.and_then(|waiting| waiting.answer);
             (answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted)), None)
         }
     };

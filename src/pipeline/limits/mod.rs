@@ -2,16 +2,16 @@
 //! repeats itself, a role asks for a person or makes no progress. Without a person the session
 //! waits or fails, and all work is saved.
 
+pub(crate) mod answers;
 pub(crate) mod blocked;
 pub(crate) mod repetition;
 
 use crate::artifact::{Feedback, Origin};
-use crate::error::Error;
 use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
-use crate::markers::without_markers;
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::open_gate;
+use crate::pipeline::limits::answers::{failure, said_of};
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
@@ -46,7 +46,7 @@ pub(crate) fn may_draft(
         }
         run.warn(format!("{}: {text}", spec.stage));
     }
-    if progress::counted(run, spec, progress)? < run.env.config.iterations(spec.stage) {
+    if progress::counted(run, spec, progress)? < progress::limit(run, spec, progress)? {
         return Ok(StepOutcome::Next);
     }
     Ok(StepOutcome::Blocked(BlockReason::Drafts))
@@ -92,8 +92,36 @@ async fn ask_about(
     if run.env.mode == Mode::Ask {
         return read_draft(run, spec, progress, why).await;
     }
+    leave_blocked(run, spec, progress, &BlockReason::Asked(why.clone()), &why)
+}
+
+/// Lets the draft wait on the branch for an answer without which the stage cannot go on.
+fn leave_blocked(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    why: &BlockReason,
+    words: &str,
+) -> anyhow::Result<StepOutcome> {
     progress.next = Next::Review;
-    waiting::leave_waiting(run, spec, progress, Some(why))
+    let used = progress::counted(run, spec, progress)?;
+    progress.gate.blocked = Some(why.render(used, words));
+    match waiting::leave_waiting(run, spec, progress, Some(words.to_owned()))? {
+        StepOutcome::Ends(StageEnd::Waiting(_)) => {
+            answers::end_of_waiting(run, spec).map(StepOutcome::Ends)
+        }
+        other => Ok(other),
+    }
+}
+
+/// True if a person who passes the draft decides in a judge's place, because one has refused it.
+fn is_refused_by_judge(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<bool> {
+    Ok(progress::has_refused(run, spec, progress, Origin::Critic)?
+        || progress::has_refused(run, spec, progress, Origin::Challenger)?)
 }
 
 /// Asks a person how to continue, or ends the run if there is nobody to ask.
@@ -103,7 +131,7 @@ pub(crate) async fn stuck(
     progress: &mut Progress,
     why: BlockReason,
 ) -> anyhow::Result<StepOutcome> {
-    let limit = run.env.config.iterations(spec.stage);
+    let limit = progress::limit(run, spec, progress)?;
     let used = progress::counted(run, spec, progress)?;
     let words = why.words(used, run.env.config.limits.max_replans);
     if matches!(why, BlockReason::Replans(_)) && progress.gate.critic_asks {
@@ -129,14 +157,12 @@ pub(crate) async fn stuck(
     };
     let words = match (decision, &why) {
         (LimitDecision::Retry, BlockReason::Replans(_)) => "do not go back: do it here".to_owned(),
-        (LimitDecision::Retry, _) => "try again".to_owned(),
+        (LimitDecision::Retry, _) => outcome::TRY_AGAIN.to_owned(),
         (LimitDecision::Guide(text), _) => text,
         (LimitDecision::Review, _) => {
             // If a person reviews a draft that a judge refused, the person's decision replaces
             // the judge's.
-            progress.gate.critic_asks |=
-                progress::has_refused(run, spec, progress, Origin::Critic)?
-                    || progress::has_refused(run, spec, progress, Origin::Challenger)?;
+            progress.gate.critic_asks |= is_refused_by_judge(run, spec, progress)?;
             return read_draft(run, spec, progress, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
@@ -176,6 +202,8 @@ pub(crate) async fn read_draft(
     // If the run ends before the person has answered, for whatever reason, the next one must
     // ask again.
     progress.gate.asks = Some(note.clone());
+    let asked = || BlockReason::Asked(note.clone()).render(0, &note);
+    progress.gate.blocked.get_or_insert_with(asked);
     progress.gate.note = Some(note);
     keep::keep(run, spec, progress)?;
     Ok(match review::open_gate(run, spec, progress).await? {
@@ -184,8 +212,8 @@ pub(crate) async fn read_draft(
     })
 }
 
-/// Without a terminal: a request for a person waits if reviews wait (exit code 3); everything else
-/// fails (exit code 1).
+/// Without a terminal: the draft waits for an answer if reviews wait. A request for a person is no
+/// failure then (exit code 3); everything else is (exit code 1).
 fn nobody_there(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -194,28 +222,29 @@ fn nobody_there(
     words: &str,
     said: &[String],
 ) -> anyhow::Result<StepOutcome> {
-    let asks = matches!(why, BlockReason::Asked(_) | BlockReason::Astray(_));
-    if asks && run.env.mode == Mode::Wait {
-        progress.next = Next::Review;
-        return waiting::leave_waiting(run, spec, progress, Some(words.to_owned()));
+    // A task without a change is asked about again by `resume`, and needs no answer.
+    let needs_none = matches!(why, BlockReason::Unchanged(_));
+    if run.env.mode == Mode::Wait && !needs_none {
+        progress.gate.critic_asks |=
+            matches!(why, BlockReason::NoVerdict(..)) || is_refused_by_judge(run, spec, progress)?;
+        return leave_blocked(run, spec, progress, why, words);
     }
     let (stage, name) = (spec.stage, &run.session.name);
-    let mut message = format!("{stage}: {words}");
-    if !said.is_empty() {
-        message = format!("{message}; the last feedback:\n{}", said.join("\n"));
-    }
     let resume = match why {
         BlockReason::NoVerdict(..) | BlockReason::Unchanged(_) => {
             "nothing is lost; ask again: git cowork resume"
         }
         _ => "nothing is lost; on a terminal, choose how to continue: git cowork resume",
     };
-    let mut error = Error::failed(message).hint(resume);
     let noted = why.render(0, "");
-    let kind = noted.trim_end();
-    error = error.hint(other_way(kind, stage, run.env.config, name));
-    error = error.hint(match spec.approves {
-        _ if matches!(why, BlockReason::Unchanged(_)) => format!(
+    let other = other_way(noted.trim_end(), stage, run.env.config, name);
+    let wait = other_way("", stage, run.env.config, name);
+    let mut error = failure(stage, words, said).hint(resume);
+    if other != wait && !needs_none {
+        error = error.hint(wait);
+    }
+    error = error.hint(other).hint(match spec.approves {
+        _ if needs_none => format!(
             "or write it yourself and commit it (git commit), then: git cowork resume {name}"
         ),
         Approves::Tree => format!("or edit the code yourself, then: git cowork resume {name}"),
@@ -254,17 +283,6 @@ pub(crate) fn ask_what_now(
 pub(crate) fn alert(run: &Run<'_>, stage: Stage, title: &str, words: &str) {
     let title = format!("{stage}: {title}");
     run.env.sink.emit(Event::Alert { title, text: words.to_owned() });
-}
-
-/// The feedback on a draft, one or more lines for each entry.
-pub(crate) fn said_of(feedback: &[Feedback], stage: Stage, iteration: u32) -> Vec<String> {
-    let of_draft = |entry: &&Feedback| {
-        entry.stage == stage && entry.iteration == iteration && !entry.is_note()
-    };
-    let line = |entry: &Feedback| {
-        format!("[{}] {}", entry.from.name(), without_markers(&entry.details).trim())
-    };
-    feedback.iter().filter(of_draft).map(line).collect()
 }
 
 fn number(count: u32) -> String {

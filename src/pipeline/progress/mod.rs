@@ -14,7 +14,7 @@ use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
 use crate::record::{Approval, ApprovedContent, Credit, DraftNotes};
-use crate::session::CommittedFiles;
+use crate::session::{CommittedFiles, Kind, key};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::Checked;
@@ -86,6 +86,8 @@ pub(crate) struct GateReasons {
     pub asks: Option<String>,
     /// Why a draft waits on the branch, if the person has not been shown the reason yet.
     pub waits: Option<String>,
+    /// Why only a person's answer lets the stage go on, in the form that a waiting draft has it.
+    pub blocked: Option<String>,
     /// The reason why the gate opens again, if it is not the usual one.
     pub note: Option<String>,
     /// Whether a person edited the code at the gate and has to be shown it again: no command
@@ -246,12 +248,26 @@ pub(crate) fn counted(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> a
 /// The number of the last draft allowed: the limit on top of the drafts of earlier runs, unless a
 /// person's feedback has allowed more.
 pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
-    let limit = run.env.config.iterations(spec.stage);
-    let since = match progress.used() <= limit {
+    let usual = run.env.config.iterations(spec.stage);
+    let limit = limit(run, spec, progress)?;
+    let since = match limit == usual && progress.used() <= limit {
         true => progress.offset,
         false => answered_at(run, spec, progress)?,
     };
     Ok(since.saturating_add(limit))
+}
+
+/// The number of drafts that may be [`counted`]: as many as the answer that restarted the count
+/// allows, else as many as the configuration does.
+pub(crate) fn limit(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    let since = answered_at(run, spec, progress)?;
+    let mut recent = run.session.since_last_stage().iter().rev();
+    let answer = recent.find(|entry| {
+        matches!(entry.kind, Kind::Review(stage, _) if stage == spec.stage)
+            && entry.iterations() == since
+    });
+    let more = answer.and_then(|answer| answer.trailers.get(key::MORE)?.parse().ok());
+    Ok(more.unwrap_or_else(|| run.env.config.iterations(spec.stage)))
 }
 
 /// The draft after which counting starts: a person's feedback restarts it.

@@ -1,18 +1,19 @@
 //! Answers a waiting review: makes one commit, and runs nothing.
 
-use crate::artifact::Store;
 use crate::error::Error;
 use crate::gate::{AfterEdit, Decision, EditResult, Editor, Reply};
 use crate::git::Oid;
 use crate::pipeline::draft::stop;
 use crate::pipeline::edits::{self, records, taken_back};
 use crate::pipeline::files::approved_content;
+use crate::pipeline::history::rewind::before;
 use crate::pipeline::history::{dropped, resume_stage};
+use crate::pipeline::outcome::TRY_AGAIN;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{broken_edit, feedback, shown};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
-use crate::session::{Session, Verdict, Waiting};
+use crate::session::{Session, Verdict, Waiting, key};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::verify::require_readable;
@@ -26,6 +27,10 @@ pub enum Answer {
     Edit,
     /// Request another draft with this feedback.
     Feedback(String),
+    /// Allow this many more drafts.
+    More(u32),
+    /// Go back to this stage.
+    GoBack(Stage),
     /// Start this stage from scratch.
     Abort,
     /// Show the gate and let the person choose.
@@ -82,6 +87,7 @@ fn record_answer(
 ) -> anyhow::Result<Option<Oid>> {
     records::put_back_json(run)?;
     let number = waiting.draft.iterations();
+    let (mut back, mut more) = (None, None);
     let (verdict, words) = match answer {
         Answer::Pass => (Verdict::Passed, String::new()),
         Answer::Edit => match edit(run, spec, waiting, editor)? {
@@ -95,6 +101,14 @@ fn record_answer(
         },
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
+        Answer::More(count) => {
+            more = Some(count.to_string());
+            (Verdict::Feedback, TRY_AGAIN.to_owned())
+        }
+        Answer::GoBack(stage) => {
+            back = Some(stage);
+            (Verdict::Aborted, String::new())
+        }
         Answer::Ask => match looked(run, spec, waiting)? {
             // Other terminals are not asked about a waiting draft, so `PassedElsewhere` does not
             // occur.
@@ -103,9 +117,8 @@ fn record_answer(
             Decision::Feedback(text) => (Verdict::Feedback, text),
             Decision::Abort => (Verdict::Aborted, String::new()),
             Decision::GoBack(stage) => {
-                return Err(Error::usage("a review only answers the draft; it cannot go back")
-                    .hint(format!("git cowork revert {} --to {stage}", run.session.name))
-                    .into());
+                back = Some(stage);
+                (Verdict::Aborted, String::new())
             }
             Decision::Raise(depth) => {
                 let hint = format!("git cowork resume {} --depth {depth}", run.session.name);
@@ -122,6 +135,9 @@ fn record_answer(
             | Decision::OtherModel => return Ok(None),
         },
     };
+    if let Some(stage) = back {
+        before(&run.session, stage)?;
+    }
     let (verdict, said) = weigh(run, spec, waiting, verdict, words)?;
     if verdict != Verdict::Aborted {
         let unread = records::settle(run)?.refusals;
@@ -143,8 +159,8 @@ fn record_answer(
     let bytes = if passes { Some(approved_content::content_now(run, spec)?) } else { None };
     let tip = run.session.tip.clone();
     edits::tell_of_edited_earlier(run, spec)?;
-    if verdict == Verdict::Aborted {
-        // Save the draft, so that `undo` can restore it.
+    if verdict == Verdict::Aborted && back.is_none() {
+        // Save the draft, so that `undo` can restore it. The way back saves it by itself.
         dropped::keep_aborted(run, spec.stage)?;
     }
     let code = match &bytes {
@@ -152,7 +168,12 @@ fn record_answer(
         None => None,
     };
     let (stage, bytes, code) = (spec.stage, bytes.as_ref(), code.as_deref());
-    let review = ReviewRecord { stage, verdict, iteration: number, bytes, code, words: &words };
+    let iteration = number;
+    let then = match (back, &more) {
+        (Some(stage), _) => Some((key::BACK, stage.name())),
+        (None, more) => more.as_deref().map(|count| (key::MORE, count)),
+    };
+    let review = ReviewRecord { stage, verdict, iteration, bytes, code, words: &words, then };
     match record::review::commit_answer(&run.recorder(), &tip, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
@@ -191,15 +212,11 @@ fn weigh(
     if !said.is_empty() {
         return Ok((Verdict::Feedback, said));
     }
-    let empty = spec.artifacts.iter().any(|artifact| {
-        let files = run.files();
-        Store::new(&files).text(*artifact).is_ok_and(|t| t.unwrap_or_default().trim().is_empty())
-    });
-    if empty {
-        let names: Vec<&str> = spec.artifacts.iter().map(|a| a.file_name()).collect();
+    let missing = shown::missing(run, spec)?;
+    if !missing.is_empty() {
         return Err(Error::usage(format!(
             "{} is empty or missing and cannot pass",
-            names.join(" or ")
+            missing.join(" and ")
         ))
         .hint("restore it: git checkout HEAD -- .cowork, or answer with --feedback or --abort")
         .into());

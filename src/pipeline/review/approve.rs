@@ -71,6 +71,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
         bytes: Some(&bytes),
         code: code.as_deref(),
         words: "",
+        then: None,
     };
     match record::review::commit_approval(&run.recorder(), &tip, &records, &review)? {
         Recorded::Done(commit) => {

@@ -131,6 +131,7 @@ pub(crate) async fn open_gate(
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.gate.note.take();
     let asks = progress.gate.asks.take().or_else(|| why.clone());
+    let blocked = progress.gate.blocked.take();
     progress.readings.person = shown;
     if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
         elsewhere::note_code_edit(spec, progress);
@@ -201,6 +202,7 @@ pub(crate) async fn open_gate(
             if let Some(shown) = progress.readings.person.clone() {
                 edits::note_edit(run, spec, progress, &shown)?;
             }
+            progress.gate.blocked = blocked;
             let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
             waiting::leave_waiting(run, spec, progress, why)
         }

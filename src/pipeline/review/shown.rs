@@ -63,7 +63,7 @@ pub(crate) fn ask_person(
         iteration: progress.iteration,
         limit: progress::allowed(run, spec, progress)?,
         spent: usage::stage_so_far(run, progress),
-        can_pass: has_document(spec, &store)?,
+        can_pass: missing(run, spec)?.is_empty(),
         documents: shown_documents(run, spec, &store)?,
         since: look.since,
         passed: report.passed,
@@ -95,13 +95,17 @@ pub(crate) fn ask_person(
     })
 }
 
-/// True if there is something to pass: the code, or the stage's document.
-fn has_document(spec: &StageSpec, store: &Store<'_>) -> anyhow::Result<bool> {
-    let Some(own) = spec.document().or_else(|| spec.artifacts.first().copied()) else {
-        return Ok(true);
-    };
-    let text = store.text(own)?.unwrap_or_default();
-    Ok(spec.approves == Approves::Tree || !text.trim().is_empty())
+/// The stage's files that are not there or empty: a draft without them cannot pass.
+pub(crate) fn missing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut missing = Vec::new();
+    for artifact in spec.artifacts {
+        if store.text(*artifact)?.unwrap_or_default().trim().is_empty() {
+            missing.push(artifact.file_name());
+        }
+    }
+    Ok(missing)
 }
 
 /// The edit that can be reverted. In a run, this is the recorded edit; when a waiting draft is

@@ -35,7 +35,8 @@ pub(crate) fn drop_draft(
         // The next run would resume the draft that waits on the branch, so a review that aborts it
         // is committed.
         let (verdict, iteration) = (Verdict::Aborted, number);
-        let review = ReviewRecord { stage, verdict, iteration, bytes: None, code: None, words: "" };
+        let (bytes, code, words, then) = (None, None, "", None);
+        let review = ReviewRecord { stage, verdict, iteration, bytes, code, words, then };
         if let Recorded::Done(commit) =
             record::review::commit_answer(&run.recorder(), &tip, &review)?
         {
@@ -53,8 +54,11 @@ pub(crate) fn leave_waiting(
     why: Option<String>,
 ) -> anyhow::Result<StepOutcome> {
     let tip = run.session.tip.clone();
-    let unanswered = run.session.waiting().is_some_and(|waiting| waiting.answer.is_none());
-    if unanswered && !run.recorder().differs_from(&tip)? {
+    let words: Vec<&str> = why.iter().flat_map(|why| why.split_whitespace()).collect();
+    let says_so = run.session.waiting().is_some_and(|waiting| {
+        waiting.answer.is_none() && waiting.reason().unwrap_or_default() == words.join(" ")
+    });
+    if says_so && !run.recorder().differs_from(&tip)? {
         run.current_draft.replace(None);
         return Ok(StepOutcome::Ends(StageEnd::Waiting(why)));
     }
@@ -96,6 +100,7 @@ pub(crate) fn leave_waiting(
         (key::ACTOR_SAID, said.as_str()),
         (key::SELF_REVIEW, own),
         (key::ACTOR_MODEL, taken.as_str()),
+        (key::STUCK, progress.gate.blocked.as_deref().unwrap_or_default()),
     ];
     marks.extend(code_said.iter().map(|words| (key::CODE_SAID, words.as_str())));
     match record::review::commit_draft(

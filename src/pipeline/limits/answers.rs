@@ -1,0 +1,130 @@
+//! The answers to a draft that waits on the branch, as commands, and how the run ends until there
+//! is one.
+
+use crate::artifact::{Feedback, Origin};
+use crate::error::Error;
+use crate::event::Event;
+use crate::markers::without_markers;
+use crate::pipeline::draft::checks;
+use crate::pipeline::limits::blocked;
+use crate::pipeline::outcome::{Asked, StageEnd, UNJUDGED};
+use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::review::shown;
+use crate::pipeline::run::Run;
+use crate::session::Waiting;
+use crate::stage::Stage;
+use crate::stages::{Approves, StageSpec};
+
+/// Reports that the draft still waits, and ends the stage.
+///
+/// # Errors
+/// Like [`end_of_waiting`].
+pub(crate) fn waits(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
+    if let Some(waiting) = run.session.waiting() {
+        run.env.sink.emit(Event::ReviewRequested {
+            stage: spec.stage,
+            iteration: waiting.draft.iterations(),
+            commit: Some(waiting.draft.commit.to_string()),
+            reason: waiting.reason(),
+        });
+    }
+    end_of_waiting(run, spec)
+}
+
+/// The end of a stage whose draft waits.
+///
+/// # Errors
+/// The draft waits because the stage has failed; a question is no error.
+pub(crate) fn end_of_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
+    let Some(waiting) = run.session.waiting() else { return Ok(StageEnd::Waiting(None)) };
+    let Some((_, words)) = blocked::failure_of(&waiting) else {
+        return Ok(StageEnd::Waiting(waiting.reason()));
+    };
+    let said = said_of(&run.feedback_so_far()?, spec.stage, waiting.draft.iterations());
+    let error = failure(spec.stage, words, &said);
+    Err(answers(run, spec)?.into_iter().fold(error, Error::hint).into())
+}
+
+/// The commands that answer the waiting draft, each after what it does.
+pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<String>> {
+    let Some(waiting) = run.session.waiting() else { return Ok(Vec::new()) };
+    let (name, stage) = (&run.session.name, spec.stage);
+    let review = format!("git cowork review {name}");
+    let there = shown::missing(run, spec)?.is_empty();
+    let reason = waiting.blocked();
+    let mut lines = Vec::new();
+    if there {
+        lines.push(format!("read it: {}", reading(run, spec)));
+    }
+    if there && (reason.is_none() || can_pass(run, spec, &waiting)?) {
+        lines.push(format!("pass it: {review} --pass"));
+    }
+    let does =
+        if reason.is_some() { "answer it, or say what to change" } else { "ask for changes" };
+    lines.push(format!("{does}: {review} --feedback TEXT"));
+    if let Some((_, words)) = reason {
+        match blocked::failure_of(&waiting) {
+            Some((kind, _)) if kind.starts_with(UNJUDGED) => {
+                lines.push(format!("ask again: git cowork resume {name}"));
+            }
+            Some(_) => {
+                let more = run.env.config.iterations(stage);
+                lines.push(format!("allow more drafts: {review} --more {more}"));
+            }
+            None => {}
+        }
+        let earlier = run.session.earlier(stage);
+        let asked = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
+        let to = asked.filter(|to| earlier.contains(to)).or(earlier.last().copied());
+        lines.extend(to.map(|to| format!("go back to {to}: {review} --goto {to}")));
+    }
+    if there && spec.approves == Approves::Artifacts {
+        lines.push(format!("edit it: {review} --edit"));
+    }
+    lines.push(format!("start {stage} again: {review} --abort"));
+    lines.push(format!("then: git cowork resume {name}"));
+    Ok(lines)
+}
+
+/// True if the checks have found nothing in the draft, so that a person's pass would count.
+fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<bool> {
+    let mut progress = Progress { iteration: waiting.draft.iterations(), ..Progress::default() };
+    let by = |judge| progress::has_refused(run, spec, &progress, judge);
+    if by(Origin::Validator)? || by(Origin::Hook)? {
+        return Ok(false);
+    }
+    progress.newest.commit = Some(waiting.draft.commit.clone());
+    Ok(checks::check_report(run, spec, &progress)?.is_ok())
+}
+
+/// The command that shows the draft.
+fn reading(run: &Run<'_>, spec: &StageSpec) -> String {
+    let base = &run.session.file.base;
+    let base = if base.branch.is_empty() { &base.commit } else { &base.branch };
+    match spec {
+        spec if spec.writes_code() => format!("git diff {base}...HEAD -- . ':!.cowork'"),
+        spec if run.session.is_patch() && spec.leaves_records() => {
+            format!("git diff {base}...HEAD -- .cowork")
+        }
+        spec => format!("git cowork show {} {}", run.session.name, spec.stage),
+    }
+}
+
+/// The error of a stage that cannot go on, with the feedback on its last draft.
+pub(super) fn failure(stage: Stage, words: &str, said: &[String]) -> Error {
+    Error::failed(match said {
+        [] => format!("{stage}: {words}"),
+        said => format!("{stage}: {words}; the last feedback:\n{}", said.join("\n")),
+    })
+}
+
+/// The feedback on a draft, one or more lines for each entry.
+pub(super) fn said_of(feedback: &[Feedback], stage: Stage, iteration: u32) -> Vec<String> {
+    let of_draft = |entry: &&Feedback| {
+        entry.stage == stage && entry.iteration == iteration && !entry.is_note()
+    };
+    let line = |entry: &Feedback| {
+        format!("[{}] {}", entry.from.name(), without_markers(&entry.details).trim())
+    };
+    feedback.iter().filter(of_draft).map(line).collect()
+}
