@@ -1,5 +1,7 @@
 //! A gate that is open at a run's terminal, answered from another one with `git cowork watch`.
 
+use crate::modify::delivered;
+use crate::support::change::triage;
 use crate::support::pty::Terminal;
 use crate::support::todo::reject;
 use crate::support::{Sandbox, at};
@@ -312,4 +314,29 @@ fn what_tools_may_write_of_a_persons_files_is_allowed_from_another_terminal() {
     assert_eq!(sandbox.blob("refs/cowork/attempts/todo/1", "lib/add.sh"), "mine\n");
     assert_ne!(sandbox.blob("cowork/todo", "lib/add.sh"), "mine\n");
     sandbox.assert_sound();
+}
+
+#[test]
+fn the_gate_on_triage_shows_prose_after_feedback_and_to_who_watches() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    let again = triage("Say much more", &["code"], &["lib/add.sh"]);
+    sandbox.server.on(at("triage", "actor").iteration(2).turn(1), again);
+    let mut terminal = sandbox.terminal(&["modify", "be quick", "--stop-after", "triage"]);
+    terminal.sees("stop for now");
+    terminal.types("f");
+    terminal.enters("say more");
+    let shown = terminal.sees("stop for now");
+    let mut watch = sandbox.terminal(&["watch", "todo--be-quick"]);
+    let watched = watch.sees("q stop watching");
+    for shown in [&shown, &watched] {
+        assert!(
+            shown.contains("Say much more") && shown.contains("low risk change of code"),
+            "{shown}"
+        );
+        assert!(!shown.contains("\"summary\""), "{shown}");
+    }
+    watch.types("q");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
 }

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use crate::artifact::{Artifact, ChangeRequest};
 use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
 use crate::cli::context::Context;
@@ -130,9 +131,14 @@ impl Look<'_> {
                 Some(entry) => reader.blob(Object::Id(&entry.oid))?,
                 None => None,
             };
-            let Some(blob) = blob.filter(|_| path.ends_with(".md")) else { continue };
-            let text = String::from_utf8_lossy(&blob);
-            out += &markdown(&text, self.terminal.width(), self.context.color);
+            let text = blob.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+            if path.ends_with(".md") {
+                out += &markdown(&text, self.terminal.width(), self.context.color);
+            } else if path.ends_with(Artifact::ChangeRequest.file_name())
+                && let Ok(change) = serde_json::from_str::<ChangeRequest>(&text)
+            {
+                out += &marked(&change.prose());
+            }
         }
         if out.is_empty() { self.diff() } else { Ok(out) }
     }
