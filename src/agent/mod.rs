@@ -100,6 +100,7 @@ pub async fn run(
             prose::adopt_document(&mut reply, tool, &arguments, talk.turn);
         }
         talk.hear(&mut reply, transcript)?;
+        context.numbers.begin_answer();
         if reply.tool_calls.is_empty() {
             if !go_on_after(&mut talk, brief, &reply, after, transcript)?
                 && !talk.pass_on(brief, secrets, notes, transcript)?

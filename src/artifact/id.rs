@@ -129,6 +129,14 @@ impl IdFloors {
     }
 }
 
+/// Returns the id of a task's next sub-task.
+pub(super) fn next_below<'a>(above: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let prefix = format!("{above}.");
+    let below = known.into_iter().filter_map(|id| id.strip_prefix(&prefix));
+    let highest = below.filter_map(|rest| rest.split('.').next()?.parse::<u32>().ok()).max();
+    format!("{prefix}{}", highest.unwrap_or(0).saturating_add(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

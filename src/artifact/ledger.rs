@@ -64,6 +64,8 @@ pub struct Saved {
     pub changed: bool,
     /// The ids of records that the document no longer contains.
     pub deleted: Vec<String>,
+    /// The ids of records that were sent without a number.
+    pub numbered: Vec<String>,
     /// The records and headings that a document with a title did not have, and that stay.
     pub unsent: Vec<String>,
     /// `prd.md:12: …`
@@ -211,7 +213,8 @@ impl Ledger<'_> {
         }
         let changed = !self.write_json(&records)?.is_empty() || changed;
         let notes = told(document, &saved.reading.notes);
-        Ok(Saved { changed, deleted: saved.deleted, unsent: saved.unsent, notes })
+        let numbered = saved.numbered.into_iter().map(|(_, id)| id).collect();
+        Ok(Saved { changed, deleted: saved.deleted, numbered, unsent: saved.unsent, notes })
     }
 
     /// Adds, replaces and deletes records in their documents and in the JSON.
@@ -251,6 +254,8 @@ impl Ledger<'_> {
             let read =
                 sections::read(&text, &self.context(kinds, &records, &in_base, Writer::Model));
             let ids: Vec<String> = read.records().ids().map(str::to_owned).collect();
+            // A record as Markdown says it, such as a criterion whose text named its test.
+            read.sections.into_iter().for_each(|one| records.apply(&Change::Put(one.record)));
             records.order(&ids);
             if self.files.read(document.artifact())?.as_deref() != Some(text.as_str()) {
                 self.files.write(document.artifact(), &text)?;

@@ -7,6 +7,7 @@
 mod change;
 mod criterion;
 mod derived;
+mod draft_ids;
 mod edited_json;
 mod feedback;
 mod files;
@@ -32,6 +33,7 @@ pub mod specs;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
 pub use derived::{Compared, Found, Known, RECORDS, document_of, is_plainly_same};
+pub use draft_ids::DraftIds;
 pub use edited_json::EditedJson;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};

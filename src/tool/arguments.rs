@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::artifact::Criterion;
+use crate::artifact::sections::item_of;
+
 /// The arguments as an object. An empty text counts as `{}`. A code fence, text after the object,
 /// raw line breaks in strings and an object wrapped in a string are accepted.
 ///
@@ -190,6 +193,15 @@ fn fit_value(
         ("string", Value::String(text)) => return choose(schema, text, at),
         ("string", Value::Number(number)) => return choose(schema, number.to_string(), at),
         ("string", Value::Bool(flag)) => return choose(schema, flag.to_string(), at),
+        // A criterion with its test, as records have it: the text says both.
+        ("string", Value::Object(map)) if schema["enum"].is_null() => {
+            match serde_json::from_value::<Criterion>(Value::Object(map)) {
+                Ok(criterion) if !criterion.text.trim().is_empty() => {
+                    Some(Value::String(item_of(&criterion)))
+                }
+                _ => return Err(format!("{at} must be a string, not an object without text")),
+            }
+        }
         // A list of lines instead of one text.
         ("string", Value::Array(items)) if schema["enum"].is_null() && all_text(&items) => {
             let lines: Vec<_> = items.iter().filter_map(Value::as_str).collect();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::plain::{Nothing, Plain, arguments, some};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::check::{known_ids, plural_of, same_id};
+use crate::artifact::check::{known_ids, name_of, plural_of, same_id};
 use crate::artifact::{
     Artifact, Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus,
 };
@@ -103,6 +103,14 @@ pub(super) fn references(
     } else {
         format!("the {what} are {}", known.join(", "))
     };
+    let became = unknown.iter().map(|id| name_of(kind, id)).filter(|id| *id != context.new_id);
+    let became: Vec<_> = became.filter_map(|id| context.numbers.ids().became(&id)).collect();
+    if !became.is_empty() {
+        anyhow::bail!(
+            "{}: create what is needed again, then name its new id; {known}",
+            became.join(", ")
+        )
+    }
     let does = if unknown.len() == 1 { "does" } else { "do" };
     anyhow::bail!("{} {does} not exist; {known}", unknown.join(", "))
 }
@@ -151,22 +159,24 @@ pub(super) enum Created<T> {
     Same(String),
 }
 
-/// Creates a record from these fields, unless a record with the same fields exists. Its id has the
-/// next number, higher than any number seen so far.
+/// Creates a record from these fields with the id of the call, unless another record with the same
+/// fields exists.
 pub(super) fn create<T: Serialize + DeserializeOwned>(
-    context: &mut Context<'_>,
-    kind: IdKind,
+    context: &Context<'_>,
     present: &[T],
     fields: Map<String, Value>,
 ) -> anyhow::Result<Created<T>> {
+    let new = &context.new_id;
     for record in present {
         let record = serde_json::to_value(record)?;
-        if fields.iter().all(|(name, value)| record.get(name) == Some(value)) {
+        // A run that was killed may have made this very record.
+        if fields.iter().all(|(name, value)| record.get(name) == Some(value))
+            && record["id"] != *new
+        {
             return Ok(Created::Same(record["id"].as_str().unwrap_or_default().to_owned()));
         }
     }
-    context.store.see_ids(context.ids)?;
-    let mut record = Map::from_iter([("id".to_owned(), json!(context.ids.next(kind)))]);
+    let mut record = Map::from_iter([("id".to_owned(), json!(new))]);
     record.extend(fields);
     Ok(Created::New(serde_json::from_value(Value::Object(record))?))
 }

@@ -60,8 +60,7 @@ fn create_component(context: &mut Context<'_>, args: CreateComponent) -> anyhow:
     let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
-    let component: Component = match create(context, IdKind::Component, &design.components, fields)?
-    {
+    let component: Component = match create(context, &design.components, fields)? {
         Created::New(component) => component,
         Created::Same(id) => return Ok(exists(&id)),
     };
@@ -87,8 +86,6 @@ fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow:
 
 fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Component, &args.id)?;
-    // The number of a deleted record is not used again.
-    context.store.see_ids(context.ids)?;
     let mut design = context.store.design()?;
     design.components.retain(|component| component.id != id);
     context.ledger.change(&[Change::Delete(id.clone())])?;

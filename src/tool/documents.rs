@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::plural_of;
-use crate::artifact::sections::{Document, Extent};
-use crate::artifact::{Artifact, IdKind, Saved, check};
+use crate::artifact::sections::{self, Document, Extent, Writer};
+use crate::artifact::{Artifact, IdKind, Ledger, Saved, check};
 use crate::stages;
 use crate::workspace::{Edit, apply_edits};
 
@@ -30,23 +30,12 @@ arguments! {
 }
 
 macro_rules! save {
-    ($name:literal, $about:literal, $artifact:ident) => {
+    ($save:ident, $name:literal, $about:literal, $what:expr) => {
         &Plain {
             name: $name,
             description: $about,
             effect: Effect::WritesDocument,
-            run: |context, args| save(context, &args, Artifact::$artifact),
-        }
-    };
-}
-
-macro_rules! save_records {
-    ($name:literal, $about:literal, $document:ident) => {
-        &Plain {
-            name: $name,
-            description: $about,
-            effect: Effect::WritesDocument,
-            run: |context, args| save_records(context, &args, Document::$document),
+            run: |context, args| $save(context, &args, $what),
         }
     };
 }
@@ -64,12 +53,12 @@ macro_rules! load {
 
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
-    save!("save_idea", "Save idea.md.", Idea),
-    save_records!("save_prd_doc", "Save prd.md or parts of it.", Prd),
-    save_records!("save_design_doc", "Save design.md or parts of it.", Design),
-    save_records!("save_plan_doc", "Save plan.md or parts of it.", Plan),
-    save!("save_check_report", "Save check_report.md.", CheckReport),
-    save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),
+    save!(save, "save_idea", "Save idea.md.", Artifact::Idea),
+    save!(save_records, "save_prd_doc", "Save prd.md or parts of it.", Document::Prd),
+    save!(save_records, "save_design_doc", "Save design.md or parts of it.", Document::Design),
+    save!(save_records, "save_plan_doc", "Save plan.md or parts of it.", Document::Plan),
+    save!(save, "save_check_report", "Save check_report.md.", Artifact::CheckReport),
+    save!(save, "save_delivery_report", "Save delivery_report.md.", Artifact::DeliveryReport),
     load!("load_idea", "Read idea.md.", Idea),
     load!("load_prd_doc", "Read prd.md.", Prd),
     load!("load_design_doc", "Read design.md.", Design),
@@ -127,10 +116,7 @@ pub(super) fn edit(
     let text = context.store.text(artifact)?.unwrap_or_default();
     let edited = clean_whole(&apply_edits(path, &text, edits)?.text)?;
     match Document::of(artifact) {
-        Some(document) => {
-            let saved = context.ledger.save(document, &edited, Extent::WholeDeleting(&[]))?;
-            tell_saved(context, document, saved)
-        }
+        Some(document) => save_document(context, document, &edited, Extent::WholeDeleting(&[])),
         None => save(context, &Content { content: edited }, artifact),
     }
 }
@@ -147,7 +133,27 @@ fn save_records(
         (Some(true), None) => Extent::Whole,
         _ => Extent::Parts,
     };
-    let saved = context.ledger.save(document, &text, extent)?;
+    save_document(context, document, &text, extent)
+}
+
+/// Saves what was sent of a document. Until the answer ends, no call gets the numbers in it, even if
+/// it is refused.
+fn save_document(
+    context: &mut Context<'_>,
+    document: Document,
+    text: &str,
+    extent: Extent<'_>,
+) -> anyhow::Result<Answer> {
+    let (ledger, records) = (context.ledger, context.ledger.records()?);
+    let history = context.numbers.note(|ids| {
+        ids.see(&records, ledger.history);
+        let history = ids.after(ledger.history, Writer::Model);
+        ids.send(sections::written(text, &IdKind::ALL));
+        history
+    })?;
+    let saved = Ledger { history: &history, ..ledger }.save(document, text, extent)?;
+    let records = ledger.records()?;
+    context.numbers.note(|ids| ids.see(&records, ledger.history))?;
     tell_saved(context, document, saved)
 }
 
@@ -175,6 +181,9 @@ fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow
     let held = context.ledger.held(document)?;
     let held: Vec<String> = held.iter().map(|(kind, number)| count(*kind, *number)).collect();
     let mut told = format!("Saved {name}: {}.", held.join(", "));
+    if !saved.numbered.is_empty() {
+        told += &format!(" New: {}.", saved.numbered.join(", "));
+    }
     if !saved.deleted.is_empty() {
         told += &format!(" Deleted: {}.", saved.deleted.join(", "));
     }

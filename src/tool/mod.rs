@@ -17,6 +17,7 @@ mod data;
 mod design_data;
 mod documents;
 mod files;
+mod numbers;
 mod plain;
 mod plan_data;
 mod prd_data;
@@ -29,9 +30,10 @@ pub use checks::repeats_own_checks;
 pub use command_tool::CommandTool;
 pub use data::loaded_artifact;
 pub use documents::saving_call;
+pub use numbers::Numbers;
 pub use registry::{all, call, changes_something, find, plain_name, specs};
 
-use crate::artifact::{Feedback, IdFloors, Ledger, Plan, Store};
+use crate::artifact::{Feedback, Ledger, Plan, Store};
 use crate::config::Limits;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
@@ -196,8 +198,10 @@ pub struct Context<'a> {
     pub commands: &'a ProjectCommands,
     /// The user's own tools that the role is offered.
     pub command_tools: &'a [CommandTool],
-    /// Record numbers used so far.
-    pub ids: &'a mut IdFloors,
+    /// The numbers of records used so far.
+    pub numbers: Numbers<'a>,
+    /// The id of the record that the call in progress creates.
+    pub new_id: String,
     /// Returns the id of the tree that a commit would have now; `None` if git cannot write it.
     pub code: &'a dyn Fn() -> Option<String>,
     /// The ids of the plan's tasks that have code from this session.

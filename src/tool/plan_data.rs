@@ -1,6 +1,6 @@
 //! Tools for tasks: the plan stage plans them, the coding stage marks them as done.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::data::{
     Created, change, cleaned, create, exists, fields_of, keep_reason, keep_reason_of_update,
@@ -87,17 +87,18 @@ fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<An
     let mut fields = fields_of(&args, &["parent_id"])?;
     resolve_all(context, &mut fields)?;
     let mut plan = context.store.plan()?;
-    let created = match some(args.parent_id.as_ref()) {
-        Some(parent) => {
-            let parent = reference(context, IdKind::Task, parent)?;
-            sub_task(&plan, &parent, fields)?
-        }
-        None => {
-            let top: Vec<_> = plan.tasks.iter().filter(|t| t.is_top_level()).cloned().collect();
-            create(context, IdKind::Task, &top, fields)?
-        }
-    };
-    let task = match created {
+    let parent = some(args.parent_id.as_ref());
+    let parent = parent.map(|id| reference(context, IdKind::Task, id)).transpose()?;
+    if let Some(parent) = &parent {
+        anyhow::ensure!(
+            parent.split('.').count() < MAX_LEVELS,
+            "{parent} is at the deepest of {MAX_LEVELS} levels; include the work in {parent} instead"
+        );
+    }
+    let above =
+        |task: &&Task| task.id.rsplit_once('.').map(|(above, _)| above) == parent.as_deref();
+    let siblings: Vec<Task> = plan.tasks.iter().filter(above).cloned().collect();
+    let task = match create(context, &siblings, fields)? {
         Created::New(task) => task,
         Created::Same(id) => return Ok(exists(&id)),
     };
@@ -107,34 +108,6 @@ fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<An
     plan.tasks.push(task);
     let hint = hint(context, &plan, &id);
     Ok(Answer::ok(format!("{text}{hint} {}", standing(context, &plan)?)))
-}
-
-/// Creates a task below another one, numbered after its siblings.
-fn sub_task(
-    plan: &Plan,
-    parent: &str,
-    fields: Map<String, Value>,
-) -> anyhow::Result<Created<Task>> {
-    anyhow::ensure!(
-        parent.split('.').count() < MAX_LEVELS,
-        "{parent} is at the deepest of {MAX_LEVELS} levels; include the work in {parent} instead"
-    );
-    let number_below = |id: &str| -> Option<u32> {
-        let rest = id.strip_prefix(parent)?.strip_prefix('.')?;
-        rest.parse().ok()
-    };
-    let mut highest = 0;
-    for task in &plan.tasks {
-        let Some(number) = number_below(&task.id) else { continue };
-        highest = highest.max(number);
-        let task_fields = serde_json::to_value(task)?;
-        if fields.iter().all(|(name, value)| task_fields.get(name) == Some(value)) {
-            return Ok(Created::Same(task.id.clone()));
-        }
-    }
-    let mut record = fields;
-    record.insert("id".to_owned(), json!(format!("{parent}.{}", highest + 1)));
-    Ok(Created::New(serde_json::from_value(Value::Object(record))?))
 }
 
 fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<Answer> {
@@ -178,8 +151,6 @@ fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
 
 fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Task, &args.task_id)?;
-    // The number of a deleted record is not used again.
-    context.store.see_ids(context.ids)?;
     let mut plan = context.store.plan()?;
     let below = format!("{id}.");
     let gone = |other: &String| *other == id || other.starts_with(&below);
@@ -287,6 +258,8 @@ fn standing(context: &Context<'_>, plan: &Plan) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::artifact::FeatureStatus;
     use crate::stage::Stage;

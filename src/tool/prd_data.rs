@@ -1,13 +1,18 @@
 //! Tools for requirements and features.
 
+use serde::Serialize;
+use serde_json::{Map, Value};
+
 use super::data::{
     Created, Delete, change, cleaned, create, exists, fields_of, keep_reason,
     keep_reason_of_update, reference, resolve, tally, updated, word,
 };
 use super::plain::{Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::sections::{Change, Record};
-use crate::artifact::{Artifact, Category, FeatureStatus, IdKind, Priority, TaskStatus};
+use crate::artifact::sections::{Change, Record, criterion};
+use crate::artifact::{
+    Artifact, Category, FeatureStatus, IdKind, Priority, Requirement, TaskStatus,
+};
 
 arguments! {
     CreateRequirement {
@@ -101,11 +106,11 @@ fn create_requirement(
     args: CreateRequirement,
 ) -> anyhow::Result<Answer> {
     let all = context.store.requirements()?;
-    let requirement =
-        match create(context, IdKind::Requirement, &all.requirements, fields_of(&args, &[])?)? {
-            Created::New(requirement) => requirement,
-            Created::Same(id) => return Ok(exists(&id)),
-        };
+    let fields = requirement_fields(&args, args.acceptance_criteria.as_slice(), &[])?;
+    let requirement: Requirement = match create(context, &all.requirements, fields)? {
+        Created::New(requirement) => requirement,
+        Created::Same(id) => return Ok(exists(&id)),
+    };
     let text = format!("Created {} '{}'.", requirement.id, requirement.title);
     context.ledger.change(&[Change::Put(Record::Requirement(requirement))])?;
     let limits = context.limits.requirements;
@@ -121,17 +126,31 @@ fn update_requirement(
     let all = context.store.requirements()?.requirements;
     let mut changed = Vec::new();
     for mut requirement in all.into_iter().filter(|r| r.id == id) {
-        changed = change(&mut requirement, fields_of(&args, &["id", "reason"])?)?;
+        let criteria = args.acceptance_criteria.as_deref().unwrap_or_default();
+        let fields = requirement_fields(&args, criteria, &["id", "reason"])?;
+        changed = change(&mut requirement, fields)?;
         context.ledger.change(&[Change::Put(Record::Requirement(requirement))])?;
     }
     keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
     Ok(updated(&id, &changed))
 }
 
+/// The given fields of a requirement; a criterion that names its test is one with a test.
+fn requirement_fields(
+    args: &impl Serialize,
+    criteria: &[String],
+    steering: &[&str],
+) -> anyhow::Result<Map<String, Value>> {
+    let mut fields = fields_of(args, steering)?;
+    if let Some(given) = fields.get_mut("acceptance_criteria") {
+        let criteria = criteria.iter().map(|text| criterion(text));
+        *given = serde_json::to_value(criteria.collect::<Vec<_>>())?;
+    }
+    Ok(fields)
+}
+
 fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Requirement, &args.id)?;
-    // The number of a deleted record is not used again.
-    context.store.see_ids(context.ids)?;
     let left = context.store.requirements()?.requirements.len().saturating_sub(1);
     let mut changes = vec![Change::Delete(id.clone())];
     let mut from = Vec::new();
@@ -158,7 +177,7 @@ fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<An
         "a feature must serve at least one requirement: give requirement_ids"
     );
     let all = context.store.features()?;
-    let feature = match create(context, IdKind::Feature, &all.features, fields)? {
+    let feature = match create(context, &all.features, fields)? {
         Created::New(feature) => feature,
         Created::Same(id) => return Ok(exists(&id)),
     };
@@ -185,7 +204,6 @@ fn update_feature(context: &mut Context<'_>, args: UpdateFeature) -> anyhow::Res
 
 fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Feature, &args.id)?;
-    context.store.see_ids(context.ids)?;
     let rest = context.store.features()?.features.len().saturating_sub(1);
     // Components and tasks belong to later stages, which a change request runs again. The feature
     // is removed from components here; tasks that still name it are only reported.
@@ -255,21 +273,28 @@ mod tests {
     fn ids_are_assigned_in_call_order_and_never_reused() {
         let bench = Bench::empty(Stage::Prd);
         let mut context = bench.context();
-        context.0.ids.requirement = 4;
+        context.0.numbers.note(|ids| ids.send(["REQ-004".to_owned()])).unwrap();
         let answer = context.call("create_requirement", REQUIREMENT);
         assert!(answer.text.starts_with("Created REQ-005 'Add'. 1 of 3–6"), "{}", answer.text);
         let answer = context.call("create_requirement", REQUIREMENT);
         assert!(answer.ok && answer.text.starts_with("REQ-005 exists already"), "{}", answer.text);
+        assert!(answer.text.ends_with("used up REQ-006; the next requirement is REQ-007."));
+        let answer = context.call("create_requirement", r#"{"title":"Broken"}"#);
+        assert!(answer.text.ends_with("used up REQ-007; the next requirement is REQ-008."));
         let answer = context.call("create_requirement", &REQUIREMENT.replace("Add", "List"));
-        assert!(answer.text.starts_with("Created REQ-006"), "{}", answer.text);
-        let feature = r#"{"name":"f","description":"d","requirement_ids":["REQ-006","req-5"]}"#;
+        assert!(answer.text.starts_with("Created REQ-008"), "{}", answer.text);
+        let feature = r#"{"name":"f","description":"d","requirement_ids":["REQ-008","req-5"]}"#;
+        let answer = context.call("add_feature", &feature.replace("req-5", "req-7"));
+        assert!(answer.text.starts_with("REQ-007 was refused: "), "{}", answer.text);
         let answer = context.call("add_feature", feature);
-        assert!(answer.text.starts_with("Created FEAT-001"), "{}", answer.text);
-        let answer = context.call("delete_requirement", r#"{"requirement_id":"REQ-006"}"#);
-        assert!(answer.text.starts_with("Deleted REQ-006. Removed from FEAT-001. 1 of 3–6"));
+        assert!(answer.text.starts_with("Created FEAT-002"), "{}", answer.text);
+        let answer = context.call("delete_requirement", r#"{"requirement_id":"REQ-008"}"#);
+        assert!(answer.text.starts_with("Deleted REQ-008. Removed from FEAT-002. 1 of 3–6"));
         assert_eq!(bench.store().features().unwrap().features[0].requirement_ids, ["REQ-005"]);
+        let answer = context.call("add_feature", &feature.replace("f\"", "g\""));
+        assert!(answer.text.starts_with("REQ-008 \"List\" was deleted: "), "{}", answer.text);
         let answer = context.call("create_requirement", &REQUIREMENT.replace("Add", "Drop"));
-        assert!(answer.text.starts_with("Created REQ-007"), "{}", answer.text);
+        assert!(answer.text.starts_with("Created REQ-009"), "{}", answer.text);
     }
 
     #[test]
@@ -281,7 +306,8 @@ mod tests {
         assert!(!answer.ok);
         assert_eq!(
             answer.text,
-            "REQ-009 does not exist; the requirements are REQ-001, REQ-002, REQ-003"
+            "REQ-009 does not exist; the requirements are REQ-001, REQ-002, REQ-003\n\
+             This call used up FEAT-003; the next feature is FEAT-004."
         );
         let feature = json!({"name": "f", "description": "d", "requirement_ids": [""]});
         assert!(!context.call("add_feature", &feature.to_string()).ok);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Access, Answer, CommandTool, Context, Tool, arguments, change, checks, commands, control, data,
-    design_data, documents, files, plan_data, prd_data,
+    design_data, documents, files, numbers, plan_data, prd_data,
 };
 use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
@@ -121,23 +121,55 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
              variable, or edit only lines without it"
         ));
     }
-    let fitted = arguments::parse(&call.arguments)
-        .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
-    let (fitted, notes) = match fitted {
-        Ok(fitted) => fitted,
-        Err(error) => return Answer::refused(format!("{name}: {error}")),
-    };
     if let Err(error) = only_in_its_stage(context, tool) {
         return Answer::refused(error.to_string());
     }
-    let mut answer = tool.call(context, fitted).await;
-    for note in notes {
-        answer.text.push_str(&format!("\n({note})"));
-    }
+    let fitted = arguments::parse(&call.arguments)
+        .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
+    let mut answer = match tool.effect().writes_artifacts() {
+        true => numbered(context, tool, call, fitted).await,
+        false => fitted_call(context, tool, fitted).await,
+    };
     let told = context.workspace.secrets().for_models(&answer.text).into_owned();
     answer.text = bounded(told);
     answer
 }
+
+/// Calls a tool with the arguments that fit its schema, or with the reason why they do not.
+async fn fitted_call(context: &mut Context<'_>, tool: &dyn Tool, fitted: Fitted) -> Answer {
+    let (fitted, notes) = match fitted {
+        Ok(fitted) => fitted,
+        Err(error) => return Answer::refused(format!("{}: {error}", tool.name())),
+    };
+    let mut answer = tool.call(context, fitted).await;
+    for note in notes {
+        answer.text.push_str(&format!("\n({note})"));
+    }
+    answer
+}
+
+/// Calls a tool that writes records. One that creates a record gets its number first: if the call
+/// is refused, the answer says that the number is used up.
+async fn numbered(
+    context: &mut Context<'_>,
+    tool: &dyn Tool,
+    call: &ToolCall,
+    fitted: Fitted,
+) -> Answer {
+    let arguments = fitted.as_ref().ok().map(|(arguments, _)| arguments);
+    let new = match numbers::begin(context, tool.name(), call, arguments) {
+        Ok(new) => new,
+        Err(error) => return Answer::refused(format!("{error:#}")),
+    };
+    context.new_id = new.as_ref().map(|(_, id)| id.clone()).unwrap_or_default();
+    let mut answer = fitted_call(context, tool, fitted).await;
+    let told = numbers::end(context, new).unwrap_or_else(|error| Some(format!("{error:#}")));
+    told.iter().for_each(|told| answer.text.push_str(&format!("\n{told}")));
+    answer
+}
+
+/// Arguments that fit a tool's schema, with notes for the model; or what is wrong with them.
+type Fitted = Result<(Value, Vec<String>), String>;
 
 /// The schema of a tool's arguments. That of a built-in tool is made once.
 fn parameters(tool: &dyn Tool, is_users: bool) -> Arc<Value> {

@@ -1,8 +1,8 @@
 //! A test bench for tools: artifacts in memory, and a person with a fixed answer.
 
-use super::{Answer, Context, Outcome, Person, ProjectCommands, Question};
+use super::{Answer, Context, Numbers, Outcome, Person, ProjectCommands, Question};
 use crate::artifact::check::testing::{Memory, NoHistory};
-use crate::artifact::{IdFloors, Ledger, Store};
+use crate::artifact::{DraftIds, Ledger, Store};
 use crate::config::Limits;
 use crate::model::ToolCall;
 use crate::stage::{Depth, Role, Stage};
@@ -87,35 +87,39 @@ impl Bench {
         // Leaked on purpose, so that a context can own what it borrows.
         let order: &[Stage] = Box::leak(order.into_boxed_slice());
         let at = order.iter().position(|stage| *stage == self.stage).unwrap_or_default();
-        Run(Context {
-            stage: self.stage,
-            role: Role::Actor,
-            iteration: 2,
-            task: None,
-            store: self.store(),
-            ledger: Ledger {
-                files: &self.files,
-                recorded: &self.recorded,
-                completed: &self.recorded,
-                history: &self.history,
+        Run(
+            Context {
+                stage: self.stage,
+                role: Role::Actor,
+                iteration: 2,
+                task: None,
+                store: self.store(),
+                ledger: Ledger {
+                    files: &self.files,
+                    recorded: &self.recorded,
+                    completed: &self.recorded,
+                    history: &self.history,
+                },
+                workspace: &self.workspace,
+                limits: &self.limits,
+                commands: &self.commands,
+                command_tools: &[],
+                numbers: Numbers::new(DraftIds::default(), &|_| Ok(())),
+                new_id: String::new(),
+                code: &|| Some("code".to_owned()),
+                coded: &|plan| plan.tasks.iter().map(|task| task.id.clone()).collect(),
+                person: self,
+                earlier: &order[..at],
+                now: NOW,
+                outcome: Outcome::default(),
             },
-            workspace: &self.workspace,
-            limits: &self.limits,
-            commands: &self.commands,
-            command_tools: &[],
-            ids: Box::leak(Box::new(IdFloors::default())),
-            code: &|| Some("code".to_owned()),
-            coded: &|plan| plan.tasks.iter().map(|task| task.id.clone()).collect(),
-            person: self,
-            earlier: &order[..at],
-            now: NOW,
-            outcome: Outcome::default(),
-        })
+            0,
+        )
     }
 }
 
 /// A run of tools.
-pub(crate) struct Run<'a>(pub(crate) Context<'a>);
+pub(crate) struct Run<'a>(pub(crate) Context<'a>, u32);
 
 impl Run<'_> {
     /// Calls a tool, with all tools offered.
@@ -126,12 +130,18 @@ impl Run<'_> {
 
     /// Calls a tool, with these tools offered.
     pub(crate) fn call_with(&mut self, offered: &[&str], name: &str, arguments: &str) -> Answer {
+        self.1 += 1;
         let call = ToolCall {
-            id: "call_1".to_owned(),
+            id: format!("call_{}", self.1),
             name: name.to_owned(),
             arguments: arguments.to_owned(),
         };
+        self.make(offered, &call)
+    }
+
+    /// Makes a call.
+    pub(crate) fn make(&mut self, offered: &[&str], call: &ToolCall) -> Answer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.unwrap().block_on(super::call(&mut self.0, offered, &call))
+        runtime.unwrap().block_on(super::call(&mut self.0, offered, call))
     }
 }

@@ -136,6 +136,8 @@ mod next;
 #[cfg(unix)]
 mod notify;
 #[cfg(unix)]
+mod numbers;
+#[cfg(unix)]
 mod odd_files;
 #[cfg(unix)]
 mod older;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::change::triage;
-use crate::support::todo::{PRD as PRD_TEXT, prd_draft, reject};
+use crate::support::todo::{self, PRD as PRD_TEXT, TASKS, prd_draft, reject};
 use crate::support::{Reply, Sandbox, at};
 
 const PRD: &str = ".cowork/sessions/todo/prd.md";
@@ -60,16 +60,24 @@ fn other_text_is_changed_in_a_change_request() {
     all_records(&sandbox, "cowork/todo--said");
 }
 
+/// A stage's document after the actor sent this part of it as its second draft.
+fn after_part(stage: &'static str, before: &'static str, part: &str) -> String {
+    let sandbox = Sandbox::stopped_after(before);
+    let save: Value = json!({"content": part});
+    sandbox.server.on(at(stage, "critic").iteration(1), reject("a record is vague"));
+    let save = Reply::call(&format!("save_{stage}_doc"), save);
+    sandbox.server.on(at(stage, "actor").iteration(2).turn(1), save);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", stage]).exits(0);
+    sandbox.blob("cowork/todo", &format!(".cowork/sessions/todo/{stage}.md"))
+}
+
 /// The PRD after the actor sent this part of it as its second draft.
 fn with_part(part: &str) -> String {
-    let sandbox = Sandbox::stopped_after("idea");
-    let save: Value = json!({"content": part});
-    sandbox.server.on(at("prd", "actor").iteration(1).turn(1), prd_draft());
-    sandbox.server.on(at("prd", "critic").iteration(1), reject("REQ-001 is vague"));
-    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), Reply::call("save_prd_doc", save));
-    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
-    all_records(&sandbox, "cowork/todo");
-    sandbox.blob("cowork/todo", PRD)
+    let text = after_part("prd", "idea", part);
+    for id in ["REQ-001", "REQ-002", "REQ-003", "FEAT-001", "FEAT-002"] {
+        assert!(text.contains(&format!("### {id} ")), "{id} is lost: {text}");
+    }
+    text
 }
 
 const RECORD: &str = "### REQ-001 Add one todo\n\n`high` `functional`\n\nAdd it.\n\n- it works\n";
@@ -85,6 +93,49 @@ fn a_part_that_begins_with_its_own_heading_deletes_nothing() {
 fn a_section_after_the_records_is_saved() {
     let text = with_part(&format!("{RECORD}\n## Left for later\n\nSharing lists.\n"));
     assert!(text.contains("## Left for later\n\nSharing lists.\n"), "{text}");
+}
+
+#[test]
+fn parts_of_a_design_delete_no_component_and_no_text() {
+    let core = "### COMP-001 Todo core\n\n`module` `POSIX sh` `FEAT-001` `FEAT-002`\n\n\
+                - Todo core keeps one file\n";
+    let text =
+        after_part("design", "prd", &format!("## Components\n\n{core}\n## Risks\n\nNone.\n"));
+    assert!(text.starts_with("# Design\n\nOne script and a few functions"), "{text}");
+    assert!(text.contains("- Todo core keeps one file\n"), "{text}");
+    assert!(text.contains("### COMP-002 Command line") && text.contains("## Risks\n\nNone."));
+    assert!(text.contains("## Later\n\nNothing is put off."), "{text}");
+}
+
+#[test]
+fn parts_of_a_plan_delete_no_task_and_no_text() {
+    let second = todo::task_section("TASK-002", "Add one todo", "FEAT-001", "lib/add.sh");
+    let text = after_part("plan", "design", &format!("## Tasks\n{second}"));
+    for (id, ..) in TASKS {
+        assert_eq!(text.matches(&format!("### {id} ")).count(), 1, "{text}");
+    }
+    assert!(text.contains("### TASK-002 Add one todo\n"), "{text}");
+    assert!(text.contains("## Later\n\nNothing is put off."), "{text}");
+}
+
+#[test]
+fn a_section_of_the_idea_is_edited_and_the_others_stay() {
+    let sandbox = Sandbox::new();
+    let part = json!({"content": "## Goals\nAdd and list todos.\n"});
+    let (old, new) = ("Add, list and tick off todos.", "Add and list todos.");
+    let edit = json!({"path": ".cowork/sessions/todo/idea.md", "old_text": old, "new_text": new});
+    sandbox.server.on(at("idea", "actor").iteration(2).turn(1), Reply::call("edit_file", edit));
+    // A part alone is told apart from the document it would replace.
+    sandbox.server.on(at("idea", "actor").iteration(1).turn(1), Reply::call("save_idea", part));
+    let whole = Reply::call("save_idea", json!({"content": todo::IDEA}));
+    sandbox.server.on(at("idea", "actor").iteration(1).turn(2), whole);
+    sandbox.wait(&[]).exits(3);
+    let told = sandbox.server.requests_of("idea", "actor")[1].text();
+    assert!(told.contains("save_idea replaces the whole document"), "{told}");
+    sandbox.cowork(&["review", "--feedback", "Ticking is not wanted."]).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "idea"]).exits(0);
+    let idea = sandbox.blob("cowork/todo", ".cowork/sessions/todo/idea.md");
+    assert_eq!(idea, todo::IDEA.replace(old, new));
 }
 
 #[test]

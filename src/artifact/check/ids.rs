@@ -47,7 +47,7 @@ pub(crate) fn same_id(kind: IdKind, a: &str, b: &str) -> bool {
 }
 
 /// Returns the canonical form of an id in any spelling.
-fn name_of(kind: IdKind, id: &str) -> String {
+pub(crate) fn name_of(kind: IdKind, id: &str) -> String {
     canonical(kind, &id.trim().to_ascii_uppercase())
 }
 

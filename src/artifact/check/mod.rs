@@ -32,7 +32,7 @@ pub use records::{design, prd};
 pub use tasks::{MAX_LEVELS, coding, derive_feature_status, has_code, plan};
 pub use words::{Unasked, word_evidence};
 
-pub(crate) use ids::{known_ids, same_id};
+pub(crate) use ids::{known_ids, name_of, same_id};
 pub use records::UNPLANNED;
 pub(crate) use records::{components_of, features_of, requirements_of, uncovered_features};
 pub(crate) use tasks::{tasks_of, unworked_features};

@@ -8,7 +8,7 @@ use super::fields::{code, code_span};
 use super::{indent, text};
 
 /// Parses a criterion from the text of an item.
-pub(super) fn criterion(text: &str) -> Criterion {
+pub fn criterion(text: &str) -> Criterion {
     let Some((range, test)) = test_of(text) else { return text.into() };
     let (mut before, mut after) = (text[..range.start].trim_end(), text[range.end..].trim_start());
     if before.ends_with('(') && after.starts_with(')') {
@@ -29,7 +29,7 @@ pub(super) fn criterion(text: &str) -> Criterion {
 }
 
 /// Formats a criterion as the text of an item, without escapes.
-pub(super) fn item_of(criterion: &Criterion) -> String {
+pub fn item_of(criterion: &Criterion) -> String {
     let text = criterion.text.trim();
     let Some(test) = &criterion.test else { return text.to_owned() };
     let test = code(&format!("{}{test}", if criterion.fails_before { "!" } else { "" }));

@@ -1,5 +1,6 @@
 //! Numbers records that a person wrote without one: `REQ-?`.
 
+use super::super::id::next_below;
 use super::super::{IdFloors, IdKind, number_of};
 use super::blocks::{document_blocks, line_of};
 use super::heading::IdText;
@@ -54,7 +55,7 @@ pub fn number(
     let (mut edits, mut numbered) = (Vec::new(), Vec::new());
     for head in heads {
         let id = match &head.heading.id {
-            IdText::New(Some(above)) => next_below(above, &known),
+            IdText::New(Some(above)) => next_below(above, known.iter().map(String::as_str)),
             IdText::New(None) | IdText::Word => floors.next(head.heading.kind),
             _ => continue,
         };
@@ -67,12 +68,14 @@ pub fn number(
     (edit::replaced(text, edits), numbered)
 }
 
-/// Returns the id of a task's next sub-task.
-pub(super) fn next_below(above: &str, known: &[String]) -> String {
-    let prefix = format!("{above}.");
-    let below = known.iter().filter_map(|id| id.strip_prefix(&prefix));
-    let highest = below.filter_map(|rest| rest.split('.').next()?.parse::<u32>().ok()).max();
-    format!("{prefix}{}", highest.unwrap_or(0).saturating_add(1))
+/// Returns the ids in the headings of a text's records.
+pub fn written(text: &str, kinds: &[IdKind]) -> Vec<String> {
+    let heads = heads(text, &document_blocks(text), kinds).into_iter();
+    let ids = heads.filter_map(|head| match head.heading.id {
+        IdText::Id(id) => Some(id),
+        _ => None,
+    });
+    ids.collect()
 }
 
 /// Returns the highest numbers of these ids.

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::id::next_below;
 use super::super::{IdFloors, IdKind, Renumbered, renumber_text};
 use super::apply::same;
-use super::ids::next_below;
 use super::merge_document::{Side, Three};
 use super::merge_records::without_sets;
 use super::{Context, Document, Documents, Reading, Record, Records, Writer, read, references};
@@ -216,7 +216,7 @@ fn collisions(
         }
         let Some(kind) = IdKind::of(id) else { continue };
         let to = match id.rsplit_once('.') {
-            Some((above, _)) => next_below(above, &known),
+            Some((above, _)) => next_below(above, known.iter().map(String::as_str)),
             None => floors.next(kind),
         };
         known.push(to.clone());

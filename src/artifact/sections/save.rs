@@ -50,8 +50,8 @@ pub fn save(
     let sent = &with_newline(unfenced(sent));
     let Some(present) = present else { return taken(sent, Vec::new(), context, floors) };
     if extent == Extent::Parts {
-        let (text, unsent) = merged(present, sent, context, floors)?;
-        return Ok(Saved { unsent, ..taken(&text, Vec::new(), context, floors)? });
+        let (text, unsent, numbered) = merged(present, sent, context, floors)?;
+        return Ok(Saved { unsent, numbered, ..taken(&text, Vec::new(), context, floors)? });
     }
     let deleted = missing(&read(present, context), sent, context);
     if let Extent::WholeDeleting(named) = extent {
@@ -116,13 +116,13 @@ pub fn unfenced(sent: &str) -> &str {
 
 /// Merges what was sent into the document. Without a title, its sections go to the places of those
 /// they replace. With one, the sent document gives the order, and what it lacks is added to it; that
-/// is returned, too.
+/// is returned, too, and the records that got a number.
 fn merged(
     present: &str,
     sent: &str,
     context: &Context<'_>,
     floors: &mut IdFloors,
-) -> Result<(String, Vec<String>), Vec<Remark>> {
+) -> Result<(String, Vec<String>, Vec<(usize, String)>), Vec<Remark>> {
     let mut new = take(sent, context, floors);
     let gone = |remark: &Remark| remark.kind == RemarkKind::NoSection;
     let refusals = std::mem::take(&mut new.reading.refusals);
@@ -139,7 +139,7 @@ fn merged(
         for section in &new.reading.sections {
             text = put_section(&text, section, &new.text, context)?;
         }
-        return Ok((text, Vec::new()));
+        return Ok((text, Vec::new(), new.numbered));
     }
     let before = read(present, context);
     let (mut text, mut unsent) = (new.text.clone(), Vec::new());
@@ -155,7 +155,7 @@ fn merged(
             text = put_section(&text, section, present, context)?;
         }
     }
-    Ok((text, unsent))
+    Ok((text, unsent, new.numbered))
 }
 
 /// A heading that is no record's, with the text below it up to the next heading or record.
@@ -163,6 +163,8 @@ fn merged(
 struct Chapter<'a> {
     /// The heading as it stands in the text; empty for text before the first heading.
     heading: &'a str,
+    /// Where it begins.
+    start: usize,
     /// The title in lower case.
     title: String,
     /// The level; 0 for text before the first heading.
@@ -201,12 +203,13 @@ fn chapters<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
         let all = all.chain(records.iter().map(|one| one.range.start));
         all.filter(|at| *at >= from).min().unwrap_or(text.len())
     };
-    let mut add = |heading: &'a str, title: String, level: u8, from: usize| {
+    let mut add = |heading: &'a str, title: String, level: u8, start: usize| {
+        let from = start + heading.len();
         let body = from..starts(from);
         let nth = chapters.iter().filter(|other| other.title == title).count();
         let after = chapters.last().map(|other| other.title.clone());
         let text = text[body.clone()].trim();
-        chapters.push(Chapter { heading, title, level, nth, after, body, text });
+        chapters.push(Chapter { heading, start, title, level, nth, after, body, text });
     };
     if starts(0) > 0 {
         add("", String::new(), 0, 0);
@@ -214,7 +217,7 @@ fn chapters<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
     for block in blocks.iter().filter(is_own) {
         if let Some(level) = level_of(block) {
             let heading = block.source(text);
-            add(heading, title_of(text, block), level, block.range.end);
+            add(heading, title_of(text, block), level, block.range.start);
         }
     }
     chapters.retain(|one| one.level > 0 || !one.text.is_empty());
@@ -240,8 +243,7 @@ fn put_chapter(
             out.replace_range(found.body.clone(), &format!("{lead}{}{end}", sent.text));
         }
         if replaces && found.title != sent.title {
-            let at = text.find(found.heading).unwrap_or_default();
-            out.replace_range(at..at + found.heading.len(), sent.heading);
+            out.replace_range(found.start..found.start + found.heading.len(), sent.heading);
         }
         return Ok(out);
     }

@@ -3,7 +3,7 @@
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::sections::{Document, Documents};
-use crate::artifact::{Artifact, Ledger, Store, Task};
+use crate::artifact::{Artifact, DraftIds, Ledger, Store, Task};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::{Event, Sink};
@@ -13,7 +13,8 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, context_of, section};
 use crate::pipeline::brief::{
-    continued, knowledge, open_feedback, reader, repository, role_tools, task_brief, typed_notes,
+    continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
+    typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
@@ -27,7 +28,7 @@ use crate::pipeline::test_changes::tests_rule;
 use crate::session::{artifact_path, completed_files, recorded_files};
 use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
-use crate::tool::Context;
+use crate::tool::{Context, Numbers};
 
 /// Maximum bytes of the idea or change request.
 const ASKED: usize = 24_000;
@@ -163,7 +164,7 @@ async fn converse_once(
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
     let completed = completed_files(run.env.git, &run.session)?;
-    let mut ids = known.floors;
+    let keep_ids = |ids: &DraftIds| draft_ids::keep(run, ids);
     let earlier = run.session.earlier(stage);
     let at = now();
     let commands = (run.env.commands)();
@@ -184,7 +185,8 @@ async fn converse_once(
         limits: &limits,
         commands: &commands,
         command_tools: &command_tools,
-        ids: &mut ids,
+        numbers: Numbers::new(draft_ids::load(run), &keep_ids),
+        new_id: String::new(),
         code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
         person: &notes,
@@ -434,6 +436,7 @@ fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let files = run.files();
     let mut floors = run.known_records()?.floors;
     Store::new(&files).see_ids(&mut floors)?;
+    draft_ids::load(run).raise(&mut floors);
     let mut next = Vec::new();
     for document in documents {
         let kinds = Documents::with(&files, document)?.kinds(document);

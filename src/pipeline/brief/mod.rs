@@ -2,6 +2,7 @@
 
 pub(crate) mod continued;
 pub(crate) mod conversation;
+pub(crate) mod draft_ids;
 mod knowledge;
 pub(crate) mod open_feedback;
 pub(crate) mod part;

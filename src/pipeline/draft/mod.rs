@@ -13,9 +13,9 @@ pub(crate) mod stop;
 pub(crate) mod tasks;
 
 use crate::artifact::{Files as _, Origin, Store};
-use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::artifacts;
+use crate::pipeline::brief::{conversation, draft_ids};
 use crate::pipeline::change::scope;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::evidence::base;
@@ -38,6 +38,9 @@ pub(crate) async fn make_draft(
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     let first = progress.iteration == progress.offset;
+    if first && !run.continues_transcript.get() {
+        draft_ids::forget(run)?;
+    }
     progress.begin_draft();
     keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
     base::look_before_coding(run, spec).await?;

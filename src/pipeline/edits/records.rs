@@ -7,6 +7,7 @@ use crate::artifact::sections::Writer;
 use crate::artifact::{Artifact, Files, Ledger, Settled, is_settled};
 use crate::gate::comments;
 use crate::git::Oid;
+use crate::pipeline::brief::draft_ids;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::session::{CommittedFiles, completed_files, recorded_files};
@@ -25,7 +26,8 @@ fn with_ledger<T: Default>(
     }
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
-    look(&Ledger { files, recorded: &recorded, completed: &completed, history: known.as_ref() })
+    let history = draft_ids::load(run).after(known.as_ref(), Writer::Person);
+    look(&Ledger { files, recorded: &recorded, completed: &completed, history: &history })
 }
 
 /// Puts back a person's edits of the JSON, which is generated from the documents. Returns true if

@@ -1,0 +1,32 @@
+//! The ids that the draft in progress has used: kept in the state directory, so that a run that
+//! goes on with the draft gives none of them again.
+
+use crate::artifact::DraftIds;
+use crate::pipeline::run::Run;
+
+/// The note with them.
+const NOTE: &str = "draft-ids.json";
+
+/// Returns the ids of the draft in progress. A note that cannot be read counts as missing.
+pub(crate) fn load(run: &Run<'_>) -> DraftIds {
+    run.env.state.note(NOTE).ok().flatten().unwrap_or_default()
+}
+
+/// Keeps the ids.
+///
+/// # Errors
+/// The note cannot be written.
+pub(crate) fn keep(run: &Run<'_>, ids: &DraftIds) -> anyhow::Result<()> {
+    run.env.state.set_note(NOTE, Some(ids))
+}
+
+/// Forgets the ids: a stage starts again, and nothing of its earlier drafts is left.
+///
+/// # Errors
+/// The note cannot be written.
+pub(crate) fn forget(run: &Run<'_>) -> anyhow::Result<()> {
+    match load(run) == DraftIds::default() {
+        true => Ok(()),
+        false => run.env.state.set_note::<DraftIds>(NOTE, None),
+    }
+}
