@@ -10,9 +10,14 @@ use fastrand::Rng;
 
 /// Calls a test for the configured number of cases, each with a random generator of its own. A
 /// failure prints the seed of its case.
-pub(crate) fn cases(mut test: impl FnMut(&mut Rng)) {
+pub(crate) fn cases(test: impl FnMut(&mut Rng)) {
+    few_cases(10_000, test);
+}
+
+/// Like [`cases`], for a test whose cases take long: `count` is the number if none is configured.
+pub(crate) fn few_cases(count: u64, mut test: impl FnMut(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(10_000);
+    let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(count);
     let first: u64 = number("COWORK_RANDOM_SEED").unwrap_or(1);
     for seed in first..first + count {
         let mut random = Rng::with_seed(seed);

@@ -23,6 +23,8 @@ mod plan_data;
 mod prd_data;
 mod registry;
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod testing;
 
 pub use arguments::{fit, parse};

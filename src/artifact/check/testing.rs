@@ -31,6 +31,16 @@ impl Memory {
         self.write(artifact, text).unwrap();
     }
 
+    /// Removes files.
+    pub(crate) fn remove(&self, artifacts: &[Artifact]) {
+        self.0.borrow_mut().retain(|artifact, _| !artifacts.contains(artifact));
+    }
+
+    /// Returns all texts.
+    pub(crate) fn texts(&self) -> BTreeMap<Artifact, String> {
+        self.0.borrow().clone()
+    }
+
     /// Edits a JSON file.
     pub(crate) fn edit(&self, artifact: Artifact, change: impl FnOnce(&mut Value)) {
         let mut value = serde_json::from_str(&self.read(artifact).unwrap().unwrap()).unwrap();
