@@ -21,9 +21,9 @@ mod numbers;
 mod plain;
 mod plan_data;
 mod prd_data;
-mod registry;
 #[cfg(test)]
 mod random_tests;
+mod registry;
 #[cfg(test)]
 mod testing;
 

@@ -131,9 +131,10 @@ fn merged(
         return Err(refusals);
     }
     let sent_chapters = chapters(&new.text, &new.reading.sections);
+    let sent_behind = behind_records(&new.text, &new.reading.sections);
     if sent_chapters.first().is_none_or(|first| first.level != 1) {
         let mut text = present.to_owned();
-        for chapter in &sent_chapters {
+        for chapter in sent_chapters.iter().chain(&sent_behind) {
             text = put_chapter(&text, chapter, true, context)?;
         }
         for section in &new.reading.sections {
@@ -155,19 +156,21 @@ fn merged(
             text = put_section(&text, section, present, context)?;
         }
     }
+    for behind in behind_records(present, &before.sections) {
+        text = put_chapter(&text, &behind, false, context)?;
+    }
     Ok((text, unsent, new.numbered))
 }
 
 /// A heading that is no record's, with the text below it up to the next heading or record.
 #[derive(Debug)]
 struct Chapter<'a> {
-    /// The heading as it stands in the text; empty for text before the first heading.
+    /// The heading as it stands in the text; empty for text without one: before the first heading,
+    /// or behind the `---` that ends a record.
     heading: &'a str,
-    /// Where it begins.
-    start: usize,
-    /// The title in lower case.
+    /// The title in lower case; of text behind a record, the record's id.
     title: String,
-    /// The level; 0 for text before the first heading.
+    /// The level; 0 for text without a heading.
     level: u8,
     /// How many chapters before it have the same title.
     nth: usize,
@@ -197,19 +200,13 @@ fn chapters<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
     let mut chapters: Vec<Chapter<'a>> = Vec::new();
     let blocks = document_blocks(text);
     let is_own = |block: &&Block| !records.iter().any(|one| one.range.contains(&block.range.start));
-    let starts = |from: usize| {
-        let headings = blocks.iter().filter(|block| level_of(block).is_some());
-        let all = headings.map(|block| block.range.start);
-        let all = all.chain(records.iter().map(|one| one.range.start));
-        all.filter(|at| *at >= from).min().unwrap_or(text.len())
-    };
-    let mut add = |heading: &'a str, title: String, level: u8, start: usize| {
-        let from = start + heading.len();
+    let starts = |from: usize| next_start(text, &blocks, records, from);
+    let mut add = |heading: &'a str, title: String, level: u8, from: usize| {
         let body = from..starts(from);
         let nth = chapters.iter().filter(|other| other.title == title).count();
         let after = chapters.last().map(|other| other.title.clone());
         let text = text[body.clone()].trim();
-        chapters.push(Chapter { heading, start, title, level, nth, after, body, text });
+        chapters.push(Chapter { heading, title, level, nth, after, body, text });
     };
     if starts(0) > 0 {
         add("", String::new(), 0, 0);
@@ -217,11 +214,34 @@ fn chapters<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
     for block in blocks.iter().filter(is_own) {
         if let Some(level) = level_of(block) {
             let heading = block.source(text);
-            add(heading, title_of(text, block), level, block.range.start);
+            add(heading, title_of(text, block), level, block.range.end);
         }
     }
     chapters.retain(|one| one.level > 0 || !one.text.is_empty());
     chapters
+}
+
+/// Returns where the next heading or record starts.
+fn next_start(text: &str, blocks: &[Block], records: &[Section], from: usize) -> usize {
+    let headings = blocks.iter().filter(|block| level_of(block).is_some());
+    let all = headings.map(|block| block.range.start);
+    let all = all.chain(records.iter().map(|one| one.range.start));
+    all.filter(|at| *at >= from).min().unwrap_or(text.len())
+}
+
+/// Returns the texts that follow the records without a heading: behind a `---`, which ends a record.
+fn behind_records<'a>(text: &'a str, records: &[Section]) -> Vec<Chapter<'a>> {
+    let blocks = document_blocks(text);
+    let behind = records.iter().map(|record| {
+        let start = record.range.end;
+        let body = start..next_start(text, &blocks, records, start);
+        let title = record.record.id().to_owned();
+        let text = text[body.clone()].trim();
+        Chapter { heading: "", title, level: 0, nth: 0, after: None, body, text }
+    });
+    // A rule alone is layout.
+    let says = |text: &str| text.contains(|c: char| !c.is_whitespace() && !"-*_".contains(c));
+    behind.filter(|one| says(one.text)).collect()
 }
 
 /// Puts the text of a chapter below its heading, or adds the chapter behind the one before it. Where
@@ -233,8 +253,8 @@ fn put_chapter(
     context: &Context<'_>,
 ) -> Result<String, Vec<Remark>> {
     let sections = read(text, context).sections;
-    let present = chapters(text, &sections);
-    if let Some(found) = present.iter().find(|one| one.is_same(sent)) {
+    let present = chapters(text, &sections).into_iter().chain(behind_records(text, &sections));
+    if let Some(found) = present.into_iter().find(|one| one.is_same(sent)) {
         let mut out = text.to_owned();
         let is_due = replaces || found.text.is_empty();
         if is_due && !sent.text.is_empty() && sent.text != found.text {
@@ -242,19 +262,18 @@ fn put_chapter(
             let lead = if found.level == 0 { "" } else { "\n\n" };
             out.replace_range(found.body.clone(), &format!("{lead}{}{end}", sent.text));
         }
-        if replaces && found.title != sent.title {
-            out.replace_range(found.start..found.start + found.heading.len(), sent.heading);
-        }
         return Ok(out);
     }
     if sent.level == 0 && !replaces {
-        return Ok(format!("{}\n\n{text}", sent.text));
+        let record = sections.iter().find(|one| one.record.id() == sent.title);
+        let at = record.map_or(0, |record| record.range.end);
+        return Ok(inserted(text, at, &format!("{}\n", sent.text)));
     }
     if sent.level == 0 {
         return Err(vec![Remark::new(
             1,
-            "text before the first heading has no place in the document; send it below a heading, \
-             or change the document with edit_file"
+            "text before the first heading, or behind the --- below a record, has no place in \
+             the document; send it below a heading, or change the document with edit_file"
                 .to_owned(),
         )]);
     }

@@ -1,6 +1,6 @@
 //! What a document and its records should hold after a sequence of steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -81,22 +81,44 @@ pub(super) fn record_text(id: &str, one: &Rec) -> String {
 /// The section of a record in a document.
 pub(super) fn section_of(text: &str, id: &str) -> String {
     let start = text.find(&format!("### {id} ")).unwrap();
-    let end = text[start + 1..].find("\n#").map_or(text.len(), |end| start + 1 + end);
+    let ends = ["\n#", "\n---\n"].into_iter().filter_map(|end| text[start + 1..].find(end));
+    let end = ends.min().map_or(text.len(), |end| start + 1 + end);
     text[start..end].to_owned()
 }
 
-/// The text outside records: a sentence or nothing below each heading.
+/// The sentences below a heading, up to the next one, or behind the rule that ends a record.
+fn sentences_of(text: &str, heading: &str) -> Vec<String> {
+    let Some(start) = text.lines().position(|line| line.starts_with(heading)) else {
+        return Vec::new();
+    };
+    let below = text.lines().skip(start + 1).take_while(|line| !line.starts_with('#'));
+    let is_record = heading.starts_with("###");
+    let below = below.skip_while(|line| is_record && *line != "---");
+    below.filter(|line| line.starts_with("Sentence")).map(str::to_owned).collect()
+}
+
+/// True if a sentence stands behind the rule that ends a record.
+pub(super) fn has_behind(text: &str, id: &str) -> bool {
+    !sentences_of(text, &format!("### {id} ")).is_empty()
+}
+
+/// The text outside records that a save sends: a sentence or nothing below each heading, and
+/// sentences behind records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chapters {
     pub title: Option<String>,
     pub below: BTreeMap<u8, String>,
+    pub behind: BTreeMap<String, String>,
 }
 
 impl Chapters {
     /// A document of these chapters, with the records below them.
     pub fn with(&self, records: &[(String, Rec)]) -> String {
         let mut text = String::new();
-        let mut records = records.iter().map(|(id, one)| record_text(id, one) + "\n");
+        let mut records = records.iter().map(|(id, one)| {
+            let behind = self.behind.get(id).map(|sentence| format!("\n---\n\n{sentence}\n"));
+            record_text(id, one) + &behind.unwrap_or_default() + "\n"
+        });
         if let Some(sentence) = &self.title {
             text += &format!("# What it is\n\n{sentence}\n\n");
         }
@@ -107,28 +129,9 @@ impl Chapters {
         text + &records.collect::<String>()
     }
 
-    /// What a save of parts makes of these chapters.
-    pub fn merge(&mut self, sent: Self) {
-        self.title = sent.title.or(self.title.take());
-        for (number, sentence) in sent.below {
-            let old = self.below.entry(number).or_default();
-            if !sentence.is_empty() {
-                *old = sentence;
-            }
-        }
-    }
-
-    pub fn sentences(&self) -> Vec<String> {
-        let all = self.title.iter().chain(self.below.values());
+    pub fn sentences(&self) -> BTreeSet<String> {
+        let all = self.title.iter().chain(self.below.values()).chain(self.behind.values());
         all.filter(|sentence| !sentence.is_empty()).cloned().collect()
-    }
-
-    pub fn replace(&mut self, old: &str, new: &str) {
-        for sentence in self.title.iter_mut().chain(self.below.values_mut()) {
-            if sentence == old {
-                new.clone_into(sentence);
-            }
-        }
     }
 }
 
@@ -136,7 +139,8 @@ impl Chapters {
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub records: BTreeMap<String, Rec>,
-    pub chapters: Chapters,
+    /// The sentences outside records.
+    pub sentences: BTreeSet<String>,
     /// The record that each id was given to first.
     bound: BTreeMap<String, usize>,
     count: usize,
@@ -147,7 +151,7 @@ impl Model {
     pub fn of(ledger: &Ledger<'_>, document: Document) -> Self {
         let mut model = Self {
             records: BTreeMap::new(),
-            chapters: Chapters::default(),
+            sentences: BTreeSet::new(),
             bound: BTreeMap::new(),
             count: 0,
         };
@@ -158,9 +162,32 @@ impl Model {
             model.put(record.id(), one);
         }
         if ledger.files.read(document.artifact()).unwrap().is_some() {
-            model.chapters.title = Some("What it is about.".to_owned());
+            model.sentences.insert("What it is about.".to_owned());
         }
         model
+    }
+
+    /// What a save of parts makes of a document: a text that is sent replaces the one at its place.
+    pub fn merge(&mut self, before: &str, sent: &Chapters) {
+        let mut replaced = Vec::new();
+        if sent.title.is_some() {
+            replaced.extend(sentences_of(before, "# "));
+            replaced.push("What it is about.".to_owned());
+        }
+        for number in sent.below.iter().filter(|(_, text)| !text.is_empty()).map(|(n, _)| n) {
+            replaced.extend(sentences_of(before, &format!("## Chapter {number}")));
+        }
+        for id in sent.behind.keys() {
+            replaced.extend(sentences_of(before, &format!("### {id} ")));
+        }
+        self.sentences.retain(|sentence| !replaced.contains(sentence));
+        self.sentences.extend(sent.sentences());
+    }
+
+    /// Replaces a sentence, or deletes it if the new one is empty.
+    pub fn replace(&mut self, old: &str, new: &str) {
+        self.sentences.remove(old);
+        self.sentences.extend(Some(new.to_owned()).filter(|new| !new.is_empty()));
     }
 
     pub fn sentence(&mut self) -> String {
@@ -210,8 +237,8 @@ impl Model {
             wanted.dedup();
             assert_eq!(refs_of(&there), wanted, "{id}\n{text}");
         }
-        for sentence in self.chapters.sentences() {
-            assert_eq!(text.matches(&sentence).count(), 1, "{sentence}\n{text}");
+        for sentence in &self.sentences {
+            assert_eq!(text.matches(sentence).count(), 1, "{sentence}\n{text}");
         }
         let kinds: Vec<IdKind> = self.records.values().map(|one| one.kind).collect();
         let is_own = |id: &&String| {

@@ -308,6 +308,29 @@ fn a_part_with_a_heading_of_its_own_loses_nothing() {
 }
 
 #[test]
+fn text_behind_a_rule_below_a_record_is_kept_or_refused() {
+    let section = read_all(PRD).section("REQ-002").unwrap().range.clone();
+    let with = |behind: &str| {
+        let (record, after) = (PRD[..section.end].trim_end(), &PRD[section.end..]);
+        format!("{record}\n\n---\n\n{behind}\n\n{after}")
+    };
+    let present = with("Charts wait.");
+    let after = saved(Some(&present), PRD, Extent::Parts).unwrap();
+    assert_eq!(after.text, present);
+    let text = saved(Some(&present), &with("Charts come."), Extent::Parts).unwrap().text;
+    assert!(text.contains("Charts come.") && !text.contains("Charts wait."), "{text}");
+    // Without a title there is a place for it only where some text stands already.
+    let part =
+        with("Charts come.")[section.start..].split("## Features").next().unwrap().to_owned();
+    let text = saved(Some(&present), &part, Extent::Parts).unwrap().text;
+    assert_eq!(text, with("Charts come."));
+    let refused = saved(Some(PRD), &part, Extent::Parts).unwrap_err();
+    assert!(refused[0].text.contains("behind the --- below a record"), "{refused:?}");
+    let rule = part.replace("Charts come.\n", "");
+    assert_eq!(saved(Some(PRD), &rule, Extent::Parts).unwrap().text, PRD);
+}
+
+#[test]
 fn a_record_is_deleted_only_where_the_call_says_so() {
     let range = read_all(PRD).section("FEAT-002").unwrap().range.clone();
     let sent = format!("{}{}", &PRD[..range.start], &PRD[range.end..]);
