@@ -52,12 +52,13 @@ pub(super) type New = (IdKind, Option<String>);
 /// Notes the records that exist. Returns what a creating call creates, and the id it gets.
 pub(super) fn begin(
     context: &mut Context<'_>,
-    name: &str,
+    tool: &str,
     call: &ToolCall,
     fitted: Option<&Value>,
 ) -> anyhow::Result<Option<(New, String)>> {
     let (records, history) = (context.ledger.records()?, context.ledger.history);
-    let new = created(name).map(|kind| {
+    let creates = !tool.starts_with("delete_");
+    let new = creates.then(|| kind_of(tool)).flatten().map(|kind| {
         let above = match fitted {
             Some(arguments) => arguments["parent_id"].as_str().map(str::to_owned),
             // The arguments are refused, but the call still counts among those of its parent.
@@ -77,27 +78,34 @@ pub(super) fn begin(
     })
 }
 
-/// Notes the records that exist after a call. Returns what to say if it was to create one with an
-/// id that no record has.
+/// Notes the records that exist after a call of a tool. Returns the next number, for a model that
+/// counts, if the call deleted a record, or was to create one with an id that no record has.
 pub(super) fn end(
     context: &mut Context<'_>,
+    (tool, ok): (&str, bool),
     new: Option<(New, String)>,
 ) -> anyhow::Result<Option<String>> {
     let (records, history) = (context.ledger.records()?, context.ledger.history);
     context.numbers.note(|ids| ids.see(&records, history))?;
-    let Some(((kind, above), id)) = new.filter(|(_, id)| !records.has(id)) else {
-        return Ok(None);
+    let deletes = (ok && tool.starts_with("delete_")).then(|| kind_of(tool)).flatten();
+    let (used, kind, above) = match (new, deletes) {
+        (Some(((kind, above), id)), _) if !records.has(&id) => {
+            (format!("This call used up {id}; t"), kind, above)
+        }
+        (None, Some(kind)) => ("T".to_owned(), kind, None),
+        _ => return Ok(None),
     };
     let next = context.numbers.ids.next((kind, above.as_deref()), &records, history);
-    Ok(Some(format!("This call used up {id}; the next {} is {next}.", kind.name())))
+    Ok(Some(format!("{used}he next {} is {next}.", kind.name())))
 }
 
-fn created(tool: &str) -> Option<IdKind> {
+/// The kind of record that a tool creates or deletes.
+fn kind_of(tool: &str) -> Option<IdKind> {
     Some(match tool {
-        "create_requirement" => IdKind::Requirement,
-        "add_feature" => IdKind::Feature,
-        "create_design_component" => IdKind::Component,
-        "create_task" => IdKind::Task,
+        "create_requirement" | "delete_requirement" => IdKind::Requirement,
+        "add_feature" | "delete_feature" => IdKind::Feature,
+        "create_design_component" | "delete_design_component" => IdKind::Component,
+        "create_task" | "delete_task" => IdKind::Task,
         _ => return None,
     })
 }

@@ -290,6 +290,7 @@ mod tests {
         assert!(answer.text.starts_with("Created FEAT-002"), "{}", answer.text);
         let answer = context.call("delete_requirement", r#"{"requirement_id":"REQ-008"}"#);
         assert!(answer.text.starts_with("Deleted REQ-008. Removed from FEAT-002. 1 of 3–6"));
+        assert!(answer.text.ends_with("\nThe next requirement is REQ-009."), "{}", answer.text);
         assert_eq!(bench.store().features().unwrap().features[0].requirement_ids, ["REQ-005"]);
         let answer = context.call("add_feature", &feature.replace("f\"", "g\""));
         assert!(answer.text.starts_with("REQ-008 \"List\" was deleted: "), "{}", answer.text);

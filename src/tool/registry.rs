@@ -163,7 +163,8 @@ async fn numbered(
     };
     context.new_id = new.as_ref().map(|(_, id)| id.clone()).unwrap_or_default();
     let mut answer = fitted_call(context, tool, fitted).await;
-    let told = numbers::end(context, new).unwrap_or_else(|error| Some(format!("{error:#}")));
+    let told = numbers::end(context, (tool.name(), answer.ok), new);
+    let told = told.unwrap_or_else(|error| Some(format!("{error:#}")));
     told.iter().for_each(|told| answer.text.push_str(&format!("\n{told}")));
     answer
 }

@@ -156,8 +156,13 @@ fn merged(
             text = put_section(&text, section, present, context)?;
         }
     }
-    for behind in behind_records(present, &before.sections) {
-        text = put_chapter(&text, &behind, false, context)?;
+    for old in behind_records(present, &before.sections) {
+        if !sent_behind.iter().any(|sent| sent.is_same(&old)) {
+            let reading = read(&text, context);
+            let record = reading.section(&old.title);
+            let at = record.map_or(text.len(), |record| record.range.end);
+            text = inserted(&text, at, &format!("{}\n", old.text));
+        }
     }
     Ok((text, unsent, new.numbered))
 }
@@ -265,9 +270,7 @@ fn put_chapter(
         return Ok(out);
     }
     if sent.level == 0 && !replaces {
-        let record = sections.iter().find(|one| one.record.id() == sent.title);
-        let at = record.map_or(0, |record| record.range.end);
-        return Ok(inserted(text, at, &format!("{}\n", sent.text)));
+        return Ok(format!("{}\n\n{text}", sent.text));
     }
     if sent.level == 0 {
         return Err(vec![Remark::new(
