@@ -12,10 +12,10 @@ use super::{Files, History, IdFloors, IdKind};
 /// The ids that the draft in progress has used. None of them is given again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftIds {
-    /// Ids that calls were given for new records, each with the call. A call that is repeated after
-    /// a kill keeps its id.
+    /// Ids that calls were given for new records, each with a digest of the call. A call that is
+    /// repeated after a kill keeps its id.
     #[serde(default)]
-    given: BTreeMap<String, u64>,
+    given: BTreeMap<String, String>,
     /// Records that existed in the draft, with their titles.
     #[serde(default)]
     existed: BTreeMap<String, String>,
@@ -49,7 +49,7 @@ impl DraftIds {
     /// Returns the id of the record that a call creates; a sub-task's begins with `above`.
     pub fn give(
         &mut self,
-        call: u64,
+        call: String,
         (kind, above): (IdKind, Option<&str>),
         records: &Records,
         history: &dyn History,

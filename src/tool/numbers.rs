@@ -1,8 +1,7 @@
 //! The numbers of new records: given in the order of the calls, to refused ones as well, and never
 //! twice in a draft.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use super::Context;
@@ -67,9 +66,12 @@ pub(super) fn begin(
         let above = some(above.as_ref()).map(str::to_ascii_uppercase);
         (kind, above.and_then(|above| mentioned_ids(kind, &above).pop_first()))
     });
-    let mut hasher = DefaultHasher::new();
-    (&call.id, &call.name, &call.arguments).hash(&mut hasher);
-    let call = hasher.finish();
+    let call = format!("{} {} {}", call.id, call.name, call.arguments);
+    let call: String = digest(&SHA256, call.as_bytes())
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     context.numbers.note(|ids| {
         ids.see(&records, history);
         let new = new?;
