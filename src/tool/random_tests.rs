@@ -338,6 +338,8 @@ impl Case<'_, '_> {
         let history = self.run.0.numbers.ids().after(ledger.history, Writer::Person);
         let settled = Ledger { history: &history, ..ledger }.settle(Writer::Person).unwrap();
         if settled.refusals.is_empty() {
+            let records = ledger.records().unwrap();
+            self.run.0.numbers.note(|ids| ids.see(&records, ledger.history)).unwrap();
             self.model = model;
             self.did("person");
         } else {

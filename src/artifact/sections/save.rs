@@ -48,7 +48,9 @@ pub fn save(
     floors: &mut IdFloors,
 ) -> Result<Saved, Vec<Remark>> {
     let sent = &with_newline(unfenced(sent));
-    let Some(present) = present else { return taken(sent, Vec::new(), context, floors) };
+    let Some(present) = present.filter(|text| !text.trim().is_empty()) else {
+        return taken(sent, Vec::new(), context, floors);
+    };
     if extent == Extent::Parts {
         let (text, unsent, numbered) = merged(present, sent, context, floors)?;
         return Ok(Saved { unsent, numbered, ..taken(&text, Vec::new(), context, floors)? });

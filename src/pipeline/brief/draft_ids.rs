@@ -1,7 +1,7 @@
 //! The ids that the draft in progress has used: kept in the state directory, so that a run that
 //! goes on with the draft gives none of them again.
 
-use crate::artifact::DraftIds;
+use crate::artifact::{DraftIds, Ledger};
 use crate::pipeline::run::Run;
 
 /// The note with them.
@@ -18,6 +18,17 @@ pub(crate) fn load(run: &Run<'_>) -> DraftIds {
 /// The note cannot be written.
 pub(crate) fn keep(run: &Run<'_>, ids: &DraftIds) -> anyhow::Result<()> {
     run.env.state.set_note(NOTE, Some(ids))
+}
+
+/// Notes the records that exist.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn see(run: &Run<'_>, ledger: &Ledger<'_>) -> anyhow::Result<()> {
+    let before = load(run);
+    let mut ids = before.clone();
+    ids.see(&ledger.records()?, ledger.history);
+    if ids == before { Ok(()) } else { keep(run, &ids) }
 }
 
 /// Forgets the ids: a stage starts again, and nothing of its earlier drafts is left.

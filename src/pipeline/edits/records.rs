@@ -46,7 +46,12 @@ pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
 /// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     put_back_json(run)?;
-    let settled = with_ledger(run, &run.files(), |ledger| ledger.settle(Writer::Person))?;
+    let settled = with_ledger(run, &run.files(), |ledger| {
+        let settled = ledger.settle(Writer::Person)?;
+        // A number that was given here is not given again if its record is deleted.
+        draft_ids::see(run, ledger)?;
+        Ok(settled)
+    })?;
     // The copies of documents with a person's edits need no report: they got numbers only.
     run.env.workspace.take_set_aside();
     if settled.refusals.is_empty() {
