@@ -2,7 +2,6 @@
 
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
-use crate::artifact::sections::{Document, Documents};
 use crate::artifact::{Artifact, DraftIds, Ledger, Store, Task};
 use crate::config::AGENT;
 use crate::error::Error;
@@ -373,7 +372,7 @@ pub(crate) fn brief_variables(
         tasks: range(limits.tasks),
         feedback: open_feedback::open_items(run, spec, progress)?,
         unasked: Unasked::default(),
-        next_ids: next_ids(run, spec)?,
+        next_ids: draft_ids::next(run, spec)?,
         saved: match spec.document() {
             Some(document) => Store::new(&run.files()).text(document)?.is_some(),
             None => true,
@@ -424,23 +423,4 @@ fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
     let tasks = Store::new(&files).plan()?.tasks;
     let last = tasks.into_iter().rfind(Task::is_top_level);
     Ok(last.map(|task| task.id).unwrap_or_default())
-}
-
-/// The ids that new records of the stage's document will get: `REQ-004, FEAT-003`.
-fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
-    let documents = spec.artifacts.iter().filter_map(|artifact| Document::of(*artifact));
-    let documents: Vec<Document> = documents.collect();
-    if documents.is_empty() {
-        return Ok(String::new());
-    }
-    let files = run.files();
-    let mut floors = run.known_records()?.floors;
-    Store::new(&files).see_ids(&mut floors)?;
-    draft_ids::load(run).raise(&mut floors);
-    let mut next = Vec::new();
-    for document in documents {
-        let kinds = Documents::with(&files, document)?.kinds(document);
-        next.extend(kinds.iter().map(|kind| floors.next(*kind)));
-    }
-    Ok(next.join(", "))
 }

@@ -1,8 +1,10 @@
 //! The ids that the draft in progress has used: kept in the state directory, so that a run that
 //! goes on with the draft gives none of them again.
 
-use crate::artifact::{DraftIds, Ledger};
+use crate::artifact::sections::{Document, Documents};
+use crate::artifact::{DraftIds, Ledger, Store};
 use crate::pipeline::run::Run;
+use crate::stages::StageSpec;
 
 /// The note with them.
 const NOTE: &str = "draft-ids.json";
@@ -40,4 +42,26 @@ pub(crate) fn forget(run: &Run<'_>) -> anyhow::Result<()> {
         true => Ok(()),
         false => run.env.state.set_note::<DraftIds>(NOTE, None),
     }
+}
+
+/// The ids that new records of the stage's document will get: `REQ-004, FEAT-003`.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn next(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+    let documents = spec.artifacts.iter().filter_map(|artifact| Document::of(*artifact));
+    let documents: Vec<Document> = documents.collect();
+    if documents.is_empty() {
+        return Ok(String::new());
+    }
+    let files = run.files();
+    let mut floors = run.known_records()?.floors;
+    Store::new(&files).see_ids(&mut floors)?;
+    load(run).raise(&mut floors);
+    let mut next = Vec::new();
+    for document in documents {
+        let kinds = Documents::with(&files, document)?.kinds(document);
+        next.extend(kinds.iter().map(|kind| floors.next(*kind)));
+    }
+    Ok(next.join(", "))
 }
