@@ -190,7 +190,8 @@ fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow
     if !saved.unsent.is_empty() {
         told += &format!(
             " Kept, although you did not send it: {}. A record is deleted with its delete_ tool, \
-             other text with edit_file, and both if you send the document with \"whole\": true.",
+             other text with edit_file, and both, but for completed tasks, if you send the \
+             document with \"whole\": true.",
             saved.unsent.join(", ")
         );
     }

@@ -162,3 +162,18 @@ fn a_whole_document_without_a_record_keeps_it_and_says_so_unless_the_call_delete
         assert!(answer.contains(words), "{answer}");
     }
 }
+
+#[test]
+fn a_whole_plan_of_a_change_keeps_the_tasks_completed_before() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    let task = todo::task_section("TASK-006", "Due dates", "FEAT-003", "lib/due.sh");
+    let whole = json!({"content": format!("# Plan\n\nDue dates.\n{task}"), "whole": true});
+    sandbox.script("plan", Reply::call("save_plan_doc", whole));
+    sandbox.cowork(&["modify", "due dates", "-n", "due", "--review", "auto"]).exits(0);
+    let plan = sandbox.blob("cowork/todo--due", ".cowork/sessions/todo/plan.md");
+    assert!(plan.starts_with("# Plan\n\nDue dates.\n"), "{plan}");
+    for id in TASKS.iter().map(|(id, ..)| *id).chain(["TASK-006"]) {
+        assert_eq!(plan.matches(&format!("### {id} ")).count(), 1, "{plan}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::{Component, Feature, IdKind, Requirement, Task};
+use super::super::{Component, Feature, IdKind, Requirement, Task, TaskStatus};
 use super::Change;
 
 /// A requirement, feature, component or task.
@@ -57,6 +57,11 @@ impl Record {
             Self::Component(one) => &one.description,
             Self::Task(one) => &one.description,
         }
+    }
+
+    /// True for a completed task: it is history.
+    pub fn is_completed_task(&self) -> bool {
+        matches!(self, Self::Task(task) if task.status == TaskStatus::Completed)
     }
 
     /// Returns the ids of other records that it refers to.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{IdKind, TaskStatus};
+use super::super::IdKind;
 use super::fields::Meaning;
 use super::{Document, Documents, Reading, Record, Records, Remark};
 
@@ -53,7 +53,7 @@ pub fn references(
     for (document, text, reading) in readings {
         for section in &reading.sections {
             let id = section.record.id();
-            let is_done = matches!(&section.record, Record::Task(task) if task.status == TaskStatus::Completed);
+            let is_done = section.record.is_completed_task();
             for value in &section.body.values {
                 let Meaning::Id(kind, named) = &value.meaning else { continue };
                 if records.has(named) || !names(&section.record, named) {

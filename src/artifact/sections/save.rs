@@ -52,10 +52,29 @@ pub fn save(
         return taken(sent, Vec::new(), context, floors);
     };
     if extent == Extent::Parts {
-        let (text, unsent, numbered) = merged(present, sent, context, floors)?;
+        let Merged { text, unsent, numbered } = merged(present, sent, context, floors)?;
         return Ok(Saved { unsent, numbered, ..taken(&text, Vec::new(), context, floors)? });
     }
-    let deleted = missing(&read(present, context), sent, context);
+    let before = read(present, context);
+    let mut deleted = missing(&before, sent, context);
+    if extent == Extent::Whole {
+        // A completed task is history: the requests of a change do not have its text, so a document
+        // that lacks it does not mean to delete it.
+        let history: Vec<&Section> = before
+            .sections
+            .iter()
+            .filter(|one| {
+                one.record.is_completed_task() && deleted.iter().any(|id| id == one.record.id())
+            })
+            .collect();
+        let unsent: Vec<String> = history.iter().map(|one| one.record.id().to_owned()).collect();
+        deleted.retain(|id| !unsent.contains(id));
+        let mut text = sent.clone();
+        for section in history {
+            text = put_section(&text, section, present, context)?;
+        }
+        return Ok(Saved { unsent, ..taken(&text, deleted, context, floors)? });
+    }
     if let Extent::WholeDeleting(named) = extent {
         let kept: Vec<Remark> = deleted
             .iter()
@@ -116,15 +135,23 @@ pub fn unfenced(sent: &str) -> &str {
     if open { sent } else { inner }
 }
 
+/// A document into which parts were merged.
+struct Merged {
+    text: String,
+    /// What the sent document lacked.
+    unsent: Vec<String>,
+    /// The lines of the sent text in which a record got a number, each with the id.
+    numbered: Vec<(usize, String)>,
+}
+
 /// Merges what was sent into the document. Without a title, its sections go to the places of those
-/// they replace. With one, the sent document gives the order, and what it lacks is added to it; that
-/// is returned, too, and the records that got a number.
+/// they replace. With one, the sent document gives the order, and what it lacks is added to it.
 fn merged(
     present: &str,
     sent: &str,
     context: &Context<'_>,
     floors: &mut IdFloors,
-) -> Result<(String, Vec<String>, Vec<(usize, String)>), Vec<Remark>> {
+) -> Result<Merged, Vec<Remark>> {
     let mut new = take(sent, context, floors);
     let gone = |remark: &Remark| remark.kind == RemarkKind::NoSection;
     let refusals = std::mem::take(&mut new.reading.refusals);
@@ -142,7 +169,7 @@ fn merged(
         for section in &new.reading.sections {
             text = put_section(&text, section, &new.text, context)?;
         }
-        return Ok((text, Vec::new(), new.numbered));
+        return Ok(Merged { text, unsent: Vec::new(), numbered: new.numbered });
     }
     let before = read(present, context);
     let (mut text, mut unsent) = (new.text.clone(), Vec::new());
@@ -166,7 +193,7 @@ fn merged(
             text = inserted(&text, at, &format!("{}\n", old.text));
         }
     }
-    Ok((text, unsent, new.numbered))
+    Ok(Merged { text, unsent, numbered: new.numbered })
 }
 
 /// A heading that is no record's, with the text below it up to the next heading or record.
