@@ -162,7 +162,12 @@ fn words(value: &Value) -> String {
             let text = |name| fields.get(name).and_then(Value::as_str).unwrap_or_default();
             match text("test") {
                 "" => text("text").to_owned(),
-                test => format!("{} (`{test}`)", text("text")),
+                test => {
+                    // The mark of a test that must fail before the change.
+                    let fails = fields.get("fails_before").and_then(Value::as_bool);
+                    let mark = if fails == Some(true) { "!" } else { "" };
+                    format!("{} (`{mark}{test}`)", text("text"))
+                }
             }
         }
         other => other.to_string(),
@@ -250,7 +255,7 @@ mod tests {
         let expected = [
             ("criteria", "a", "c"),
             ("order", "1; 2", "2; 1"),
-            ("tests", "", "e (`t/a.rs::e`)"),
+            ("tests", "", "e (`!t/a.rs::e`)"),
             ("tests", "", "f"),
             ("title", "List", "Sort"),
         ];

@@ -27,7 +27,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 _ => "pass".to_owned(),
             };
             answered_elsewhere(gate.terminal, &what, here.is_some())?;
-            if let Some(Decision::Feedback(text)) = &here {
+            if let Some(Decision::Feedback(text) | Decision::Question(text)) = &here {
                 keep_words(gate.terminal, gate.untold, text)?;
             }
         }

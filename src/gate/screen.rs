@@ -44,10 +44,8 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));
-    // Without changes since the last look, only the draft itself is shown; so is a new draft of a
-    // file that is shown in a readable form, of which the changes have none.
-    let is_read = draft.edited.is_some() || draft.main().is_none_or(|main| main.readable.is_none());
-    let since = draft.since.as_ref().filter(|since| is_read && !since.diff.trim().is_empty());
+    // Without changes since the last look, only the draft itself is shown.
+    let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     let (head, rows) = match &draft.records {
         Some(records) if !records.rows.is_empty() => records.lines(paint, width),
         _ => Default::default(),

@@ -71,7 +71,9 @@ pub fn merge_command(
     let head =
         git.head()?.branch().filter(|head| refs.session_of(head.as_str()).is_none()).cloned();
     let others = head.iter().map(|head| head.short().to_owned());
-    for into in base.iter().cloned().chain(others).chain(default_branches(git)) {
+    // Asks git for the default branch only where the others are gone: `list` comes here often.
+    let defaults = std::iter::once_with(|| default_branches(git)).flatten();
+    for into in base.iter().cloned().chain(others).chain(defaults) {
         let Ok(branch) = RefName::branch(&into) else { continue };
         let found = git::refs::list(git, &[branch.as_str()])?;
         let Some(found) = found.into_iter().find(|info| info.name == branch) else { continue };

@@ -52,6 +52,8 @@ pub enum Asks {
     /// Whether to approve the draft.
     #[default]
     Draft,
+    /// What to change in a draft that lacks a file, and so cannot be approved.
+    Lacking,
     /// Which entry of a menu to choose.
     Menu {
         /// The subject of the menu, in a few words.
@@ -67,6 +69,7 @@ impl OpenGate {
         match (&self.asks, said) {
             (_, Said::There) => true,
             (Asks::Draft, said) => !matches!(said, Said::Chose(_)),
+            (Asks::Lacking, said) => matches!(said, Said::Feedback(_)),
             (Asks::Menu { keys, .. }, Said::Chose(chosen)) => {
                 keys.iter().any(|choice| choice.fits(chosen))
             }

@@ -117,6 +117,10 @@ fn words_that_came_too_late_begin_the_next_feedback() {
     watch.sees(WATCHED);
     watch.types("f");
     watch.sees("feedback (");
+    let mut second = sandbox.terminal(&["watch", "todo"]);
+    second.sees(WATCHED);
+    second.types("f");
+    second.sees("feedback (");
     run.types("f");
     run.sees("name the users");
     run.enters(" and the files");
@@ -125,6 +129,11 @@ fn words_that_came_too_late_begin_the_next_feedback() {
     watch.enters("sort by date");
     watch.sees("it was answered at the run's terminal");
     watch.sees("what you typed is kept for your next feedback");
+    second.enters("by name");
+    second.sees("what you typed is kept for your next feedback");
+    second.sees(WATCHED);
+    second.types("q");
+    second.sees("not sent: by name");
     let asked = sandbox.server.requests_of("prd", "actor");
     assert!(asked.iter().any(|request| request.text().contains("name the users and the files")));
     watch.sees(WATCHED);

@@ -73,7 +73,7 @@ impl Look<'_> {
     fn show(&self) -> anyhow::Result<()> {
         let OpenGate { stage, iteration, holder, .. } = self.gate;
         let about = match &self.gate.asks {
-            Asks::Draft => format!("draft {iteration}"),
+            Asks::Draft | Asks::Lacking => format!("draft {iteration}"),
             Asks::Menu { title, .. } => one_line(title, 100),
         };
         self.say(&format!("── {stage} · {about} · process {} waits for you", holder.pid))?;
@@ -82,7 +82,7 @@ impl Look<'_> {
         }
         // A menu has no content to show: it asks how to continue, not whether a draft passes.
         let all = match &self.gate.asks {
-            Asks::Draft => self.content()?,
+            Asks::Draft | Asks::Lacking => self.content()?,
             Asks::Menu { .. } => String::new(),
         };
         let lines: Vec<&str> = all.lines().collect();
@@ -96,15 +96,10 @@ impl Look<'_> {
         self.menu()
     }
 
-    /// True if there is something to pass.
-    fn can_pass(&self) -> bool {
-        self.gate.is_code || !self.gate.paths.is_empty()
-    }
-
     fn menu(&self) -> anyhow::Result<()> {
         match &self.gate.asks {
-            Asks::Draft => {
-                let pass = if self.can_pass() { "p pass   " } else { "" };
+            asks @ (Asks::Draft | Asks::Lacking) => {
+                let pass = if *asks == Asks::Draft { "p pass   " } else { "" };
                 self.say(&format!("{pass}f feedback   v read all   d diff   q stop watching"))
             }
             Asks::Menu { keys, .. } => {
@@ -165,7 +160,7 @@ impl Look<'_> {
             };
             match self.said_by(key)? {
                 Pressed::Says(said) => return self.answer(said),
-                Pressed::Left => return Ok(Left::Stopped),
+                Pressed::Left => return self.stopped(),
                 Pressed::Stays => {
                     self.menu()?;
                     continue;
@@ -175,7 +170,7 @@ impl Look<'_> {
             match key {
                 Key::Char('v') => self.page(&self.content()?)?,
                 Key::Char('d') => self.page(&self.diff()?)?,
-                Key::Char('q') | Key::End => return Ok(Left::Stopped),
+                Key::Char('q') | Key::End => return self.stopped(),
                 Key::Enter => {}
                 Key::Char(c) => {
                     self.say(&format!("unknown key '{c}'"))?;
@@ -186,15 +181,24 @@ impl Look<'_> {
         }
     }
 
+    /// Leaves the gate; words that nobody got are printed, so that they can be copied.
+    fn stopped(&self) -> anyhow::Result<Left> {
+        let kept = self.kept.take();
+        if !kept.is_empty() {
+            self.say(&format!("not sent: {}", marked(&kept)))?;
+        }
+        Ok(Left::Stopped)
+    }
+
     /// The answer for a key at this gate; asks for the input that the key needs.
     fn said_by(&self, key: Key) -> anyhow::Result<Pressed> {
         let Key::Char(key) = key else { return Ok(Pressed::Other) };
         match &self.gate.asks {
-            Asks::Draft if key == 'p' && self.can_pass() => Ok(Pressed::Says(Said::Pass)),
-            Asks::Draft if key == 'f' => {
+            Asks::Draft if key == 'p' => Ok(Pressed::Says(Said::Pass)),
+            Asks::Draft | Asks::Lacking if key == 'f' => {
                 self.text("feedback (Enter ends it; empty goes back): ", Said::Feedback)
             }
-            Asks::Draft => Ok(Pressed::Other),
+            Asks::Draft | Asks::Lacking => Ok(Pressed::Other),
             Asks::Menu { keys, .. } => match keys.iter().find(|choice| choice.key == key) {
                 Some(choice) => self.chosen(choice),
                 None => Ok(Pressed::Other),
@@ -244,6 +248,11 @@ impl Look<'_> {
     /// Sends the answer, and prints whether it was taken.
     fn answer(&self, said: Said) -> anyhow::Result<Left> {
         let OpenGate { id, tree, .. } = self.gate;
+        let has_text = match &said {
+            Said::Feedback(_) => true,
+            Said::Chose(chosen) => !chosen.text.is_empty(),
+            Said::Pass | Said::There => false,
+        };
         let answer = GateAnswer { tree: tree.clone(), said, pid: std::process::id() };
         if !self.is_open() || !answer_gate(self.state, id, &answer)? {
             self.tell_other()?;
@@ -252,7 +261,6 @@ impl Look<'_> {
             }
             return Ok(Left::Closed);
         }
-        self.kept.take();
         for look in 0.. {
             if !self.is_open() {
                 break;
@@ -265,7 +273,12 @@ impl Look<'_> {
         }
         let closed = gates(self.state).closed.filter(|closed| closed.id == *id);
         match closed.map(|closed| closed.refused) {
-            Some(None) => self.say("your answer was taken")?,
+            Some(None) => {
+                if has_text {
+                    self.kept.take();
+                }
+                self.say("your answer was taken")?;
+            }
             Some(Some(why)) => self.say(&format!("your answer does not count: {why}"))?,
             None => {
                 let text = "the run ended before it took your answer";
@@ -296,7 +309,7 @@ impl Look<'_> {
     fn told(&self, chosen: &Chosen) -> String {
         let keys = match &self.gate.asks {
             Asks::Menu { keys, .. } => keys.as_slice(),
-            Asks::Draft => &[],
+            Asks::Draft | Asks::Lacking => &[],
         };
         let does = keys.iter().find(|choice| choice.key == chosen.key);
         let mut told = does.map_or_else(|| chosen.key.to_string(), |choice| choice.does.clone());

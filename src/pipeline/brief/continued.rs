@@ -11,7 +11,7 @@ use crate::agent::{Before, RunId};
 use crate::artifact::{Artifact, Store};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::{self, Known};
-use crate::pipeline::brief::sections::{artifact_section, section, shown};
+use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};
@@ -118,7 +118,8 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let files = run.files();
     let store = Store::new(&files);
     let mut out = String::new();
-    for artifact in part.spec.context.iter().chain(part.spec.artifacts) {
+    let context = context_of(run, part.spec);
+    for artifact in context.iter().chain(part.spec.artifacts) {
         let now = documents(run, &store, [artifact])?;
         let knows = |(name, text): (&String, &Fingerprint)| on.documents.get(name) == Some(text);
         if !now.iter().all(knows) {
@@ -155,7 +156,8 @@ pub(crate) fn note(
     }
     let files = run.files();
     let mut known = before;
-    let told = part.spec.context.iter().chain(part.spec.artifacts);
+    let context = context_of(run, part.spec);
+    let told = context.iter().chain(part.spec.artifacts);
     known.extend(documents(run, &Store::new(&files), told)?);
     let newest = Newest {
         run: id.clone(),

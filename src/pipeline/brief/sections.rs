@@ -93,14 +93,15 @@ pub fn shown(
 
 fn without_history(run: &Run<'_>, store: &Store<'_>, text: String) -> anyhow::Result<String> {
     let Some(before) = project_files::baseline_of_change(run)? else { return Ok(text) };
-    let mut tasks = store.plan()?.tasks;
+    let mut tasks = store.plan().unwrap_or_default().tasks;
     tasks.retain(|task| task.status == TaskStatus::Completed && before.ids.contains(&task.id));
     if tasks.is_empty() {
         return Ok(text);
     }
     let is_history = |id: &str| tasks.iter().any(|task| task.id == id);
     let mut out = without_sections(&text, &is_history).trim_end().to_owned();
-    out += "\n\nCompleted before this change and left out here (read_file shows them):\n";
+    out +=
+        "\n\n## Completed before this change, left out of plan.md above (read_file shows them)\n";
     for task in tasks.iter().filter(|task| task.is_top_level()) {
         let files: Vec<&str> = task.files().collect();
         let _ = write!(out, "\n- {} {}: {}", task.id, task.title, files.join(", "));

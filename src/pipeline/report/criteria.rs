@@ -7,6 +7,7 @@ use super::markdown::{REASON, TITLE, WHOLE, cell, paths};
 use super::story::Story;
 use crate::artifact::record_diff::{Became, count};
 use crate::artifact::{Criterion, Feature, FeatureStatus, Requirement, Task};
+use crate::pipeline::evidence::named_tests::FAILED_ON_BASE;
 
 /// A criterion with the evidence that it is met: its test and the result, or a review; `uncovered`
 /// is the reason why there was nothing to review.
@@ -109,7 +110,9 @@ impl Story {
     fn push_criterion(&self, section: &mut Section, one: &Criterion, of: Option<&Requirement>) {
         let uncovered = of.and_then(|of| self.uncovered.get(&of.id));
         let is_met = match &one.test {
-            Some(test) => self.became.get(test).is_some_and(|how| how.starts_with("passed")),
+            Some(test) => self.became.get(test).is_some_and(|how| {
+                how == "passed" || (how.starts_with("passed") && how.contains(FAILED_ON_BASE))
+            }),
             None => uncovered.is_none(),
         };
         let short = is_met.then(|| format!("  - {}", cell(&one.text, WHOLE)));

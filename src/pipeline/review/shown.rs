@@ -29,6 +29,7 @@ pub(crate) fn ask_person(
     let files = run.files();
     let store = Store::new(&files);
     let report = checks::check_report(run, spec, progress)?;
+    let can_pass = missing(run, spec)?.is_empty();
     let from = approved_content::shown_from(run, spec);
     let tree = run.recorder().tree(&run.session.tip)?;
     let full =
@@ -47,7 +48,8 @@ pub(crate) fn ask_person(
         let remarks =
             progress.gate.note.iter().cloned().chain(findings).chain(report.warnings.clone());
         let (iteration, remarks) = (progress.iteration, remarks.collect());
-        open_gate::open(run, spec, &tree, iteration, (Asks::Draft, remarks))?;
+        let asks = if can_pass { Asks::Draft } else { Asks::Lacking };
+        open_gate::open(run, spec, &tree, iteration, (asks, remarks))?;
     }
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
@@ -63,7 +65,7 @@ pub(crate) fn ask_person(
         iteration: progress.iteration,
         limit: progress::allowed(run, spec, progress)?,
         spent: usage::stage_so_far(run, progress),
-        can_pass: missing(run, spec)?.is_empty(),
+        can_pass,
         documents: shown_documents(run, spec, &store)?,
         since: look.since,
         passed: report.passed,
