@@ -42,7 +42,10 @@ pub(crate) fn run(context: &Context) -> Answer {
     }
     let there = overview(git, &refs, pending_start::NOTE)?;
     let text = match there.sessions {
-        0 => "No session in this repository yet.".to_owned(),
+        0 if git.refs(&[RefNames::ARCHIVE])?.is_empty() => {
+            "No session in this repository yet.".to_owned()
+        }
+        0 => "No session on a branch; others are archived (git cowork list --all).".to_owned(),
         1 => "Not on a session's branch; there is 1 session (git cowork list).".to_owned(),
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };
@@ -52,13 +55,15 @@ pub(crate) fn run(context: &Context) -> Answer {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
         }
-        (None, Some(head)) => {
-            next_step::lines(git, &find::status(context, head.session(git)?)?, "")?
+        (None, open) => {
+            match open.map_or_else(|| delivered::newest(git, &refs), |it| Ok(Some(it)))? {
+                Some(head) => {
+                    let status = find::status(context, head.session(git)?)?;
+                    next_step::lines(git, &status, &status::before_next(git, &status)?)?
+                }
+                None => "Next     git cowork new \"what you want built\"\n".to_owned(),
+            }
         }
-        (None, None) => match delivered::newest(git, &refs)? {
-            Some(head) => next_step::lines(git, &find::status(context, head.session(git)?)?, "")?,
-            None => "Next     git cowork new \"what you want built\"\n".to_owned(),
-        },
     };
     context.print(&format!("{text}\n{next}"))?;
     Ok(0)

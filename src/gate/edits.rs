@@ -47,7 +47,8 @@ pub(super) fn edit(
                 changed.dedup();
             }
             Ok(EditResult::Unchanged) if changed.is_empty() => {
-                say(terminal, "nothing was changed; p passes the draft as it is")?;
+                let pass = if draft.can_pass { "; p passes the draft as it is" } else { "" };
+                say(terminal, &format!("nothing was changed{pass}"))?;
                 return Ok(None);
             }
             Ok(EditResult::Unchanged) => {}

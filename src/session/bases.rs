@@ -75,6 +75,10 @@ pub fn merge_command(
     let defaults = std::iter::once_with(|| default_branches(git)).flatten();
     for into in base.iter().cloned().chain(others).chain(defaults) {
         let Ok(branch) = RefName::branch(&into) else { continue };
+        // A clone whose `origin/HEAD` is the session's own branch.
+        if refs.session_of(branch.as_str()).as_ref() == Some(&session.name) {
+            continue;
+        }
         let found = git::refs::list(git, &[branch.as_str()])?;
         let Some(found) = found.into_iter().find(|info| info.name == branch) else { continue };
         let is_elsewhere =

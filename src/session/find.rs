@@ -237,8 +237,12 @@ pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionNam
     }
     match newest_open(git, refs)? {
         Some(head) => Ok((head.name().clone(), true)),
-        None => Err(Error::repository("there is no unfinished session here")
-            .hint("start one: git cowork new \"what you want built\"")
-            .into()),
+        None => {
+            let mut error = Error::repository("there is no unfinished session here");
+            if !names(git, refs)?.is_empty() {
+                error = error.hint("look at all: git cowork list --all");
+            }
+            Err(error.hint("start one: git cowork new \"what you want built\"").into())
+        }
     }
 }

@@ -186,6 +186,28 @@ fn in_a_linked_worktree_the_merge_is_made_where_the_base_is() {
 }
 
 #[test]
+fn a_draft_that_waits_in_another_working_tree_is_answered_there() {
+    let mut sandbox = Sandbox::stopped_after("idea");
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
+    let place = sandbox.repo().canonicalize().unwrap();
+    sandbox.git(&["worktree", "add", "-q", "--detach", "../side"]);
+    sandbox.enter("../side");
+    for args in [&["status", "todo"][..], &[]] {
+        let shown = sandbox.cowork(args).exits(0).stdout;
+        let line = shown.lines().find_map(|line| line.strip_prefix("Next     ")).unwrap();
+        assert_eq!(line, format!("git -C {} cowork review todo", place.display()));
+    }
+}
+
+#[test]
+fn a_clone_of_a_sessions_branch_is_not_merged_into_itself() {
+    let mut sandbox = Sandbox::delivered();
+    sandbox.git(&["clone", "-q", ".", "../clone"]);
+    sandbox.enter("../clone");
+    assert_eq!(next(&sandbox), "git cowork show todo report");
+}
+
+#[test]
 fn in_a_merge_gits_own_next_step_comes_first() {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.git(&["switch", "-q", "-c", "mine", "main"]);
@@ -218,11 +240,15 @@ fn an_archived_session_is_restored_and_a_delivered_one_merged_from_main() {
     let shown = sandbox.cowork(&[]).exits(0).stdout;
     assert!(shown.ends_with("\nNext     git cowork merge todo\n"), "{shown}");
     sandbox.cowork(&["archive", "todo"]).exits(0);
+    let shown = sandbox.cowork(&[]).exits(0).stdout;
+    assert!(shown.contains("others are archived (git cowork list --all)"), "{shown}");
+    sandbox.cowork(&["status"]).exits(5).says("look at all: git cowork list --all");
     let shown = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
     assert!(shown.ends_with("\nNext     git cowork restore todo\n"), "{shown}");
     paste(&sandbox, "git cowork restore todo");
-    sandbox.git(&["switch", "-q", "main"]);
-    paste(&sandbox, "git cowork merge todo");
+    sandbox.git(&["switch", "-q", "-c", "mine", "main"]);
+    let merged = sandbox.cowork(&["merge", "todo"]).exits(0);
+    merged.says("you are on main now; go back: git switch mine");
     let shown = sandbox.cowork(&[]).exits(0).stdout;
     assert!(shown.ends_with("\nNext     git cowork new \"what you want built\"\n"), "{shown}");
 }

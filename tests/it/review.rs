@@ -325,7 +325,7 @@ fn a_refused_review_switches_no_branch() {
     sandbox.commit_all("nothing left");
     let tip = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.cowork(&["review", "todo", "--pass", "--at", &tip]).exits(2).says("empty or missing");
+    sandbox.cowork(&["review", "todo", "--pass", "--at", &tip]).exits(2).says("missing or empty");
     assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
 }
 

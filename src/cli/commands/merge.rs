@@ -94,7 +94,19 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         merged.map_err(|obstacle| obstacle.error(&short, branch.short(), &name).into())
     });
     match merged {
-        Ok(commit) => say(context, &held, &session, &branch, &commit, args.without_artifacts),
+        Ok(commit) => {
+            say(context, &held, &session, &branch, &commit, args.without_artifacts)?;
+            if from.branch() != Some(&branch) && !context.global.json {
+                let back = match &from {
+                    Head::Branch { name, .. } => format!("; go back: git switch {}", name.short()),
+                    Head::Detached { oid } => format!("; go back: git switch --detach {oid}"),
+                    Head::Unborn { .. } => String::new(),
+                };
+                let text = format!("you are on {} now{back}", branch.short());
+                context.ui.emit(Event::Note { text });
+            }
+            Ok(0)
+        }
         Err(error) => {
             if let Err(stuck) = go_back(git, &from) {
                 let text = format!(

@@ -19,6 +19,7 @@ use crate::record::{LOGS, logs};
 use crate::session::{
     Details, Kept, RefNames, SessionName, State, StateDir, Status, StatusJson, Waiting,
 };
+use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
@@ -64,16 +65,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     text += &yours(git, &name)?;
     text += &kept(&status, &details);
     text += &logs(context, git, &status)?;
-    let there = match &place {
-        Place::Elsewhere(path) if matches!(status.state, State::InProgress | State::Stopped) => {
-            format!("cd {path} && ")
-        }
-        _ if git.is_bare() => {
-            format!("git worktree add ../{name} {branch} && cd ../{name} && ")
-        }
-        _ => String::new(),
-    };
-    text += &next(git, &status, &beside, &there)?;
+    text += &next(git, &status, &beside, &there(git, &status, &place))?;
     context.print(&within(&text, context.width(), &|_| LABEL))?;
     Ok(0)
 }
@@ -107,6 +99,24 @@ enum Place {
     Nowhere,
     /// In another working tree.
     Elsewhere(String),
+}
+
+/// What comes before a session's commands that only work where its branch is checked out.
+pub(crate) fn before_next(git: &Git, status: &Status) -> anyhow::Result<String> {
+    let branch = RefName::branch(&status.branch)?;
+    Ok(there(git, status, &place(git, &branch)?))
+}
+
+fn there(git: &Git, status: &Status, place: &Place) -> String {
+    let works = matches!(status.state, State::InProgress | State::Stopped | State::Waiting);
+    let (name, branch) = (&status.session.name, &status.branch);
+    match place {
+        Place::Elsewhere(path) if works => format!("cd {} && ", quoted(path)),
+        _ if git.is_bare() => {
+            format!("git worktree add ../{name} {branch} && cd ../{name} && ")
+        }
+        _ => String::new(),
+    }
 }
 
 fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {

@@ -215,10 +215,12 @@ fn weigh(
     let missing = shown::missing(run, spec)?;
     if !missing.is_empty() {
         return Err(Error::usage(format!(
-            "{} is empty or missing and cannot pass",
-            missing.join(" and ")
+            "there is nothing to pass yet: {} {} missing or empty",
+            missing.join(" and "),
+            if missing.len() == 1 { "is" } else { "are" }
         ))
-        .hint("restore it: git checkout HEAD -- .cowork, or answer with --feedback or --abort")
+        .hint(format!("say what to change: git cowork review {} --feedback TEXT", run.session.name))
+        .hint("or restore what was deleted: git checkout HEAD -- .cowork")
         .into());
     }
     let drafted = approved_content::content_at(run, spec, &waiting.draft.commit)?;
