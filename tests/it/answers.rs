@@ -375,3 +375,16 @@ fn a_question_that_is_left_open_at_a_terminal_waits() {
     let history: Vec<Value> = sandbox.cowork(&["log", "--json"]).exits(0).json_lines();
     assert!(!history.iter().any(|step| step["event"] == "went_back"), "{history:?}");
 }
+
+#[test]
+fn the_command_that_shows_the_code_works_in_a_folder_and_in_a_clone() {
+    let mut sandbox = Sandbox::stopped_after("plan");
+    let outcome = sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    outcome.says("read it: git cowork diff todo --without-artifacts");
+    sandbox.git(&["clone", "-q", "-b", "cowork/todo", ".", "../second"]);
+    for folder in ["../second", "lib"] {
+        sandbox.enter(folder);
+        let shown = sandbox.cowork(&["diff", "todo", "--without-artifacts"]).exits(0).stdout;
+        assert!(shown.contains("+++ b/lib/add.sh"), "{folder}: {shown}");
+    }
+}

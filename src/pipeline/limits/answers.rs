@@ -97,16 +97,15 @@ fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Resul
     Ok(checks::check_report(run, spec, &progress)?.is_ok())
 }
 
-/// The command that shows the draft.
+/// The command that shows the draft, from any folder and in a clone.
 fn reading(run: &Run<'_>, spec: &StageSpec) -> String {
-    let base = &run.session.file.base;
-    let base = if base.branch.is_empty() { &base.commit } else { &base.branch };
+    let name = &run.session.name;
     match spec {
-        spec if spec.writes_code() => format!("git diff {base}...HEAD -- . ':!.cowork'"),
+        spec if spec.writes_code() => format!("git cowork diff {name} --without-artifacts"),
         spec if run.session.is_patch() && spec.leaves_records() => {
-            format!("git diff {base}...HEAD -- .cowork")
+            format!("git cowork diff {name}")
         }
-        spec => format!("git cowork show {} {}", run.session.name, spec.stage),
+        spec => format!("git cowork show {name} {}", spec.stage),
     }
 }
 
