@@ -53,7 +53,7 @@ pub(super) static GO: Language = Language {
     },
     one_test: Some(OneTest {
         passed: &[r"^\s*--- PASS: (?<name>\S+)"],
-        names: |test| vec![test.name().to_owned()],
+        names: |test| vec![test.name().to_owned(), format!(" {}", test.name())],
         command,
     }),
     commands: |root| {
@@ -107,13 +107,14 @@ fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
     let module_of =
         |test: &Named<'_>| folder_of_manifest(project.root, test.path, "go.mod").to_owned();
     let module = same(tests.iter().map(module_of))?;
-    let packages = each(tests, |test| match below(&module, test.folder_and_file().0) {
+    // A line about a passed test does not name its package.
+    let package = match below(&module, same(tests.iter().map(|test| test.folder_and_file().0))?) {
         "" => ".".to_owned(),
         folder => quoted(&format!("./{folder}")),
-    });
+    };
     let names = any_of(&each(tests, |test| test.name().to_owned()));
-    let (names, packages) = (quoted(&format!("^{names}$")), packages.join(" "));
-    Some(in_folder(&module, format!("go test -v -count=1 -run {names} {packages}")))
+    let names = quoted(&format!("^{names}$"));
+    Some(in_folder(&module, format!("go test -v -count=1 -run {names} {package}")))
 }
 
 /// Finds failed tests and puts the package before each name, because tests of several packages may

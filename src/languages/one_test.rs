@@ -19,19 +19,23 @@ pub struct OneTest {
     pub command: fn(&[Named<'_>], &Project<'_>) -> Option<String>,
 }
 
-/// The tests whose names an output is searched for.
+/// The tests whose names an output may contain besides that of the test searched for.
 #[derive(Clone, Copy, Debug)]
 pub enum Among<'a> {
-    /// Only these were run.
-    Only(&'a [Named<'a>]),
+    /// Only the test was run.
+    Alone,
+    /// Several tests were run. These are all tests in their files: a runner that chooses by name
+    /// may have run any of them.
+    Several(&'a [Named<'a>]),
     /// The whole project's tests were run, and these are some of them.
     All(&'a [Named<'a>]),
 }
 
 impl<'a> Among<'a> {
-    fn tests(self) -> &'a [Named<'a>] {
+    const fn tests(self) -> &'a [Named<'a>] {
         match self {
-            Self::Only(tests) | Self::All(tests) => tests,
+            Self::Alone => &[],
+            Self::Several(tests) | Self::All(tests) => tests,
         }
     }
 }
@@ -82,15 +86,25 @@ impl OneTest {
         failing: &BTreeSet<String>,
     ) -> Option<bool> {
         let names = self.names_among(test, among);
-        if is_among(&names, failing) {
+        let failed = |is_it: fn(&str, &str) -> bool| {
+            failing.iter().any(|said| names.iter().any(|name| is_it(name, said)))
+        };
+        let said = self.passed_as(&names, output);
+        let mut passed = said.iter().filter(|said| !said.is_empty()).peekable();
+        let is_named = passed.peek().is_some();
+        if let Among::Several(_) = among
+            && failed(may_be)
+        {
+            // A wrong "failed" would prove that a test fails on the base.
+            return (failed(is_whole) && !is_named).then_some(false);
+        }
+        if failed(is_in_any_group) || failed(may_be) && !is_named {
             return Some(false);
         }
-        let said = self.passed_as(&names, output);
         // What else ran may have the same name. If nothing else ran, repeated names are cases.
-        let alone = matches!(among, Among::Only([_]));
-        let once = |said: &Vec<_>| said.iter().collect::<BTreeSet<_>>().len() == said.len();
-        let mut found = said.into_iter().filter(|said| !said.is_empty());
-        found.next().filter(|said| alone || once(said)).map(|_| true)
+        let alone = matches!(among, Among::Alone);
+        let once = |said: &&Vec<_>| said.iter().collect::<BTreeSet<_>>().len() == said.len();
+        passed.next().filter(|said| alone || once(said)).map(|_| true)
     }
 
     /// The names of the test, without those that other tests have, too.
@@ -120,16 +134,22 @@ impl OneTest {
     }
 }
 
-/// True if one of the names of failed tests in `failing` is one of these names.
-fn is_among(names: &[String], failing: &BTreeSet<String>) -> bool {
-    // Some runners put the package before the name, or the values of a case after it. A name
-    // that starts with a dot matches in any group.
-    let is_it = |said: &str, name: &String| {
-        let before = said.strip_suffix(name.as_str());
-        is_case_of(name, said)
-            || before.is_some_and(|before| before.ends_with(' ') || name.starts_with('.'))
-    };
-    failing.iter().any(|said| names.iter().any(|name| is_it(said, name)))
+/// True if the failed test `said` may be `name`: some runners put the package or the groups before
+/// it. So `never adds` may be `adds`, or another test.
+fn may_be(name: &str, said: &str) -> bool {
+    let before = said.strip_suffix(name);
+    is_in_any_group(name, said) || before.is_some_and(|before| before.ends_with(' '))
+}
+
+/// Like [`is_whole`]; a name that starts with a dot matches in any group, too.
+fn is_in_any_group(name: &str, said: &str) -> bool {
+    is_whole(name, said) || name.starts_with('.') && said.ends_with(name)
+}
+
+/// True if the failed test `said` is `name` or one of its cases. A name that starts with a space
+/// matches in any package.
+fn is_whole(name: &str, said: &str) -> bool {
+    is_case_of(name, said) || name.starts_with(' ') && said.ends_with(name)
 }
 
 /// True if the runner's name `said` is `name`, or the name of one of its cases: `adds[1-2]`,

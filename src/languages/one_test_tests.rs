@@ -67,7 +67,8 @@ pub(super) fn handled(path: &str) -> &'static OneTest {
     of_file(path).unwrap().one_test.as_ref().unwrap()
 }
 
-/// Whether an output tells that a test passed: if only this test ran, if these ran, if all ran.
+/// Whether an output tells that a test passed: if only this test ran, if several tests of these
+/// files ran, if all ran.
 pub(super) fn told(path: &str, name: &str, others: &[&str], output: &str) -> [Option<bool>; 3] {
     let all: Vec<(&str, Vec<String>)> = [(path, parts_of(name))]
         .into_iter()
@@ -78,7 +79,7 @@ pub(super) fn told(path: &str, name: &str, others: &[&str], output: &str) -> [Op
         .collect();
     let all: Vec<Named<'_>> = all.iter().map(|(path, parts)| Named { path, parts }).collect();
     let failing = failing_names(output);
-    [Among::Only(&all[..1]), Among::Only(&all), Among::All(&all)]
+    [Among::Alone, Among::Several(&all), Among::All(&all)]
         .map(|among| handled(path).told(&all[0], among, output, &failing))
 }
 
@@ -97,7 +98,7 @@ fn passed_tests_are_found_in_each_runners_output() {
         let passed = told(columns[0], columns[1], &[], &output);
         let of = |is_told: bool| is_told.then_some(true);
         let [alone, all] = [columns[2] != "no", columns[2] == "yes"].map(of);
-        assert_eq!(passed, [alone, alone, all], "{row}");
+        assert_eq!(passed, [alone, all, all], "{row}");
     }
 }
 
@@ -106,7 +107,7 @@ fn failed_tests_are_found_by_name() {
     let fails = |path: &str, parts: &[&str], failing: &str| {
         let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
         let (test, failing) = (Named { path, parts: &parts }, BTreeSet::from([failing.to_owned()]));
-        handled(path).told(&test, Among::Only(&[test]), "", &failing) == Some(false)
+        handled(path).told(&test, Among::Alone, "", &failing) == Some(false)
     };
     for (path, parts, failing) in [
         ("a_test.go", &["TestAdd"][..], "example.com/a TestAdd"),

@@ -68,6 +68,25 @@ fn a_name_that_may_be_another_tests_tells_nothing() {
 }
 
 #[test]
+fn only_a_certain_failure_of_several_tests_is_told() {
+    let (yes, no, unknown) = (Some(true), Some(false), None);
+    for (path, name, others, output, expected) in [
+        ("a.test.js", "adds", &[][..], "never adds FAILED\n", [no, unknown, no]),
+        ("a.test.js", "adds", &[], "✔ adds\nnever adds FAILED\n", [yes, unknown, yes]),
+        ("a.test.js", "adds", &[], "adds FAILED\n", [no; 3]),
+        ("a.test.js", "adds", &[], "✔ adds\nadds FAILED\n", [no, unknown, no]),
+        ("a.test.js", "s › adds", &["l › adds"], "adds FAILED\n", [no, unknown, unknown]),
+        ("a.test.js", "s › adds", &["l › adds"], "s › adds FAILED\n", [no; 3]),
+        ("t/test_a.py", "test_x", &[], "t/test_a.py::test_x[1] FAILED\n", [no; 3]),
+        ("a_test.go", "TestAdd", &[], "example.com/a TestAdd FAILED\n", [no; 3]),
+        ("a_test.go", "Add", &[], "example.com/a TestAdd FAILED\n", [unknown; 3]),
+        ("tests/sum.cc", "adds", &[], "Sums.adds FAILED\n", [no, unknown, no]),
+    ] {
+        assert_eq!(told(path, name, others, output), expected, "{path} {output}");
+    }
+}
+
+#[test]
 fn one_command_runs_several_tests() {
     let several = |files: &[&str], tests: &str, named: &[&str]| {
         let tree = tempfile::tempdir().unwrap();
@@ -146,9 +165,10 @@ fn one_command_runs_several_tests() {
         (
             &[],
             "go test ./...",
-            &["sum/a_test.go::TestAdd", "sum/b_test.go::TestMore", "list/a_test.go::TestList"],
-            "go test -v -count=1 -run '^(TestAdd|TestMore|TestList)$' ./sum ./list",
+            &["sum/a_test.go::TestAdd", "sum/b_test.go::TestMore"],
+            "go test -v -count=1 -run '^(TestAdd|TestMore)$' ./sum",
         ),
+        (&[], "go test ./...", &["sum/a_test.go::TestAdd", "list/a_test.go::TestList"], ""),
         (
             &[],
             "bundle exec rspec",

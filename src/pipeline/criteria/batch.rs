@@ -87,30 +87,27 @@ impl Batch {
             Some(log) => recorded::output_in_log(run, log)?,
             None => String::new(),
         };
-        let (tests, failing) = (self.named(), failing::names(&output));
-        let told = |(_, test): &ToRun| {
-            let among = Among::Only(&tests);
-            match test.one_test.told(&test.named(), among, &output, &failing) {
+        let failing = failing::names(&output);
+        let is_alone = self.tests.len() == 1;
+        let in_files = Runnable::in_files(self.tests.iter().map(|(_, test)| test));
+        let among = if is_alone { Among::Alone } else { Among::Several(&in_files) };
+        let told =
+            |(_, test): &ToRun| match test.one_test.told(&test.named(), among, &output, &failing) {
                 Some(true) => Named::Passed,
                 Some(false) => Named::Failed,
                 None => Named::Not,
-            }
-        };
-        let told: Vec<Named> = self.tests.iter().map(told).collect();
-        let is_alone = tests.len() == 1;
-        let none_began = !told.iter().any(|named| *named != Named::Not);
-        let not_loaded = self.share == Share::File && none_began && !ran.timed_out;
+            };
         let became = |named: Named| {
             let became = Became::of(ran, named);
             let is_sure = match &became {
                 Became::Passed => true,
                 Became::Failed(_) => !ran.was_denied(),
-                Became::NotBuilt(_) => not_loaded,
-                // What was not run at all would not be run alone, either.
+                // What was not run at all would not be run alone, either. But a run that ended before
+                // any test was told may have been ended by one of its tests.
                 _ => ran.log.is_none(),
             };
             (is_alone || is_sure).then_some(became)
         };
-        Ok(told.into_iter().map(became).collect())
+        Ok(self.tests.iter().map(told).map(became).collect())
     }
 }

@@ -8,7 +8,7 @@ use super::batch::{Share, ToRun, batches, commands};
 use super::on_base::look_on_base;
 use super::runnable::{Runnable, runnable};
 use super::wanted::{Wanted, wanted};
-use crate::languages::{self, Among};
+use crate::languages::Among;
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
 use crate::pipeline::evidence::{CheckRun, Evidence, Which, failing, gather, recorded};
 use crate::pipeline::files::project_files;
@@ -120,8 +120,7 @@ impl Suite {
     /// What it says about a test, which is one of `all`.
     fn told(&self, test: &Runnable, all: &[ToRun]) -> Option<bool> {
         let of_language = |(_, other): &&ToRun| std::ptr::eq(other.one_test, test.one_test);
-        let all: Vec<languages::Named<'_>> =
-            all.iter().filter(of_language).map(|(_, other)| other.named()).collect();
+        let all = Runnable::in_files(all.iter().filter(of_language).map(|(_, other)| other));
         test.one_test.told(&test.named(), Among::All(&all), &self.output, &self.failing)
     }
 }

@@ -7,15 +7,19 @@ const JOINTS: [&str; 6] = ["::", " > ", " › ", ".", "#", " "];
 /// Number of tests that an error lists if the named one is not found.
 const NAMED: usize = 6;
 
-/// Returns the groups and the name of the test, or an error message with the reason.
-pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>, String> {
+/// The groups and the name of a test.
+pub(super) type Parts = Vec<String>;
+
+/// Returns the parts of the test, and those of all tests in the file, or an error message with the
+/// reason.
+pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<(Parts, Vec<Parts>), String> {
     let Some(tests) = tests_in(path, text) else {
         return Err(format!("cannot recognize tests in {path}"));
     };
-    let parts = |test: &Test| test.name.split(" › ").map(str::to_owned).collect::<Vec<_>>();
-    let all: Vec<Vec<String>> = tests.iter().map(parts).collect();
-    let means = |parts: &&Vec<String>| is_named(parts, name);
-    let mut meant: Vec<&Vec<String>> = all.iter().filter(means).collect();
+    let parts = |test: &Test| test.name.split(" › ").map(str::to_owned).collect();
+    let all: Vec<Parts> = tests.iter().map(parts).collect();
+    let means = |parts: &&Parts| is_named(parts, name);
+    let mut meant: Vec<&Parts> = all.iter().filter(means).collect();
     // If several match, the test whose full name is given wins.
     if meant.len() > 1
         && let Some(whole) =
@@ -24,7 +28,7 @@ pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>
         meant = vec![whole];
     }
     match meant.as_slice() {
-        [one] => Ok((*one).clone()),
+        [one] => Ok(((*one).clone(), all)),
         [] if all.is_empty() => Err(format!("{path} contains no test")),
         [] => {
             let names: Vec<&str> =
@@ -70,7 +74,7 @@ mod tests {
             ("a.test.js", node, "sums > adds a.b", &["sums", "adds a.b"]),
             ("a_test.go", "func TestAdd(t *testing.T) {\n}\n", "TestAdd/one", &["TestAdd"]),
         ] {
-            assert_eq!(parts_of(path, text, name).unwrap(), found, "{path} {name}");
+            assert_eq!(parts_of(path, text, name).unwrap().0, found, "{path} {name}");
         }
         for (path, text, name, why) in [
             (

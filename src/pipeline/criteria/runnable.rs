@@ -1,6 +1,8 @@
 //! A test that a criterion names, found in its file.
 
-use super::resolve::parts_of;
+use std::collections::BTreeMap;
+
+use super::resolve::{Parts, parts_of};
 use super::wanted::Wanted;
 use crate::git::{self, Object, Oid};
 use crate::languages::{self, OneTest};
@@ -10,13 +12,27 @@ use crate::pipeline::test_changes::LARGEST;
 /// A test that exists.
 pub(super) struct Runnable {
     pub(super) path: String,
-    pub(super) parts: Vec<String>,
+    pub(super) parts: Parts,
+    /// All tests in its file.
+    in_file: Vec<Parts>,
     pub(super) one_test: &'static OneTest,
 }
 
 impl Runnable {
     pub(super) fn named(&self) -> languages::Named<'_> {
         languages::Named { path: &self.path, parts: &self.parts }
+    }
+
+    /// All tests in the files of these tests.
+    pub(super) fn in_files<'r>(
+        tests: impl IntoIterator<Item = &'r Self>,
+    ) -> Vec<languages::Named<'r>> {
+        let files: BTreeMap<&str, &Self> =
+            tests.into_iter().map(|test| (test.path.as_str(), test)).collect();
+        let tests = |(path, one): (&'r str, &'r Self)| {
+            one.in_file.iter().map(move |parts| languages::Named { path, parts })
+        };
+        files.into_iter().flat_map(tests).collect()
     }
 }
 
@@ -32,15 +48,15 @@ pub(super) fn runnable(
     let Some(text) = text_at(run, tree, path)? else {
         return Ok(Err(format!("{path} is not there")));
     };
-    let parts = match parts_of(path, &text, name) {
-        Ok(parts) => parts,
+    let (parts, in_file) = match parts_of(path, &text, name) {
+        Ok(found) => found,
         Err(why) => return Ok(Err(why)),
     };
     let Some(one_test) = languages::of_file(path).and_then(|language| language.one_test.as_ref())
     else {
         return Ok(Err(format!("no known command runs one test of {path}")));
     };
-    Ok(Ok(Runnable { path: path.to_owned(), parts, one_test }))
+    Ok(Ok(Runnable { path: path.to_owned(), parts, in_file, one_test }))
 }
 
 pub(super) fn text_at(run: &Run<'_>, tree: &Oid, path: &str) -> anyhow::Result<Option<String>> {
