@@ -56,7 +56,8 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
         counts.failed += failed;
         found = true;
     }
-    if found {
+    // Beside a runner without tests, another one may have counted some.
+    if counts.passed + counts.failed > 0 {
         return Some(counts);
     }
     let is_told = |line: &&str| !NOT_TESTS.iter().any(|other| line.trim_start().starts_with(other));
@@ -135,6 +136,8 @@ mod tests {
                 0,
                 None,
             ),
+            ("make test", "# tests 0\n# pass 0\n# fail 0\n==== 12 passed in 0.1s ====\n", 0, None),
+            ("node --test", "# tests 0\n# pass 0\n# fail 0\n", 0, Some("node")),
             ("pytest", "==== no tests ran in 0.01s ====\nERROR: file not found\n", 4, None),
             ("./suite.sh", "all is well\n", 0, None),
         ] {
@@ -173,6 +176,17 @@ mod tests {
             ),
             ("mocha", "  12 passing (20ms)\n  1 failing\n", Some((12, 1))),
             ("vitest", " Test Files  1 passed (1)\n      Tests  4 passed (4)\n", Some((4, 0))),
+            (
+                "node without tests, and pytest",
+                "# tests 0\n# pass 0\n# fail 0\n==== 1 failed, 12 passed in 0.1s ====\n",
+                Some((12, 1)),
+            ),
+            ("node without tests", "# tests 0\n# pass 0\n# fail 0\n", Some((0, 0))),
+            (
+                "node, and what a test prints",
+                "2 failed\n# tests 4\n# pass 4\n# fail 0\n",
+                Some((4, 0)),
+            ),
             ("bats", "ok 1 adds\n", None),
             ("nothing", "", None),
         ] {
