@@ -10,13 +10,15 @@ use crate::support::{Reply, Sandbox, at, todo};
 
 /// A runner with the command line and the output of pytest, which notes each of its processes. It
 /// fails tests that `assert 0`, leaves out those that are `ignored`, and those that are `quiet`
-/// unless they run alone.
+/// unless they run alone; one that `ends` ends the process where there is no code. It counts all
+/// tests unless it is called with `-s`.
 const PYTEST: &str = r#"echo "$*" >>calls
 code=0
 for id in "$@"; do
   case $id in *::*) ;; *) continue ;; esac
   case $(grep -A1 "def ${id##*::}(" "${id%%::*}") in
     *'assert 0'*) echo "FAILED $id - assert 0"; code=1 ;;
+    *ends*) [ -e code.py ] || exit 1; echo "$id PASSED" ;;
     *quiet*) [ $# -gt 2 ] || echo "$id PASSED" ;;
     *ignored*) echo "$id SKIPPED" ;;
     *) echo "$id PASSED" ;;
@@ -25,13 +27,30 @@ done
 [ $# -gt 1 ] || echo "3 passed in 0.01s"
 exit $code"#;
 
+/// A runner with the command line and the output of bats. It leaves out tests that `skip`.
+const BATS: &str = r#"echo "$*" >>calls
+filter=$3
+shift 3
+for file in "$@"; do
+  sed -n 's/^@test "\(.*\)" {$/\1/p' "$file" | grep -E "$filter" | while read -r name; do
+    case $(grep -A1 "\"$name\"" "$file") in *skip*) mark=" # skip" ;; *) mark= ;; esac
+    echo "ok 1 $name$mark"
+  done
+done"#;
+
 fn project() -> Sandbox {
+    project_with("tools/pytest -q")
+}
+
+/// A project with this command that runs its tests.
+fn project_with(tests: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.executable(&sandbox.path("tools/pytest"), PYTEST);
+    sandbox.executable(&sandbox.path("tools/bats"), BATS);
     sandbox.write(".gitignore", "/calls\n");
     sandbox.commit_all("a Python project");
-    sandbox
-        .user_config("[project]\nbuild = \"true\"\ntest = \"tools/pytest -q\"\nlint = \"true\"\n");
+    let commands = format!("build = \"true\"\ntest = \"{tests}\"\nlint = \"true\"");
+    sandbox.user_config(&format!("[project]\n{commands}\n"));
     sandbox
 }
 
@@ -91,6 +110,63 @@ fn a_test_whose_result_is_not_told_runs_by_itself() {
     let passed = ["t/test_a.py::test_a", "t/test_a.py::test_b", "t/test_c.py::test_c"];
     assert_eq!(became(&sandbox), passed.map(|test| format!("{test}: passed")));
     sandbox.assert_sound();
+}
+
+#[test]
+fn an_unnamed_test_of_the_same_name_does_not_answer_for_the_named_one() {
+    let mut sandbox = project_with("true");
+    let tools = sandbox.path("tools");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&path)));
+    sandbox.set_env("PATH", path.unwrap().to_str().unwrap());
+    names(&sandbox, &["t/a.bats::adds", "t/b.bats::lists"]);
+    let test = |name: &str, body: &str| format!("@test \"{name}\" {{\n  {body}\n}}\n");
+    let other = format!("{}\n{}", test("lists", "[ 1 = 1 ]"), test("adds", "skip"));
+    first_task_writes(&sandbox, &[("t/a.bats", &test("adds", "[ 1 = 1 ]")), ("t/b.bats", &other)]);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let calls = sandbox.read("calls");
+    let calls: Vec<&str> = calls.lines().collect();
+    let both = "--tap --filter ^(adds|lists)$ t/a.bats t/b.bats";
+    assert_eq!(calls, [both, "--tap --filter ^adds$ t/a.bats"]);
+    assert_eq!(became(&sandbox), ["t/a.bats::adds: passed", "t/b.bats::lists: passed"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_test_that_ends_its_process_shows_no_failure_of_others() {
+    let sandbox = project();
+    names(&sandbox, &["!t/test_a.py::test_a", "!t/test_a.py::test_b"]);
+    let file = |b: &str| tests(&[("test_a", "ends = 1"), ("test_b", b)]);
+    first_task_writes(&sandbox, &[("code.py", "a = 1\n"), ("t/test_a.py", &file("assert 1"))]);
+    second_draft_writes(&sandbox, &[("t/test_a.py", &file("ends = 1"))]);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let asked = sandbox.server.requests_of("coding", "actor");
+    let second = asked.iter().find(|request| request.iteration == 2).unwrap().text();
+    let says = |test: &str| {
+        let shows = "fails without this session's code, and it passes there, too";
+        second.contains(&format!("says that t/test_a.py::{test} {shows}"))
+    };
+    assert_eq!(["test_a", "test_b"].map(says), [false, true], "{second}");
+    let passed = ["t/test_a.py::test_a", "t/test_a.py::test_b"];
+    let words = "passed, failed on the base (before it ran)";
+    assert_eq!(became(&sandbox), passed.map(|test| format!("{test}: {words}")));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn no_test_is_left_to_a_suite_that_counts_none() {
+    let sandbox = project_with("tools/pytest -q -s");
+    names(&sandbox, &["t/test_a.py::test_a"]);
+    first_task_writes(&sandbox, &[("t/test_a.py", &tests(&[("test_a", "assert 1")]))]);
+    sandbox.auto(&[]).exits(0);
+    let before = calls(&sandbox).0.len();
+    sandbox.script("triage", triage("Say hello", &["code"], &["code.py"]));
+    let code = json!({"path": "code.py", "content": "a = 1\n"});
+    sandbox.script("coding", Reply::call("write_file", code));
+    sandbox.cowork(&["modify", "say hello", "--review", "auto", "-n", "hello"]).exits(0);
+    assert_eq!(calls(&sandbox).0[before..], ["-v t/test_a.py::test_a"]);
+    let coding = sandbox.commit_of("cowork/todo--hello", "coding: ");
+    assert_eq!(results_of(&sandbox, &coding), ["t/test_a.py::test_a: passed"]);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn without_a_run(
 struct Suite {
     output: String,
     failing: BTreeSet<String>,
-    /// Its command, if it passed.
+    /// Its command, if it passed and its runner counted the tests.
     passed: Option<String>,
 }
 
@@ -112,7 +112,8 @@ impl Suite {
         let output: anyhow::Result<Vec<String>> =
             logs.map(|log| recorded::output_in_log(run, log)).collect();
         let output = output?.join("\n");
-        let passed = all.last().filter(|_| evidence.passed(Which::Test));
+        let counted = evidence.passed(Which::Test) && all.iter().all(|ran| ran.is_counted());
+        let passed = all.last().filter(|_| counted);
         let passed = passed.map(|ran| ran.command.clone());
         Ok(Self { failing: failing::names(&output), output, passed })
     }

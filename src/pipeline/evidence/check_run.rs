@@ -151,6 +151,11 @@ impl CheckRun {
         if self.uncounted { UNCOUNTED } else { "passed" }
     }
 
+    /// True if a runner counted its tests.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.passed_words() != UNCOUNTED
+    }
+
     /// True if the command or a dependency was missing: once it is installed, the result
     /// may differ.
     pub(crate) fn lacked_dependencies(&self) -> bool {
