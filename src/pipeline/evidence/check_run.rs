@@ -14,6 +14,9 @@ use crate::workspace::{CommandResult, Dependencies, Level};
 /// Maximum bytes of a failure's output that are shown.
 pub(crate) const EXCERPT: usize = 3_000;
 
+/// Maximum bytes of a command in a message: it may name many tests.
+const SHOWN: usize = 200;
+
 /// Why a check was not run: dependencies that it needs are missing.
 pub(crate) const DEPENDENCIES: &str = "dependencies missing";
 /// Why a check was not run: its program is missing.
@@ -175,6 +178,12 @@ impl CheckRun {
             None => "killed".to_owned(),
         }
     }
+}
+
+/// A command as messages show it.
+pub(super) fn shown(command: &str) -> String {
+    let more = if command.len() > SHOWN { " …" } else { "" };
+    format!("{}{more}", excerpt::beginning(command, SHOWN))
 }
 
 /// The standard output of a command, followed by its standard error.

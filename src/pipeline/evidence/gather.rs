@@ -1,11 +1,12 @@
 //! Runs the project's commands: on the draft, on each task's tree, and on the code as it was before
 //! the session (`base`).
 
-use super::check_run::{CheckRun, DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, Which, output_of};
+use super::check_run::{
+    CheckRun, DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, Which, output_of, shown,
+};
 use super::failed_before::Outcome;
 use super::results::Evidence;
 use crate::event::Event;
-use crate::excerpt;
 use crate::git::{self, Oid};
 use crate::interrupt;
 use crate::languages;
@@ -14,8 +15,6 @@ use crate::pipeline::run::Run;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
 
-/// Maximum bytes of a command in the note that it runs: it may name many tests.
-const SHOWN: usize = 200;
 /// The exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
@@ -109,8 +108,7 @@ pub(crate) async fn run_all_in(
         let result = match run_of_tool(run, command, tree, seen)? {
             Some(result) => result,
             None => {
-                let more = if command.len() > SHOWN { " …" } else { "" };
-                let text = format!("running {}{more}", excerpt::beginning(command, SHOWN));
+                let text = format!("running {}", shown(command));
                 run.env.sink.emit(Event::Note { text });
                 let limit = Some(run.env.config.limits.command_timeout_max_s);
                 match workspace.run_check(command, limit).await {
@@ -143,7 +141,7 @@ pub(crate) async fn run_all_in(
 
 /// A command that is not run; the reason is reported once.
 fn not_run(run: &Run<'_>, which: Which, command: &str, why: &str) -> CheckRun {
-    run.warn_once(format!("{command} is not run: {why}"));
+    run.warn_once(format!("{} is not run: {why}", shown(command)));
     CheckRun::not_run(which, command, why)
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check_run::CheckRun;
+use super::check_run::{CheckRun, shown};
 use super::failed_before::Outcome;
 use crate::artifact::check::{Finding, Report};
 
@@ -56,10 +56,11 @@ impl Became {
             _ if named == Named::Passed => Self::Passed,
             Outcome::Passed | Outcome::NoTests(_) => Self::Missing(format!(
                 "{} did not run it: it is skipped, or the command does not include it",
-                ran.command
+                shown(&ran.command)
             )),
             Outcome::Failed(_) | Outcome::AsBefore(_) => {
-                let said = format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim());
+                let said =
+                    format!("{}: {}\n{}", shown(&ran.command), ran.ending(), ran.excerpt.trim());
                 if named == Named::Failed { Self::Failed(said) } else { Self::NotBuilt(said) }
             }
         }
@@ -209,6 +210,21 @@ mod tests {
         assert_eq!(of(1, Named::Passed), Became::Passed);
         let not_run = CheckRun::not_run(Which::Test, "make test", "not installed");
         assert_eq!(Became::of(&not_run, Named::Not), Became::Unknown("not installed".to_owned()));
+    }
+
+    #[test]
+    fn a_command_with_many_tests_is_cut() {
+        for (exit, named) in [(1, Named::Failed), (1, Named::Not), (0, Named::Not)] {
+            let mut ran = run(Which::Test, exit, "no");
+            ran.command = format!("pytest -v {}", "t/test_a.py::test_x ".repeat(1_000));
+            let (Became::Failed(said) | Became::NotBuilt(said) | Became::Missing(said)) =
+                Became::of(&ran, named)
+            else {
+                panic!()
+            };
+            assert!(said.starts_with("pytest -v t/test_a.py::test_x "), "{said}");
+            assert!(said.contains(" …") && said.len() < 300, "{said}");
+        }
     }
 
     #[test]
