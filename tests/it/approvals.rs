@@ -111,6 +111,25 @@ fn a_pass_of_an_edited_document_holds_the_records_of_it() {
 }
 
 #[test]
+fn a_refused_approval_leaves_files_and_branch_as_they_were() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let edited = sandbox.artifact("prd.md").replace("### REQ-001 ", "### REQ-001 Quickly ");
+    sandbox.write(".cowork/sessions/todo/prd.md", &edited);
+    sandbox.commit_all("be quick");
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.hook("pre-commit", "echo no; exit 1");
+    let before = sandbox.all_refs();
+    let approve = ["review", "todo", "--stage", "prd", "--pass"];
+    sandbox.cowork(&approve).exits(5).says("pre-commit hook refused");
+    assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    assert_eq!(sandbox.all_refs(), before);
+    sandbox.hook("pre-commit", "exit 0");
+    sandbox.cowork(&approve).exits(0);
+    sandbox.assert_sound();
+}
+
+#[test]
 fn bytes_nobody_approved_leave_the_session_when_somebody_approves_them() {
     let mut sandbox = passed_by_ana();
     becomes(&mut sandbox, "Bob");

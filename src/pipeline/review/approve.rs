@@ -8,7 +8,7 @@ use crate::pipeline::run::Run;
 use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Entry, Session, Verdict};
 use crate::stage::Stage;
-use crate::stages::Approves;
+use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
 /// Makes sure that a session has completed a stage.
@@ -43,6 +43,26 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
             .hint("commit it (git commit) or stash it (git stash), then run the command again")
             .into());
     }
+    records::put_back_json(run)?;
+    let before = run.recorder().tree(&tip)?;
+    let result = approve_now(run, spec, &tip, &paths);
+    if result.is_err() {
+        // A refused approval leaves no records behind that were written for it.
+        let written = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
+        git::paths::restore_worktree(git, &before, &written)?;
+        run.env.workspace.written().forget(&written)?;
+    }
+    result
+}
+
+/// Adapts the records to the documents, and commits the approval of these paths of a stage.
+fn approve_now(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    tip: &Oid,
+    paths: &[String],
+) -> anyhow::Result<Oid> {
+    let (git, stage) = (run.env.git, spec.stage);
     // The records follow what a person has committed in the documents.
     let (bytes, records) = match spec.approves {
         Approves::Artifacts => {
@@ -51,10 +71,10 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
                 let hint = "correct it and commit it (git commit), then run the command again";
                 return Err(Error::repository(unread.join("\n")).hint(hint).into());
             }
-            let changed = git::status::of(git, &paths)?.into_iter().map(|entry| entry.path);
+            let changed = git::status::of(git, paths)?.into_iter().map(|entry| entry.path);
             (approved_content::content_now(run, spec)?, changed.collect())
         }
-        Approves::Tree => (approved_content::content_at(run, spec, &tip)?, Vec::new()),
+        Approves::Tree => (approved_content::content_at(run, spec, tip)?, Vec::new()),
     };
     if bytes.0.is_empty() {
         return Err(Error::repository(format!(
@@ -73,7 +93,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
         words: "",
         then: None,
     };
-    match record::review::commit_approval(&run.recorder(), &tip, &records, &review)? {
+    match record::review::commit_approval(&run.recorder(), tip, &records, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             Ok(commit)
