@@ -107,7 +107,7 @@ fn tools_that_run_commands_say_what_these_may_reach() {
         let only = json!({"reason": "that is all that is looked at"});
         let work = task_work("TASK-001").and("request_human_review", only);
         sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), work);
-        sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(1);
+        sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(3);
         let asked = sandbox.server.requests_of("coding", "actor");
         let tools = asked[0].body["tools"].as_array().unwrap();
         let of = |name: &str| {

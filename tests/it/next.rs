@@ -110,15 +110,13 @@ fn a_persons_word_unblocks_the_session() {
 #[test]
 fn a_role_that_goes_round_is_named() {
     let sandbox = Sandbox::stopped_after("idea");
-    let wants = json!({"reason": "two todo formats", "details": "which?", "suspected_issue": "x"});
-    let asks = Reply::call("request_human_review", wants);
-    sandbox.server.on(at("prd", "actor").turn(1), asks);
+    let goes_round = Reply::call("read_file", json!({"path": "no"}));
+    sandbox.server.on(at("prd", "actor"), goes_round);
     sandbox.cowork(&RESUME).exits(1);
     both_say(
         &sandbox,
         &[
-            "Stopped  prd: the actor says: ",
-            "two todo formats",
+            "Stopped  prd: the actor: ",
             "         or let the draft wait for an answer: git cowork resume todo --review wait\n",
         ],
     );

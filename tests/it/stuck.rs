@@ -231,15 +231,14 @@ fn a_critic_that_asks_waits_where_reviews_wait() {
 }
 
 #[test]
-fn a_critic_that_asks_fails_an_unattended_run_and_is_not_asked_again() {
+fn a_critic_that_asks_waits_in_an_unattended_run_and_is_not_asked_again() {
     let sandbox = critic_asks();
-    sandbox.cowork(&RESUME).exits(1).says("who is it for?");
+    sandbox.cowork(&RESUME).exits(3).says("who is it for?");
     sandbox.assert_sound();
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);
     sandbox.server.forget();
-    sandbox.cowork(&RESUME).exits(1).says("who is it for?");
+    sandbox.cowork(&RESUME).exits(3).says("who is it for?");
     assert_eq!(sandbox.server.requests().len(), 0);
-    // It may still wait for an answer.
-    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     sandbox.cowork(&["review", "--feedback", "for gardeners"]).exits(0);
     sandbox.cowork(&RESUME).exits(0);
     let drafts = sandbox.server.requests_of("prd", "actor");
@@ -399,9 +398,9 @@ fn every_end_without_a_person_has_its_exit_code() {
         ("the same call", "", "actor", call("load_idea", json!({})), [1, 3]),
         ("the same failure", "", "actor", call("read_file", json!({"path": "no"})), [1, 3]),
         ("guards refuse", "", "actor", call("read_file", json!({"path": "../a"})), [1, 3]),
-        ("an actor wants a person", "", "actor", human_review(), [1, 3]),
+        ("an actor wants a person", "", "actor", human_review(), [3, 3]),
         ("an actor asks", "", "actor", call("ask_user", json!({"question": "who?"})), [3, 3]),
-        ("a critic wants a person", NO_GATE, "critic", human_review(), [1, 3]),
+        ("a critic wants a person", NO_GATE, "critic", human_review(), [3, 3]),
         ("a critic repeats itself", NO_GATE, "critic", call("get_requirements", json!({})), [1, 3]),
         ("a critic gives no verdict", NO_GATE, "critic", Reply::text("Hm."), [1, 1]),
         ("a critic goes back", NO_REPLAN, "critic", call("request_replanning", replan), [1, 3]),

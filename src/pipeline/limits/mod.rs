@@ -212,8 +212,16 @@ pub(crate) async fn read_draft(
     })
 }
 
-/// Without a terminal: the draft waits for an answer if reviews wait. A request for a person is no
-/// failure then (exit code 3); everything else is (exit code 1).
+/// True if a role asks a person: `the critic says: …`, `the actor asks: …`. A person is asked about
+/// a role that makes no progress or wants to go back, too, but those are no questions.
+fn is_question(why: &BlockReason) -> bool {
+    let BlockReason::Asked(words) = why else { return false };
+    let who = words.split_once(": ").map_or("", |(who, _)| who);
+    who.ends_with(" says") || who.ends_with(" asks")
+}
+
+/// Without a terminal: the draft waits for an answer if reviews wait, or if a role asks for a
+/// person. Such a question is no failure (exit code 3); everything else is (exit code 1).
 fn nobody_there(
     run: &mut Run<'_>,
     spec: &StageSpec,
@@ -224,7 +232,8 @@ fn nobody_there(
 ) -> anyhow::Result<StepOutcome> {
     // A task without a change is asked about again by `resume`, and needs no answer.
     let needs_none = matches!(why, BlockReason::Unchanged(_));
-    if run.env.mode == Mode::Wait && !needs_none {
+    let waits = run.env.mode == Mode::Wait || is_question(why);
+    if waits && !needs_none {
         progress.gate.critic_asks |=
             matches!(why, BlockReason::NoVerdict(..)) || is_refused_by_judge(run, spec, progress)?;
         return leave_blocked(run, spec, progress, why, words);
