@@ -1,7 +1,7 @@
 //! A run without a terminal that needs a person: each answer that it prints works, also in a clone,
 //! and nothing answers in the person's place.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::outcome::Outcome;
 use crate::support::todo::reject;
@@ -148,31 +148,72 @@ fn each_printed_answer_works_for_each_kind_of_stop() {
         answers.sort_unstable();
         assert_eq!(answers, expected, "{}: {}", stop.what, outcome.stderr);
         for answer in &answers {
-            // The fork's server follows the script, in which nothing goes wrong.
-            let mut there = sandbox.fork();
-            there.editor("case $f in *.md) printf '\\nOne line of mine.\\n' >>\"$f\" ;; esac");
-            clone(&mut there);
-            let what = format!("{}: {answer}", stop.what);
-            let words: Vec<&str> =
-                ["review", "todo"].into_iter().chain(answer.split(' ')).collect();
-            assert_eq!(there.cowork(&words).code, 0, "{what}");
-            assert!(there.server.requests().is_empty(), "{what}");
-            let resumed = there.cowork(&AUTO);
-            assert_eq!(resumed.code, 0, "{what}: {}", resumed.stderr);
-            there.stage_commit("prd");
-            let asked = |stage| there.server.requests_of(stage, "actor");
-            match answer.split(' ').next().unwrap() {
-                "--pass" | "--edit" => assert!(asked("prd").is_empty(), "{what}"),
-                "--goto" => {
-                    assert!(!asked("idea").is_empty(), "{what}");
-                    assert_eq!(there.refs("refs/cowork/attempts"), ["refs/cowork/attempts/todo/1"]);
-                }
-                "--feedback" => assert!(asked("prd")[0].text().contains("for-gardeners"), "{what}"),
-                _ => assert!(!asked("prd").is_empty(), "{what}"),
-            }
-            there.assert_sound();
+            works(&sandbox, stop.what, answer);
         }
     }
+}
+
+/// Gives an answer to the waiting PRD in a clone, and goes on. The editor corrects what
+/// [`unreadable`] broke.
+fn works(sandbox: &Sandbox, stop: &str, answer: &str) {
+    // The fork's server follows the script, in which nothing goes wrong.
+    let mut there = sandbox.fork();
+    there.editor(
+        "case $f in *.md) sed -i 's/`urgent`/`high`/' \"$f\"
+         printf '\\nOne line of mine.\\n' >>\"$f\" ;; esac",
+    );
+    clone(&mut there);
+    let what = format!("{stop}: {answer}");
+    let words: Vec<&str> = ["review", "todo"].into_iter().chain(answer.split(' ')).collect();
+    let answered = there.cowork(&words);
+    assert_eq!(answered.code, 0, "{what}: {}", answered.stderr);
+    assert!(there.server.requests().is_empty(), "{what}");
+    let resumed = there.cowork(&AUTO);
+    assert_eq!(resumed.code, 0, "{what}: {}", resumed.stderr);
+    there.stage_commit("prd");
+    let asked = |stage| there.server.requests_of(stage, "actor");
+    match answer.split(' ').next().unwrap() {
+        "--pass" | "--edit" => assert!(asked("prd").is_empty(), "{what}"),
+        "--goto" => {
+            assert!(!asked("idea").is_empty(), "{what}");
+            assert_eq!(there.refs("refs/cowork/attempts"), ["refs/cowork/attempts/todo/1"]);
+        }
+        "--feedback" => assert!(asked("prd")[0].text().contains("for-gardeners"), "{what}"),
+        _ => assert!(!asked("prd").is_empty(), "{what}"),
+    }
+    there.assert_sound();
+}
+
+/// A person's edit of the PRD that cannot be read.
+pub fn unreadable(sandbox: &Sandbox) {
+    let urgent = sandbox.artifact("prd.md").replacen("`high`", "`urgent`", 1);
+    sandbox.write(".cowork/sessions/todo/prd.md", &urgent);
+}
+
+#[test]
+fn an_edit_that_cannot_be_read_waits_for_answers_that_work() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.cowork(&WAIT).exits(3);
+    unreadable(&sandbox);
+    let outcome = sandbox.cowork(&AUTO).exits(3).says("'urgent' is not a priority");
+    let answers = printed(&outcome);
+    assert_eq!(answers, ["--feedback for-gardeners", "--goto idea", "--edit", "--abort"]);
+    sandbox.cowork(&["review", "--pass"]).exits(3).says("'urgent' is not a priority");
+    for answer in &answers {
+        works(&sandbox, "an edit that cannot be read", answer);
+    }
+}
+
+#[test]
+fn an_edit_that_the_checks_refuse_is_not_offered_to_pass() {
+    let sandbox = Sandbox::stopped_after("idea");
+    assert!(printed(&sandbox.cowork(&WAIT).exits(3)).contains(&"--pass".to_owned()));
+    let prd = sandbox.artifact("prd.md");
+    let (before, after) = prd.split_once("- Tick a todo off works\n").unwrap();
+    sandbox.write(".cowork/sessions/todo/prd.md", &format!("{before}{after}"));
+    let outcome = sandbox.cowork(&WAIT).exits(3);
+    assert_eq!(printed(&outcome), ["--feedback for-gardeners", "--edit", "--abort"]);
+    works(&sandbox, "an edit without a criterion", "--feedback for-gardeners");
 }
 
 #[test]
@@ -209,7 +250,7 @@ fn what_stopped_an_unattended_run_is_answered_by_a_waiting_one() {
         if stop.role == "critic" {
             crate::stuck::drafts_differ(&sandbox);
         }
-        let asks = stop.says == "For whom?";
+        let asks = ["For whom?", "who is it for?"].contains(&stop.says);
         let outcome = sandbox.cowork(&AUTO).exits(if asks { 3 } else { 1 });
         let wait = "git cowork resume todo --review wait";
         assert!(asks || outcome.stderr.contains(wait), "{}: {}", stop.what, outcome.stderr);
@@ -316,7 +357,16 @@ fn a_person_goes_back_where_coding_has_asked_to() {
     let shown = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
     assert!(shown.contains("from coding to design, by Ana Example"), "{shown}");
     assert!(shown.contains("back to design"), "{shown}");
+    // The answer is undone with what it did, and another one can be given.
+    for _ in 0..2 {
+        sandbox.cowork(&["undo"]).exits(0);
+        sandbox.assert_sound();
+        assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "waiting");
+    }
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Stage"], ["design"]);
     sandbox.cowork(&["undo"]).exits(0);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Stage"], ["coding"]);
+    sandbox.cowork(&["review", "--feedback", "do it here"]).exits(0);
     sandbox.assert_sound();
 }
 
@@ -358,22 +408,6 @@ fn nobody_passes_it_from_another_terminal_either() {
     watch.types("q");
     run.types("q");
     assert_eq!(run.ends().0, 3);
-}
-
-#[test]
-fn a_question_that_is_left_open_at_a_terminal_waits() {
-    let sandbox = Sandbox::stopped_after("plan");
-    let goto = Reply::call("goto_stage", json!({"stage": "design", "reason": "it is empty"}));
-    sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), goto);
-    let mut terminal = sandbox.terminal(&["resume"]);
-    terminal.sees("stop for now");
-    terminal.types("q");
-    assert_eq!(terminal.ends().0, 3);
-    sandbox.server.forget();
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(3).says("to design: it is empty");
-    assert!(sandbox.server.requests().is_empty());
-    let history: Vec<Value> = sandbox.cowork(&["log", "--json"]).exits(0).json_lines();
-    assert!(!history.iter().any(|step| step["event"] == "went_back"), "{history:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::pipeline::draft::checks;
 use crate::pipeline::limits::blocked;
 use crate::pipeline::outcome::{Asked, StageEnd, UNJUDGED};
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::shown;
+use crate::pipeline::review::{broken_edit, shown};
 use crate::pipeline::run::Run;
 use crate::session::Waiting;
 use crate::stage::Stage;
@@ -56,23 +56,24 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     if there {
         lines.push(format!("read it: {}", reading(run, spec)));
     }
-    if there && (reason.is_none() || can_pass(run, spec, &waiting)?) {
+    if there && can_pass(run, spec, &waiting)? {
         lines.push(format!("pass it: {review} --pass"));
     }
     let does =
         if reason.is_some() { "answer it, or say what to change" } else { "ask for changes" };
     lines.push(format!("{does}: {review} --feedback TEXT"));
-    if let Some((_, words)) = reason {
-        match blocked::failure_of(&waiting) {
-            Some((kind, _)) if kind.starts_with(UNJUDGED) => {
-                lines.push(format!("ask again: git cowork resume {name}"));
-            }
-            Some(_) => {
-                let more = run.env.config.iterations(stage);
-                lines.push(format!("allow more drafts: {review} --more {more}"));
-            }
-            None => {}
+    match blocked::failure_of(&waiting) {
+        Some((kind, _)) if kind.starts_with(UNJUDGED) => {
+            lines.push(format!("ask again: git cowork resume {name}"));
         }
+        Some(_) => {
+            let more = run.env.config.iterations(stage);
+            lines.push(format!("allow more drafts: {review} --more {more}"));
+        }
+        None => {}
+    }
+    let asks = waiting.reason();
+    if let Some(words) = reason.map(|(_, words)| words).or(asks.as_deref()) {
         let earlier = run.session.earlier(stage);
         let asked = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
         let to = asked.filter(|to| earlier.contains(to)).or(earlier.last().copied());
@@ -86,15 +87,20 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     Ok(lines)
 }
 
-/// True if the checks have found nothing in the draft, so that a person's pass would count.
+/// True if the draft can be read and the checks have found nothing in it, so that a person's pass
+/// would count.
 fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<bool> {
     let mut progress = Progress { iteration: waiting.draft.iterations(), ..Progress::default() };
     let by = |judge| progress::has_refused(run, spec, &progress, judge);
-    if by(Origin::Validator)? || by(Origin::Hook)? {
+    // A draft that waits for its review has passed the checks of its run.
+    if waiting.blocked().is_some() && (by(Origin::Validator)? || by(Origin::Hook)?) {
         return Ok(false);
     }
-    progress.newest.commit = Some(waiting.draft.commit.clone());
-    Ok(checks::check_report(run, spec, &progress)?.is_ok())
+    let draft = &waiting.draft.commit;
+    progress.newest.commit = Some(draft.clone());
+    let is_code = spec.approves == Approves::Tree;
+    Ok(broken_edit::broken(run, spec, &progress, Some(draft), true)?.lines.is_empty()
+        && (!is_code || checks::check_report(run, spec, &progress)?.is_ok()))
 }
 
 /// The command that shows the draft, from any folder and in a clone.

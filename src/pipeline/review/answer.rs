@@ -139,9 +139,10 @@ fn record_answer(
         before(&run.session, stage)?;
     }
     let (verdict, said) = weigh(run, spec, waiting, verdict, words)?;
+    let passes = matches!(verdict, Verdict::Passed | Verdict::Edited);
     if verdict != Verdict::Aborted {
         let unread = records::settle(run)?.refusals;
-        if !unread.is_empty() {
+        if passes && !unread.is_empty() {
             return Err(Error::waiting(unread.join("\n"))
                 .hint("correct it: git cowork review --edit")
                 .into());
@@ -151,7 +152,6 @@ fn record_answer(
         run.give_feedback(feedback::persons_words(run, spec, number, &said))?;
     }
     let words = said.join("\n\n");
-    let passes = matches!(verdict, Verdict::Passed | Verdict::Edited);
     if !passes {
         // Feedback on a draft, or an abort, does not approve the files in the working tree.
         run.stage.set(Stage::Idea);
