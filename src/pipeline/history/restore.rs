@@ -13,6 +13,7 @@ use crate::stage::Stage;
 /// Exit 5 if changes of the user would be lost, or HEAD is elsewhere; nothing is changed then.
 pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::Result<()> {
     run.stage.set(present_stage::present_stage(run)?);
+    let attempt = &before_answer(run, attempt)?;
     let recorder = run.recorder();
     let tip = run.session.tip.clone();
     record::attempt::check_rewind(&recorder, &tip, &attempt.tip)?;
@@ -31,6 +32,18 @@ pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::R
     record::tags::add_missing(&run.recorder(), &run.session)?;
     say_restored(run, attempt, kept, &left);
     Ok(())
+}
+
+/// The attempt with the draft as its tip on which a person chose to go back: that answer is undone
+/// with what it did, or the next run would go back again.
+fn before_answer(run: &Run<'_>, attempt: &Attempt) -> anyhow::Result<Attempt> {
+    let left = Session::load(run.env.git, &attempt.session, &attempt.tip)?;
+    let done = attempt.back.as_ref().map(|back| back.to);
+    let waiting = left.waiting().filter(|waiting| done.is_some() && waiting.goes_back() == done);
+    let answer = waiting.and_then(|waiting| waiting.answer);
+    let answer = answer.filter(|answer| answer.commit == attempt.tip);
+    let draft = answer.and_then(|answer| answer.parents.into_iter().next());
+    Ok(Attempt { tip: draft.unwrap_or_else(|| attempt.tip.clone()), ..attempt.clone() })
 }
 
 /// Continues a draft that was ended when its tip was dropped; returns its commit.
