@@ -111,6 +111,8 @@ mod kill;
 mod knowledge;
 #[cfg(unix)]
 mod law;
+#[cfg(unix)]
+mod left_open;
 mod live;
 #[cfg(unix)]
 mod live_view;

@@ -23,7 +23,7 @@ use crate::pipeline::edits::{self, overwritten_edits, taken_back};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::edit::Edit;
-use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::progress::{self, Next, Progress};
 use crate::pipeline::run::Run;
 use crate::record::Approval;
 use crate::session::Verdict;
@@ -127,7 +127,7 @@ pub(crate) async fn open_gate(
             (decision, shown) => break (shown, decision),
         }
     };
-    // The gate has no editor for code: a person edits it beside the gate.
+    // Code is edited in an editor that the gate opens, or beside the gate.
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.gate.note.take();
     let asks = progress.gate.asks.take().or_else(|| why.clone());
@@ -135,11 +135,19 @@ pub(crate) async fn open_gate(
     progress.readings.person = shown;
     if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
         elsewhere::note_code_edit(spec, progress);
-        return save_answered(run, spec, progress);
+        let saved = save_answered(run, spec, progress)?;
+        ask_again(progress, asks, blocked);
+        return Ok(saved);
     }
     match decision {
         Decision::Pass | Decision::PassedElsewhere => {
-            if !edits::records::settle(run)?.refusals.is_empty() {
+            let unread = edits::records::settle(run)?.refusals;
+            if !unread.is_empty() {
+                if blocked.is_some() {
+                    // The gate opens on the question before it opens on the text.
+                    run.warn(unread.join("\n"));
+                }
+                ask_again(progress, asks, blocked);
                 return Ok(StepOutcome::Again);
             }
             let verdict = if edited { Verdict::Edited } else { Verdict::Passed };
@@ -171,6 +179,7 @@ pub(crate) async fn open_gate(
             }
             progress.gate.note = why;
             progress.gate.shows_edit = true;
+            ask_again(progress, asks, blocked);
             Ok(StepOutcome::Again)
         }
         Decision::Feedback(text) => {
@@ -206,6 +215,15 @@ pub(crate) async fn open_gate(
             let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
             waiting::leave_waiting(run, spec, progress, why)
         }
+    }
+}
+
+/// Asks the question again without whose answer the stage cannot go on, if the gate opened on one
+/// and the person has decided nothing.
+fn ask_again(progress: &mut Progress, asks: Option<String>, blocked: Option<String>) {
+    if blocked.is_some() && progress.next == Next::Review {
+        progress.gate.waits = asks;
+        progress.gate.blocked = blocked;
     }
 }
 
