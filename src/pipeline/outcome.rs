@@ -122,6 +122,11 @@ impl BlockReason {
         Self::NoVerdict(by, format!("{who} gave no verdict; it said: {text}"))
     }
 
+    /// The reason in the words that a critic, or a saved draft, asks for a person with.
+    pub(crate) fn of_words(words: String) -> Self {
+        if words.starts_with(CRITIC_ASTRAY) { Self::Astray(words) } else { Self::Asked(words) }
+    }
+
     /// One line for the box, the menu's header and the error.
     pub(crate) fn title(&self, used: u32, limit: u32) -> String {
         match self {
@@ -238,6 +243,9 @@ pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// The kind of [`BlockReason::NoVerdict`] in a draft: the critic or challenger is asked again.
 pub(crate) const UNJUDGED: &str = "no-verdict";
+
+/// The start of the words about a critic that makes no progress.
+pub(crate) const CRITIC_ASTRAY: &str = "the critic: ";
 
 /// The start of an entry that older sessions have in their feedback if a critic gave no verdict.
 pub(crate) const NO_VERDICT: &str = "the critic gave no verdict";

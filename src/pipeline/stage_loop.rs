@@ -85,7 +85,7 @@ async fn step(
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
     if let Some(words) = progress.gate.asks.clone() {
-        return Ok(StepOutcome::Blocked(BlockReason::Asked(words)));
+        return Ok(StepOutcome::Blocked(BlockReason::of_words(words)));
     }
     if run.env.mode == Mode::Ask
         && let Some(words) = progress.gate.waits.take()

@@ -27,7 +27,7 @@ const NO_GATE: &str = "[review]\ngates = [\"idea\"]\n[limits]\niterations = { pr
 const MANY: &str = "[limits]\niterations = { prd = 9 }\n";
 const TWO: &str = "[limits]\niterations = { prd = 2 }\n";
 
-const STOPS: [Stop; 8] = [
+const STOPS: [Stop; 9] = [
     Stop {
         what: "the actor asks before it has saved anything",
         config: "",
@@ -42,9 +42,18 @@ const STOPS: [Stop; 8] = [
         config: "",
         role: "actor",
         reply: |_| Reply::call("read_file", json!({"path": "no"})),
-        code: 3,
-        says: "prd waits for a person: the actor: ",
-        answers: &["--goto idea"],
+        code: 1,
+        says: "prd: the actor: ",
+        answers: &["--more 3", "--goto idea"],
+    },
+    Stop {
+        what: "the critic makes no progress",
+        config: NO_GATE,
+        role: "critic",
+        reply: |_| Reply::call("get_requirements", json!({})),
+        code: 1,
+        says: "prd: the critic: ",
+        answers: &["--pass", "--more 2", "--goto idea", "--edit"],
     },
     Stop {
         what: "the critic goes back",
@@ -286,7 +295,7 @@ fn a_critic_without_a_verdict_is_asked_again_and_nobody_passes_twice() {
 #[test]
 fn as_many_more_drafts_as_a_person_allows() {
     let before = Sandbox::stopped_after("idea");
-    let (sandbox, _) = stopped(&STOPS[6], &before);
+    let (sandbox, _) = stopped(&STOPS[7], &before);
     let refuse = |received: &crate::support::server::Received| {
         Some(reject(&format!("it lacks number {}", "x".repeat(received.iteration as usize * 9))))
     };

@@ -16,7 +16,7 @@ use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::checks::check_report;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
-use crate::pipeline::outcome::{Asked, BlockReason, Request, StepOutcome};
+use crate::pipeline::outcome::{Asked, BlockReason, CRITIC_ASTRAY, Request, StepOutcome};
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::prompts::Variables;
 use crate::pipeline::review::feedback;
@@ -155,12 +155,12 @@ fn take_verdict(
     }
     let verdict = outcome.approved.is_some() || !outcome.feedback.is_empty();
     let asked = outcome.human_review.map(|why| format!("the critic says: {why}"));
-    let astray = outcome.astray.filter(|_| !verdict).map(|why| format!("the critic: {why}"));
+    let astray = outcome.astray.filter(|_| !verdict).map(|why| format!("{CRITIC_ASTRAY}{why}"));
     if let Some(why) = asked.or(astray) {
         progress.gate.critic_asks = true;
         progress.gate.asks = Some(why.clone());
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-        return Ok(StepOutcome::Blocked(BlockReason::Asked(why)));
+        return Ok(StepOutcome::Blocked(BlockReason::of_words(why)));
     }
     let text: String = without_markers(&conversation.text).trim().chars().take(MOST_TEXT).collect();
     let feedback = match (outcome.feedback, outcome.approved, review_verdict(&conversation.text)) {

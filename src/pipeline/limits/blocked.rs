@@ -48,7 +48,7 @@ impl BlockReason {
 /// Why the stage of a waiting draft has failed, with the kind of reason; `None` if the draft only
 /// waits for a review or for the answer to a question.
 pub(crate) fn failure_of(waiting: &Waiting) -> Option<(&str, &str)> {
-    waiting.blocked().filter(|(kind, _)| ![ASKED, ASTRAY].contains(kind))
+    waiting.blocked().filter(|(kind, _)| *kind != ASKED)
 }
 
 /// The stop of a session whose draft waits because its stage has failed.

@@ -213,7 +213,7 @@ pub(crate) async fn read_draft(
 }
 
 /// True if a role asks a person: `the critic says: …`, `the actor asks: …`. A person is asked about
-/// a role that makes no progress or wants to go back, too, but those are no questions.
+/// a role that wants to go back, too, but that is not a question.
 fn is_question(why: &BlockReason) -> bool {
     let BlockReason::Asked(words) = why else { return false };
     let who = words.split_once(": ").map_or("", |(who, _)| who);
