@@ -100,9 +100,6 @@ pub(crate) struct CurrentDraft {
     pub(crate) iteration: u32,
     pub(crate) ending: DraftEnding,
     pub(crate) notes: DraftNotes,
-    /// The reason why the stage is blocked until a person decides. It must be known after a stop
-    /// even if no file was written.
-    pub(crate) stuck: Option<String>,
 }
 
 /// A run of a session, as its steps use it.

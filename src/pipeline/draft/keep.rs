@@ -43,7 +43,7 @@ pub(crate) fn keep_answer(
 /// Records what must be saved if the run stops now.
 pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
     let notes = progress.notes();
-    run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes, stuck: None }));
+    run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes }));
 }
 
 pub(crate) fn announce(

@@ -9,8 +9,7 @@ use crate::session::RefNames;
 /// Saves the draft in progress in its ref and resets the session's paths to the tip. `reason` is
 /// the error that ended the run, which is reported anyway.
 pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> anyhow::Result<()> {
-    let Some(CurrentDraft { iteration, ending, mut notes, stuck }) = run.current_draft.take()
-    else {
+    let Some(CurrentDraft { iteration, ending, mut notes }) = run.current_draft.take() else {
         return Ok(());
     };
     notes.credit.at_least(usage::credit_so_far(run, run.stage.get()));
@@ -27,8 +26,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     }
     let stage = run.stage.get();
     let name = RefNames::draft(&run.session.name, stage);
-    if stuck.is_some() || recorder.differs_from(tip)? {
-        notes.stuck = stuck;
+    // Why the stage is blocked must be known even if no file was written.
+    if notes.stuck.is_some() || recorder.differs_from(tip)? {
         record::draft_refs::keep(&recorder, tip, stage, iteration, ending, &notes)?;
         run.kept.replace(Some(format!("draft {iteration} of {stage} is saved: git show {name}")));
     }

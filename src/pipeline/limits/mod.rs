@@ -138,8 +138,10 @@ pub(crate) async fn stuck(
         progress.gate.asks = Some(words.clone());
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
     }
+    // The configured limit, so that `status` can tell whether it was raised since.
+    let noted = why.render(used.max(run.env.config.iterations(spec.stage)), &words);
     if let Some(current) = run.current_draft.borrow_mut().as_mut() {
-        current.stuck = Some(why.render(used, &words));
+        current.notes.stuck = Some(noted.clone());
     }
     let said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
     let title = why.title(used, limit);

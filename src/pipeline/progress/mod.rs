@@ -258,16 +258,22 @@ pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> a
 }
 
 /// The number of drafts that may be [`counted`]: as many as the answer that restarted the count
-/// allows, else as many as the configuration does.
+/// allows, else as many as the configuration does, and no fewer than were left.
 pub(crate) fn limit(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
-    let since = answered_at(run, spec, progress)?;
-    let mut recent = run.session.since_last_stage().iter().rev();
-    let answer = recent.find(|entry| {
-        matches!(entry.kind, Kind::Review(stage, _) if stage == spec.stage)
-            && entry.iterations() == since
-    });
-    let more = answer.and_then(|answer| answer.trailers.get(key::MORE)?.parse().ok());
-    Ok(more.unwrap_or_else(|| run.env.config.iterations(spec.stage)))
+    let usual = run.env.config.iterations(spec.stage);
+    let answers = answers(run, spec, progress)?;
+    let last_draft = |answer: &u32| {
+        let mut recent = run.session.since_last_stage().iter().rev();
+        let review = recent.find(|entry| {
+            matches!(entry.kind, Kind::Review(stage, _) if stage == spec.stage)
+                && entry.iterations() == *answer
+        });
+        let more = review.and_then(|review| review.trailers.get(key::MORE)?.parse().ok());
+        answer.saturating_add(more.unwrap_or(usual))
+    };
+    // No answer takes away drafts that were allowed before it.
+    let last = answers.iter().map(last_draft).fold(progress.offset.saturating_add(usual), u32::max);
+    Ok(last - answers.into_iter().max().unwrap_or(progress.offset))
 }
 
 /// The draft after which counting starts: a person's feedback restarts it.
@@ -276,12 +282,16 @@ pub(crate) fn answered_at(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<u32> {
-    let from_people = run
+    Ok(answers(run, spec, progress)?.into_iter().max().unwrap_or(progress.offset))
+}
+
+/// The numbers of the drafts of this run that a person gave feedback on.
+fn answers(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<u32>> {
+    Ok(run
         .feedback_so_far()?
         .into_iter()
         .filter(|entry: &Feedback| entry.stage == spec.stage && entry.is_persons_word())
         .map(|entry| entry.iteration)
         .filter(|number| (progress.offset..=progress.iteration).contains(number))
-        .max();
-    Ok(from_people.unwrap_or(progress.offset))
+        .collect())
 }
