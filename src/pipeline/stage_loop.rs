@@ -123,7 +123,7 @@ async fn step(
         other => return Ok(other),
     }
     let critic_first = run.env.config.review.order == ReviewOrder::CriticFirst;
-    if critic_first {
+    if progress.gate.take_asks_again() || critic_first {
         match judge(run, spec, progress).await? {
             StepOutcome::Next => {}
             other => return Ok(other),

@@ -157,6 +157,72 @@ fn a_refusal_that_names_the_marker_of_a_pass_is_neither_a_pass_nor_a_rejection()
     sandbox.assert_sound();
 }
 
+#[test]
+fn a_critic_without_a_verdict_is_asked_again_whoever_was_to_review() {
+    const WORDS: &str = "prd: the critic gave no verdict; it said: This cannot be";
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.on(at("prd", "critic"), Reply::text("This cannot be approved as it stands."));
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(1).says(WORDS);
+    let asked = || sandbox.server.requests_of("prd", "critic").len();
+    for runs in 2..=3 {
+        let outcome = sandbox.cowork(&["resume", "--stop-after", "prd"]).exits(1).says(WORDS);
+        assert!(outcome.stderr.contains("ask again: git cowork resume"), "{}", outcome.stderr);
+        assert_eq!(asked(), runs * 2, "it is reminded once each time");
+        assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "stopped");
+        assert!(sandbox.cowork(&["status"]).exits(0).stdout.contains("This cannot be approved"));
+    }
+    assert!(sandbox.trailers("HEAD")["Cowork-Stuck"].join("").contains("This cannot be approved"));
+    // Nobody has passed the draft: the critic's approval does not, either.
+    sandbox.server.on(at("prd", "critic"), crate::support::todo::approve());
+    let outcome = sandbox.cowork(&["resume", "--stop-after", "prd"]).exits(3);
+    assert!(!outcome.stderr.contains("no verdict"), "{}", outcome.stderr);
+    assert!(sandbox.refs("refs/tags/cowork/todo/prd").is_empty());
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "waiting");
+    let readings = asked();
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--stop-after", "prd"]).exits(0);
+    assert_eq!(asked(), readings, "it has approved this draft");
+    assert_eq!(sandbox.server.requests_of("prd", "actor").len(), 1);
+    let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
+    assert_eq!(trailers["Cowork-Review"], ["passed"]);
+    assert_eq!(trailers["Cowork-Iterations"], ["1"]);
+    sandbox.assert_sound();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_critic_without_a_verdict_is_asked_again_at_a_terminal() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.on(at("prd", "critic"), Reply::text("This cannot be approved as it stands."));
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(1);
+    for runs in 2..=4 {
+        let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+        let shown = terminal.sees(ASKED);
+        assert!(shown.contains("the critic gave no verdict; it said: This cannot be"), "{shown}");
+        assert_eq!(sandbox.server.requests_of("prd", "critic").len(), runs * 2);
+        terminal.types("q");
+        assert_eq!(terminal.ends().0, 3);
+    }
+    let outcome = sandbox.cowork(&["resume", "--stop-after", "prd"]).exits(1);
+    assert!(outcome.stderr.contains("ask again: git cowork resume"), "{}", outcome.stderr);
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "stopped");
+    let mut terminal = sandbox.terminal(&["review"]);
+    let shown = terminal.sees(ASKED);
+    assert!(shown.contains("the critic gave no verdict"), "{shown}");
+    terminal.types("q");
+    terminal.ends();
+    sandbox.server.on(at("prd", "critic"), crate::support::todo::approve());
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
+    let shown = terminal.sees(ASKED);
+    assert!(!shown.contains("no verdict"), "{shown}");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    assert_eq!(sandbox.server.requests_of("prd", "actor").len(), 1, "a draft was used up");
+    let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
+    assert_eq!(trailers["Cowork-Iterations"], ["1"]);
+    sandbox.assert_sound();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_person_decides_where_the_critic_gives_no_verdict() {

@@ -8,7 +8,7 @@ use crate::pipeline::history::waiting_draft::{
     correct_the_whole, edit_noted, is_there, only_waits, resume_waiting,
 };
 use crate::pipeline::other_models::Taken;
-use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED};
+use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED, UNJUDGED};
 use crate::pipeline::progress::code_words::CodeWords;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
@@ -213,6 +213,9 @@ fn resume_draft(
     }
     if !is_refused {
         resume_verdicts(run, spec, entry, progress)?;
+        if let Some(why) = why.filter(|why| why.starts_with(UNJUDGED)) {
+            progress.gate.ask_again(why);
+        }
     }
     // However this run ends, the next run must know what this run knows about the draft.
     keep::mark(run, progress, number, ending);

@@ -26,8 +26,7 @@ pub fn only_waits(session: &Session, mode: Mode) -> bool {
     !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && blocked)
 }
 
-/// True if the draft waits because a critic or challenger gave no verdict; without a person, it is
-/// asked again.
+/// True if the draft waits because a critic or challenger gave no verdict: it is asked again.
 fn lacks_verdict(waiting: &Waiting) -> bool {
     waiting.blocked().is_some_and(|(kind, _)| kind.starts_with(UNJUDGED))
 }
@@ -63,12 +62,14 @@ pub(super) fn resume_waiting(
     progress.newest.edit = edit_noted(run, &waiting.draft);
     let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
     let Some(answer) = &waiting.answer else {
-        if lacks_verdict(waiting) && run.env.mode != Mode::Ask {
+        let blocked = waiting.draft.trailers.get(key::STUCK);
+        if let Some(blocked) = blocked.filter(|_| lacks_verdict(waiting)) {
+            progress.gate.ask_again(blocked);
             return resume_pass(run, spec, &waiting.draft.commit, progress);
         }
         progress.gate.note = waiting.reason();
         progress.gate.waits.clone_from(&progress.gate.note);
-        progress.gate.blocked = waiting.draft.trailers.get(key::STUCK).map(str::to_owned);
+        progress.gate.blocked = blocked.map(str::to_owned);
         progress.gate.critic_asks = critic == Some("asks");
         return Ok(());
     };

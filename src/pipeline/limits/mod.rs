@@ -147,7 +147,7 @@ pub(crate) async fn stuck(
     let title = why.title(used, limit);
     if matches!(why, BlockReason::NoVerdict(..)) && run.env.gate.is_some() {
         // The draft is not at fault: who reads it decides in the critic's place.
-        progress.gate.critic_asks = true;
+        progress.gate.ask_again(&noted);
         return read_draft(run, spec, progress, words).await;
     }
     if why != BlockReason::Drafts {
@@ -165,6 +165,9 @@ pub(crate) async fn stuck(
             // If a person reviews a draft that a judge refused, the person's decision replaces
             // the judge's.
             progress.gate.critic_asks |= is_refused_by_judge(run, spec, progress)?;
+            if !matches!(why, BlockReason::Replans(_)) {
+                progress.gate.blocked = Some(noted);
+            }
             return read_draft(run, spec, progress, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
@@ -202,8 +205,8 @@ pub(crate) async fn read_draft(
 ) -> anyhow::Result<StepOutcome> {
     progress.next = Next::Review;
     // If the run ends before the person has answered, for whatever reason, the next one must
-    // ask again.
-    progress.gate.asks = Some(note.clone());
+    // ask again: the person, or the judge that gave no verdict.
+    progress.gate.asks = (!progress.gate.asks_again).then(|| note.clone());
     let asked = || BlockReason::Asked(note.clone()).render(0, &note);
     progress.gate.blocked.get_or_insert_with(asked);
     progress.gate.note = Some(note);

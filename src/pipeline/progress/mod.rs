@@ -88,11 +88,36 @@ pub(crate) struct GateReasons {
     pub waits: Option<String>,
     /// Why only a person's answer lets the stage go on, in the form that a waiting draft has it.
     pub blocked: Option<String>,
+    /// Whether a judge gave no verdict, which `blocked` says: it is asked again before anybody is
+    /// asked at the gate, also by the next run.
+    pub asks_again: bool,
     /// The reason why the gate opens again, if it is not the usual one.
     pub note: Option<String>,
     /// Whether a person edited the code at the gate and has to be shown it again: no command
     /// decides in their place.
     pub shows_edit: bool,
+}
+
+impl GateReasons {
+    /// Lets the judge be asked again that gave no verdict, as `blocked` says. Until then a person
+    /// is shown its words and decides in its place.
+    pub fn ask_again(&mut self, blocked: &str) {
+        self.note = blocked.split_once(' ').map(|(_, words)| words.to_owned());
+        self.blocked = Some(blocked.to_owned());
+        self.critic_asks = true;
+        self.asks_again = true;
+    }
+
+    /// True, once, if the judge that gave no verdict must be asked again. What it said no longer
+    /// matters then.
+    pub fn take_asks_again(&mut self) -> bool {
+        let again = std::mem::take(&mut self.asks_again) && self.blocked.take().is_some();
+        if again {
+            self.note = None;
+            self.critic_asks = false;
+        }
+        again
+    }
 }
 
 /// The state of a stage while it is worked on.
@@ -186,7 +211,7 @@ impl Progress {
             self_review: self.newest.self_review.render(),
             refusals: self.refusals,
             taken: self.taken.as_ref().map(Taken::render).unwrap_or_default(),
-            stuck: None,
+            stuck: self.gate.blocked.clone().filter(|_| self.gate.asks_again),
         }
     }
 }
