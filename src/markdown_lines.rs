@@ -1,10 +1,8 @@
 //! Markdown line by line: which lines are one paragraph, which keep their breaks, and where a line
 //! of prose may be broken.
 
-use console::measure_text_width as width;
-
-/// Maximum columns of inline code that is kept on one line.
-const CODE: usize = 60;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// True if a line starts or ends a code block.
 pub(crate) fn is_fence(line: &str) -> bool {
@@ -59,11 +57,12 @@ pub(crate) fn may_begin(text: &str) -> bool {
 }
 
 /// The parts of a line of prose that stay on one line, each followed by a single space or the end:
-/// words, short inline code, and words with the ones after them that `may_begin` does not let
+/// words, inline code, and words with the ones after them that `may_begin` does not let
 /// start a line. The parts begin after the line's own list marker.
 pub(crate) fn pieces<'t>(line: &'t str, may_begin: &dyn Fn(&str) -> bool) -> Vec<&'t str> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let words = indent + marker(&line[indent..]);
+    let code = code_spans(line);
     let mut out = Vec::new();
     let mut start = 0;
     for at in memchr::memchr_iter(b' ', line.as_bytes()) {
@@ -72,14 +71,51 @@ pub(crate) fn pieces<'t>(line: &'t str, may_begin: &dyn Fn(&str) -> bool) -> Vec
         if at < words || before.ends_with(single) || rest.is_empty() || rest.starts_with(single) {
             continue;
         }
-        let in_code = before.matches('`').count() % 2 == 1;
-        let word = rest.split(' ').next().unwrap_or_default();
-        if !(in_code && width(before) + width(word) < CODE) && may_begin(rest) {
+        let next = code.partition_point(|span| span.end <= at);
+        let in_code = code.get(next).is_some_and(|span| span.start < at);
+        if !in_code && may_begin(rest) {
             out.push(before);
             start = at + 1;
         }
     }
     out.push(&line[start..]);
+    out
+}
+
+/// The parts of a line that are inline code, with their backticks. A run of backticks without
+/// another one of its length is text, and so is a backtick after a backslash.
+fn code_spans(line: &str) -> Vec<Range<usize>> {
+    let run = |from: usize| {
+        let start = from + memchr::memchr(b'`', line.as_bytes().get(from..)?)?;
+        let len = line.as_bytes()[start..].iter().take_while(|byte| **byte == b'`').count();
+        Some(start..start + len)
+    };
+    let mut out = Vec::new();
+    // Lengths of runs of which no other follows: a long line is not searched for each of them.
+    let mut single = BTreeSet::new();
+    let mut at = 0;
+    while let Some(open) = run(at) {
+        let slashes =
+            line.as_bytes()[..open.start].iter().rev().take_while(|b| **b == b'\\').count();
+        if slashes % 2 == 1 {
+            at = open.start + 1;
+            continue;
+        }
+        at = open.end;
+        if single.contains(&open.len()) {
+            continue;
+        }
+        let mut runs = std::iter::successors(run(at), |last| run(last.end));
+        match runs.find(|close| close.len() == open.len()) {
+            Some(close) => {
+                at = close.end;
+                out.push(open.start..at);
+            }
+            None => {
+                single.insert(open.len());
+            }
+        }
+    }
     out
 }
 
@@ -90,6 +126,8 @@ pub(crate) fn unwrapped(text: &str) -> String {
     let mut out = String::new();
     let mut open = false;
     for (line, fixed) in lines.into_iter().zip(fixed) {
+        // An item of a list goes on at its margin, where other lines are code.
+        let fixed = fixed && !(open && goes_on(last_line(&out), line));
         let quoted =
             line.trim_start().strip_prefix("> ").filter(|_| last_line(&out).contains("> "));
         let rest = quoted.unwrap_or(line).trim();
@@ -109,6 +147,13 @@ pub(crate) fn unwrapped(text: &str) -> String {
     out
 }
 
+/// True if a line is at the margin of the list item above it.
+fn goes_on(item: &str, line: &str) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let marker = marker(item.trim_start_matches(' '));
+    marker > 0 && indent(line) == indent(item) + marker && may_begin(line.trim_start_matches(' '))
+}
+
 fn last_line(text: &str) -> &str {
     text.rsplit('\n').next().unwrap_or_default()
 }
@@ -124,20 +169,27 @@ mod tests {
 
     #[test]
     fn paragraphs_and_items_become_one_line_and_code_stays() {
-        let text = "One\ntwo\nthree.\n\n- an item\n  goes on\n- next\n\n> a\n> b\n\n```\nx\ny\n```\n\
+        let text = "One\ntwo\nthree.\n\n- an item\n  goes on\n  - below\n    it\n    and on\n\n\
+                    > a\n> b\n\n```\nx\ny\n```\n\
                     | a |\n| - |\nbreak  \nhere\n\n    code\n    more";
         assert_eq!(
             unwrapped(text),
-            "One two three.\n\n- an item goes on\n- next\n\n> a b\n\n```\nx\ny\n```\n| a |\n| - |\n\
+            "One two three.\n\n- an item goes on\n  - below it and on\n\n> a b\n\n```\nx\ny\n```\n| a |\n| - |\n\
              break\nhere\n\n    code\n    more"
         );
     }
 
     #[test]
-    fn lines_break_at_single_spaces_outside_short_code() {
+    fn lines_break_at_single_spaces_outside_code() {
         let cut = |line| pieces(line, &may_begin);
         assert_eq!(cut("- one two"), ["- one", "two"]);
         assert_eq!(cut("run `git log -1` now"), ["run", "`git log -1`", "now"]);
+        let long = format!("`{}`", ["--one"; 30].join(" "));
+        let line = format!("run {long} now");
+        assert_eq!(cut(&line), ["run", &long, "now"]);
+        assert_eq!(cut("a `` b ` c `` d e"), ["a", "`` b ` c ``", "d", "e"]);
+        assert_eq!(cut("a ` b \\`c d\\` e"), ["a", "` b \\`c", "d\\`", "e"]);
+        assert_eq!(cut("a \\`b c` d `e f` `` g"), ["a", "\\`b", "c` d `e", "f`", "``", "g"]);
         assert_eq!(cut("a  b c - d"), ["a  b", "c -", "d"]);
         assert_eq!(cut("  2. x"), ["  2. x"]);
         assert_eq!(cut(""), [""]);

@@ -121,11 +121,7 @@ fn wrapped(line: &str, mark: usize) -> Vec<&str> {
 
 /// True if wrapping put the break between these lines.
 fn is_break(before: &str, mark: usize, line: &str) -> bool {
-    let word = line.split(' ').next().unwrap_or_default();
-    if line.starts_with(' ') || mark + before.len() + 1 + word.len() <= COLUMNS {
-        return false;
-    }
-    wrapped(&format!("{before} {line}"), mark) == [before, line]
+    !line.starts_with(' ') && wrapped(&format!("{before} {line}"), mark) == [before, line]
 }
 
 /// The mark that a line needs; `first` if it is the body's first line.
@@ -228,6 +224,20 @@ mod tests {
         assert_eq!(wide, [row.lines().next().unwrap(), &link, &prose]);
         let below: Vec<&str> = text.lines().skip(1).take(2).collect();
         assert!(below.iter().all(|line| line.starts_with("word ")), "{text}");
+    }
+
+    #[test]
+    fn code_is_never_broken_and_is_read_back() {
+        let code = |words: usize| format!("`sh hello.sh{}`", " --loud".repeat(words));
+        for words in 1..20 {
+            for filled in 40..72 {
+                let prose = "x".repeat(filled);
+                let body = format!("- {prose} {} {prose} ` {}", code(words), code(2));
+                let text = written(&body);
+                assert!(text.contains(&code(words)) && text.contains('\n'), "{text}");
+                assert_eq!(read(&text), body);
+            }
+        }
     }
 
     #[test]

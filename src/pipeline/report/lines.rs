@@ -39,8 +39,7 @@ fn broken(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut part = margin.to_owned();
     let mut begun = false;
-    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    for piece in pieces(&words, &may_begin) {
+    for piece in pieces(words.trim(), &may_begin) {
         if begun && width(&part) + 1 + width(piece) > COLUMNS {
             out.push(std::mem::replace(&mut part, below.clone()));
             begun = false;
@@ -80,8 +79,9 @@ mod tests {
             let lines = wrapped(&text);
             assert!(lines.iter().all(|line| !line.starts_with(mark)), "{lines:?}");
         }
-        let code = format!("{} `cargo run -- add` end", "x ".repeat(46));
-        assert!(wrapped(&code)[1].starts_with("`cargo run -- add`"), "{code}");
+        let code = format!("`cargo  run -- add{}`", " --loud".repeat(20));
+        let text = format!("- {} {code} end", "x ".repeat(46).trim());
+        assert_eq!(wrapped(&text)[1..], [format!("  {code}"), "  end".to_owned()]);
     }
 
     #[test]
