@@ -42,7 +42,7 @@ fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
     let scope = section("Scope of the change");
     assert_eq!(
         scope,
-        "- low risk; prd, plan and code\n- Components: COMP-001\n\
+        "- Sort todos\n- low risk; prd, plan and code\n- Components: COMP-001\n\
          - Files: 1 that triage named not changed\n\
          - Stays as it is: todos stay in one file\n\
          - Files changed outside this scope (named by neither triage nor a task):\n  - `lib/other.sh`"
@@ -53,9 +53,9 @@ fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
         items,
         [
             "- REQ-002 List todos \\| sorted, title: List todos → List todos \\| sorted",
-            "- REQ-002 List todos \\| sorted, acceptance_criteria: (nothing) → the oldest comes first",
+            "- REQ-002 List todos \\| sorted, acceptance_criteria: added: the oldest comes first",
             "- REQ-004 Due dates: added",
-            "- FEAT-002 Reading and ticking, requirement_ids: (nothing) → REQ-004",
+            "- FEAT-002 Reading and ticking, requirement_ids: added: REQ-004",
             "- TASK-006 Sort: added",
         ]
     );
@@ -165,8 +165,43 @@ fn what_a_change_asks_for_stays_whole_and_what_is_as_before_is_counted() {
         words(&reworded("the oldest first"))
     );
     assert!(records.contains(&both), "{report}");
-    let removed = "- REQ-001 Add a todo, acceptance_criteria: Add a todo: rule 0 holds → (nothing)";
+    let removed = "- REQ-001 Add a todo, acceptance_criteria: removed: Add a todo: rule 0 holds";
     assert!(records.contains(removed), "{report}");
+}
+
+#[test]
+fn code_stays_whole_in_the_report_and_its_merge_and_requirements_left_out_are_counted() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script("triage", triage("Sort todos", &["prd", "plan", "code"], &["lib/sort.sh"]));
+    let command = format!("`sh list.sh{}`", " --sorted --by-age --for everyone".repeat(4));
+    let criterion = format!("WHEN I run {command} THEN {}", "all of it is in order, ".repeat(6));
+    let criterion = criterion.trim_end_matches(", ");
+    let rewritten = json!({"id": "REQ-001", "acceptance_criteria": [criterion, "it is quick"]});
+    sandbox.script("prd", Reply::call("update_requirement", rewritten));
+    sandbox.script("plan", Reply::call("create_task", task("Sort", "lib/sort.sh", "FEAT-001")));
+    let work = Reply::call("write_file", json!({"path": "lib/sort.sh", "content": "# sort\n"}))
+        .and("update_task_status", json!({"task_id": "TASK-006", "new_status": "completed"}));
+    sandbox.server.on(at("coding", "actor").task("TASK-006").turn(1), work);
+    sandbox.cowork(&["modify", "sort todos", "-n", "sort", "--review", "auto"]).exits(0);
+    let report = sandbox.artifact("changes/sort/delivery_report.md");
+    sandbox.cowork(&["merge", "todo--sort"]).exits(0);
+    let message = sandbox.git(&["log", "-1", "--format=%B", "cowork/todo"]);
+    for text in [&report, &message] {
+        // Once as a criterion, and once among the records.
+        assert_eq!(text.lines().filter(|line| line.contains(&command)).count(), 2, "{text}");
+        let left_out = "\n- 2 other requirements unchanged: `git cowork show todo--sort prd`\n";
+        assert!(text.contains(left_out), "{text}");
+        assert!(text.contains(", acceptance_criteria: removed: Add a todo works\n"), "{text}");
+    }
+    // The message's lines are as long as they may be: what the report breaks is joined first.
+    let at = message.find("  - WHEN I run").unwrap();
+    let lines: Vec<&str> = message[at..].lines().take(8).collect();
+    assert_eq!(lines[..2], ["  - WHEN I run", &command], "{message}");
+    let end = lines.iter().position(|line| line.ends_with("(by review)")).unwrap();
+    for (line, next) in lines[2..end].iter().zip(&lines[3..]) {
+        let word = next.split(' ').next().unwrap();
+        assert!(!next.starts_with(' ') && line.len() + 1 + word.len() > 72, "{message}");
+    }
 }
 
 /// A delivered session, and a change with a new requirement for a feature that no task works on.

@@ -78,7 +78,10 @@ impl ChangeStory {
     pub(crate) fn scope(&self, all: &str) -> Section {
         let asked = &self.asked;
         let mut section = Section::new("## Scope of the change", "");
-        section.push(&format!("- {}", asked.headline()));
+        let summary = cell(&asked.summary, WHOLE);
+        for line in [summary, asked.headline()].iter().filter(|line| !line.is_empty()) {
+            section.push(&format!("- {line}"));
+        }
         let untouched = match asked.affected_files.len() - self.inside.len() {
             0 => Vec::new(),
             count => vec![format!("{count} that triage named not changed")],
@@ -126,12 +129,13 @@ impl ChangeStory {
             }
             for field in &record.fields {
                 let (before, after) = differing(&field.before, &field.after);
-                let part = |words: &str| match words {
-                    "" => "(nothing)".to_owned(),
-                    words => cell(words, most),
+                let (before, after) = (cell(&before, most), cell(&after, most));
+                let how = match (before.is_empty(), after.is_empty()) {
+                    (true, _) => format!("added: {after}"),
+                    (_, true) => format!("removed: {before}"),
+                    _ => format!("{before} → {after}"),
                 };
-                let field = cell(&field.name, TITLE);
-                items.push(format!("- {name}, {field}: {} → {}", part(&before), part(&after)));
+                items.push(format!("- {name}, {}: {how}", cell(&field.name, TITLE)));
             }
             match is_product {
                 true => items.iter().for_each(|item| section.push(item)),

@@ -59,7 +59,7 @@ impl Story {
             format!("- **{what}**{label}: {}", self.evidence(one))
         };
         let mut same = Vec::new();
-        let (mut requirements, mut criteria) = (0, 0);
+        let (mut requirements, mut criteria) = self.untouched;
         for one in &self.requirements {
             let how = became(one);
             let is_old = |criterion: &&Criterion| {
@@ -92,6 +92,11 @@ impl Story {
         }
         for gone in self.change.iter().flat_map(ChangeStory::removed_requirements) {
             section.push(&format!("- **{}** (removed)", cell(&gone, TITLE)));
+        }
+        if self.untouched.0 > 0 {
+            let other = if self.requirements.is_empty() { "" } else { "other " };
+            let untouched = count(self.untouched.0, &format!("{other}requirement"));
+            same.push(format!("- {untouched} unchanged: {all}"));
         }
         same.iter().for_each(|item| section.push_unchanged(item));
         let of_requirements = match requirements {

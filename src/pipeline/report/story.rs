@@ -31,6 +31,8 @@ pub(super) struct Story {
     pub(super) session: String,
     pub(super) size: Size,
     pub(super) requirements: Vec<Requirement>,
+    /// The number of other requirements, and of their criteria.
+    pub(super) untouched: (usize, usize),
     pub(super) features: Vec<Feature>,
     /// The status of features after the check stage, by id.
     pub(super) checked: BTreeMap<String, FeatureStatus>,
@@ -255,7 +257,12 @@ impl Story {
         let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
         let used = self.features.iter().filter(|feature| used.contains(&feature.id));
         let met: BTreeSet<&String> = used.flat_map(|feature| &feature.requirement_ids).collect();
-        self.requirements.retain(|one| met.contains(&one.id) || change.became(&one.id).is_some());
+        let is_touched =
+            |one: &Requirement| met.contains(&one.id) || change.became(&one.id).is_some();
+        let all = std::mem::take(&mut self.requirements);
+        let (touched, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_touched);
+        self.untouched = (rest.len(), rest.iter().map(|one| one.acceptance_criteria.len()).sum());
+        self.requirements = touched;
     }
 
     /// The features a task works on, directly or in a sub-task.
