@@ -81,6 +81,37 @@ fn the_limit_is_configurable() {
 }
 
 #[test]
+fn more_drafts_never_lower_the_limit() {
+    const AUTO: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "prd"];
+    const WAIT: [&str; 5] = ["resume", "--review", "wait", "--stop-after", "prd"];
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.user_config("[limits]\niterations = { prd = 5 }\n[review]\ngates = [\"idea\"]\n");
+    sandbox.server.times(
+        1,
+        at("prd", "actor"),
+        Reply::call("ask_user", json!({"question": "Who?"})),
+    );
+    sandbox.cowork(&WAIT).exits(3);
+    crate::stuck::drafts_differ(&sandbox);
+    let refuse = |received: &Received| {
+        Some(reject(&format!("it lacks number {}", "x".repeat(received.iteration as usize * 9))))
+    };
+    sandbox.server.on_with(at("prd", "critic"), refuse);
+    for (more, said) in
+        [("1", ["draft 2 of 5", "draft 5 of 5"]), ("2", ["draft 6 of 7", "draft 7 of 7"])]
+    {
+        sandbox.cowork(&["review", "--more", more]).exits(0);
+        let outcome = sandbox.cowork(&WAIT).exits(1).says(said[0]).says(said[1]);
+        assert!(!outcome.stderr.contains("draft 8"), "{}", outcome.stderr);
+    }
+    // Without anybody to wait for, the stop is told, too.
+    sandbox.cowork(&["review", "--more", "1"]).exits(0);
+    sandbox.cowork(&AUTO).exits(1).says("draft 8 of 8");
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "stopped");
+    sandbox.assert_sound();
+}
+
+#[test]
 fn the_same_rejection_three_times_is_a_loop() {
     let sandbox = Sandbox::new();
     sandbox.user_config("[limits]\niterations = { prd = 5 }\n");
