@@ -120,6 +120,6 @@ fn tools_that_run_commands_say_what_these_may_reach() {
             "Writable besides the project: $HOME (private, for caches), $TMPDIR, {shared}."
         );
         assert!(told.ends_with(&writable), "{told}");
-        assert!(!of("check_tests").contains("Writable"));
+        assert!(!of("edit_file").contains("Writable"));
     }
 }
