@@ -149,7 +149,7 @@ fn the_same_call_again_and_again_is_told_and_then_ends_the_run() {
     assert!(!requests[2].text().contains("nothing changed in between"));
     assert!(requests[3].text().contains("nothing changed in between"));
     // Where reviews wait, so does this.
-    sandbox.cowork(&["resume", "--review", "wait"]).exits(3).says("called 5 times");
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(1).says("called 5 times");
     assert_eq!(sandbox.server.requests_of("prd", "actor").len(), 5);
 }
 
