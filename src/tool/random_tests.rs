@@ -65,8 +65,14 @@ fn nothing_is_lost_that_no_one_deleted_and_no_reference_changes_its_meaning() {
     });
     // Whatever is done was also accepted, in many cases.
     if count >= 1_000 {
-        assert_eq!(done.len(), 11, "{done:?}");
-        assert!(done.values().all(|times| *times > count / 20), "{done:?}");
+        // Each kind of step was accepted often enough to say something.
+        let kinds = [
+            "agent", "created", "deleted", "edited", "killed", "part", "person", "sent", "updated",
+            "whole",
+        ];
+        for kind in kinds {
+            assert!(done.get(kind).is_some_and(|times| *times > count / 20), "{kind}: {done:?}");
+        }
     }
 }
 
