@@ -61,6 +61,7 @@ mod palette;
 #[cfg(test)]
 mod random_cases;
 mod replace_file;
+mod sha256;
 mod shell_quote;
 mod typed_line;
 mod web;

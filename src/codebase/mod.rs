@@ -79,7 +79,7 @@ mod testing {
     use std::cell::Cell;
     use std::ops::ControlFlow;
 
-    use ring::digest::{SHA256, digest};
+    use crate::sha256::sha256;
 
     use super::Source;
 
@@ -92,10 +92,7 @@ mod testing {
 
     impl<'a> Files<'a> {
         pub(super) fn new(files: &[(&'a str, &'a str)]) -> Self {
-            let name = |text: &str| {
-                let digest = digest(&SHA256, text.as_bytes());
-                digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-            };
+            let name = |text: &str| sha256(text.as_bytes());
             let files = files.iter().map(|(path, text)| (*path, *text, name(text))).collect();
             Self { files, read: Cell::new(0) }
         }

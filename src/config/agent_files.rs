@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use ring::digest::{SHA256, digest};
 
 use crate::error::Error;
+use crate::sha256::sha256;
 
 /// Names, at the top of a tree, from which agent programs read their configuration. Hooks and
 /// servers in these files would run with the agent program's login.
@@ -56,11 +56,11 @@ impl AgentFiles {
             let holds = match found.is_symlink() {
                 true => {
                     let target = fs::read_link(&at).with_context(read)?;
-                    format!("link {}", hash(target.as_os_str().as_encoded_bytes()))
+                    format!("link {}", sha256(target.as_os_str().as_encoded_bytes()))
                 }
                 false if found.is_file() => {
                     let kind = if is_executable(&found) { "program" } else { "file" };
-                    format!("{kind} {}", hash(&fs::read(&at).with_context(read)?))
+                    format!("{kind} {}", sha256(&fs::read(&at).with_context(read)?))
                 }
                 // A submodule.
                 false => "folder".to_owned(),
@@ -85,10 +85,6 @@ impl AgentFiles {
     pub fn text(&self) -> String {
         self.0.iter().map(|(path, holds)| format!("{holds} {path:?}\n")).collect()
     }
-}
-
-fn hash(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(unix)]

@@ -10,13 +10,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use ring::digest::{SHA256, digest};
 
 use super::fields::Rule;
 use super::layer::Settings;
 use super::schema;
 use crate::clock;
 use crate::replace_file::replace_file;
+use crate::sha256::sha256;
 
 /// Maximum number of ignored keys that a warning names.
 const NAMED: usize = 20;
@@ -73,7 +73,7 @@ impl TrustRecords {
     /// If the records exist but cannot be read.
     pub fn about(&self, text: &str) -> Result<Trust> {
         let records = self.read()?;
-        let wanted = hash(text);
+        let wanted = sha256(text.as_bytes());
         Ok(if records.lines().any(|line| line.split(' ').next() == Some(&wanted)) {
             Trust::Given
         } else if records.is_empty() {
@@ -89,7 +89,7 @@ impl TrustRecords {
     ///
     /// If the records cannot be written.
     pub fn give(&self, text: &str) -> Result<String> {
-        let hash = hash(text);
+        let hash = sha256(text.as_bytes());
         if self.about(text)? == Trust::Given {
             return Ok(hash);
         }
@@ -127,10 +127,6 @@ impl TrustRecords {
         fs::create_dir_all(folder).with_context(failed)?;
         replace_file(&self.path, text.as_bytes()).with_context(failed)
     }
-}
-
-fn hash(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the settings of the project's file that are ignored: each key once, under the name that

@@ -71,8 +71,8 @@ pub fn commit_answer(
     Ok(recorded)
 }
 
-/// Records that a person approves a completed stage as it is at the tip now, with these files of
-/// it, which were written anew.
+/// Records that a person approves a completed stage as it is at the tip now. `files` are those of its
+/// files that were written again for the approval.
 pub fn commit_approval(
     recorder: &Recorder<'_>,
     tip: &Oid,

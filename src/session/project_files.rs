@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use ring::digest::{SHA256, digest};
-
 use super::{Kind, Session, adopted, key};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
 use crate::git::{self, Commit, Git, Oid};
+use crate::sha256::sha256;
 use crate::stages::TaskFiles;
 
 /// The files that checks ask about.
@@ -132,8 +131,7 @@ pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::R
         // A name may contain a line break; NUL ends an entry.
         let _ = write!(listed, "{what} {path}\0");
     }
-    let digest = digest(&SHA256, listed.as_bytes());
-    Ok(digest.as_ref()[..20].iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256(listed.as_bytes()).chars().take(40).collect())
 }
 
 /// The changes made by the session's commits, up to a commit or tree.

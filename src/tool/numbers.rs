@@ -1,7 +1,6 @@
 //! The numbers of new records: given in the order of the calls, to refused ones as well, and never
 //! twice in a draft.
 
-use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use super::Context;
@@ -9,6 +8,7 @@ use super::plain::some;
 use crate::artifact::check::mentioned_ids;
 use crate::artifact::{DraftIds, IdKind};
 use crate::model::ToolCall;
+use crate::sha256::sha256;
 
 /// The ids of the draft in progress.
 pub struct Numbers<'a> {
@@ -67,11 +67,7 @@ pub(super) fn begin(
         (kind, above.and_then(|above| mentioned_ids(kind, &above).pop_first()))
     });
     let call = format!("{} {} {}", call.id, call.name, call.arguments);
-    let call: String = digest(&SHA256, call.as_bytes())
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let call = sha256(call.as_bytes());
     context.numbers.note(|ids| {
         ids.see(&records, history);
         let new = new?;
@@ -90,15 +86,17 @@ pub(super) fn end(
     let (records, history) = (context.ledger.records()?, context.ledger.history);
     context.numbers.note(|ids| ids.see(&records, history))?;
     let deletes = (ok && tool.starts_with("delete_")).then(|| kind_of(tool)).flatten();
-    let (used, kind, above) = match (new, deletes) {
-        (Some(((kind, above), id)), _) if !records.has(&id) => {
-            (format!("This call used up {id}; t"), kind, above)
-        }
-        (None, Some(kind)) => ("T".to_owned(), kind, None),
-        _ => return Ok(None),
+    let next = |kind: IdKind, above: Option<String>| {
+        let id = context.numbers.ids.next((kind, above.as_deref()), &records, history);
+        format!("next {} is {id}.", kind.name())
     };
-    let next = context.numbers.ids.next((kind, above.as_deref()), &records, history);
-    Ok(Some(format!("{used}he next {} is {next}.", kind.name())))
+    Ok(match (new, deletes) {
+        (Some(((kind, above), id)), _) if !records.has(&id) => {
+            Some(format!("This call used up {id}; the {}", next(kind, above)))
+        }
+        (None, Some(kind)) => Some(format!("The {}", next(kind, None))),
+        _ => None,
+    })
 }
 
 /// The kind of record that a tool creates or deletes.

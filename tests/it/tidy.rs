@@ -32,6 +32,7 @@ const WORDS: &[&str] = &[
     "private",
     "replace_file",
     "secret",
+    "sha256",
     "spent",
     "typed_line",
 ];

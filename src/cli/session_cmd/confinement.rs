@@ -4,8 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ring::digest::{SHA256, digest};
-
 use crate::cli::context::Context;
 use crate::cli::session_cmd::fetch_consent::{self, Agreement};
 use crate::cli::session_cmd::remembered::Remembered;
@@ -14,6 +12,7 @@ use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
 use crate::git::{Git, settings};
+use crate::sha256::sha256;
 use crate::shell_quote;
 use crate::workspace::{
     Beside, Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
@@ -100,8 +99,7 @@ fn cache(context: &Context, git: &Git) -> Option<Cache> {
 /// A key that distinguishes a repository from others with the same name. It does not depend on
 /// git-cowork's release or on the toolchain, so that files fetched earlier are found again.
 fn key_of(dir: &Path) -> String {
-    let digest = digest(&SHA256, dir.as_os_str().as_encoded_bytes());
-    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    sha256(dir.as_os_str().as_encoded_bytes()).chars().take(16).collect()
 }
 
 /// How commands are confined here, in one line.

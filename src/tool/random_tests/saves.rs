@@ -23,7 +23,7 @@ impl Case<'_, '_> {
             }
         }
         let mut records = Vec::new();
-        for kind in self.kinds.to_vec() {
+        for kind in self.kinds.iter().copied() {
             if let Some(id) = self.some_id(kind).filter(|_| self.random.bool()) {
                 let birth = self.model.records[&id].birth;
                 records.push((id, Rec { birth, ..self.new_record(kind) }));

@@ -1,13 +1,13 @@
 //! The dependencies of one project for one package manager, and the commands to fetch them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ring::digest::{Context, SHA256};
 
 use super::paths::word;
 use crate::languages::Manager;
+use crate::sha256::hex;
 
 /// Maximum number of files named in a sentence.
 const NAMED: usize = 6;
@@ -36,10 +36,7 @@ impl Need {
             add(path.as_os_str().as_encoded_bytes());
             add(text.as_bytes());
         }
-        context.finish().as_ref().iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(context.finish().as_ref())
     }
 
     /// Returns a command of the manager as one line of `sh`, for the tree at `root` and the
