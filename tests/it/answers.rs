@@ -244,6 +244,9 @@ fn nothing_but_an_answer_goes_on() {
         assert_eq!(status["state"], state, "{}", stop.what);
         let listed = sandbox.cowork(&["list", "--json"]).exits(0).json_lines();
         assert_eq!(listed[0]["state"], state, "{}", stop.what);
+        let bare = sandbox.cowork(&[]).exits(0).stdout;
+        assert!(bare.contains("Stands   prd draft "), "{}: {bare}", stop.what);
+        assert!(!first.stderr.contains(".; the last feedback"), "{}", first.stderr);
     }
 }
 

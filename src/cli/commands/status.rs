@@ -245,8 +245,12 @@ fn asked(status: &Status) -> String {
 
 fn standing(status: &Status) -> String {
     let Some(stage) = status.stage else { return status.state.name().to_owned() };
-    match status.state {
-        State::Waiting => format!("{stage} draft {} waits for review", status.iteration),
+    // A draft that stopped its run waits for an answer, too; one that was put away does not.
+    let open = matches!(status.state, State::Waiting | State::Stopped);
+    match status.session.waiting() {
+        Some(waiting) if open && waiting.answer.is_none() => {
+            format!("{stage} draft {} waits for review", status.iteration)
+        }
         _ if row(stage).writes_code() && status.tasks.1 > 0 => {
             format!("{stage}, {}", of_tasks(status))
         }

@@ -117,6 +117,8 @@ fn reading(run: &Run<'_>, spec: &StageSpec) -> String {
 
 /// The error of a stage that cannot go on, with the feedback on its last draft.
 pub(super) fn failure(stage: Stage, words: &str, said: &[String]) -> Error {
+    // The words may be a model's sentence; what follows goes on.
+    let words = words.trim_end_matches('.');
     Error::failed(match said {
         [] => format!("{stage}: {words}"),
         said => format!("{stage}: {words}; the last feedback:\n{}", said.join("\n")),
