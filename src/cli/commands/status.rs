@@ -245,7 +245,7 @@ fn asked(status: &Status) -> String {
 
 fn standing(status: &Status) -> String {
     let Some(stage) = status.stage else { return status.state.name().to_owned() };
-    // A draft that stopped its run waits for an answer, too; one that was put away does not.
+    // A draft at which a run stopped waits for a person as well; an archived session's does not.
     let open = matches!(status.state, State::Waiting | State::Stopped);
     match status.session.waiting() {
         Some(waiting) if open && waiting.answer.is_none() => {

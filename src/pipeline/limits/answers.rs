@@ -117,7 +117,7 @@ fn reading(run: &Run<'_>, spec: &StageSpec) -> String {
 
 /// The error of a stage that cannot go on, with the feedback on its last draft.
 pub(super) fn failure(stage: Stage, words: &str, said: &[String]) -> Error {
-    // The words may be a model's sentence; what follows goes on.
+    // They may be a model's sentence, which ends in a period.
     let words = words.trim_end_matches('.');
     Error::failed(match said {
         [] => format!("{stage}: {words}"),
@@ -134,4 +134,16 @@ pub(super) fn said_of(feedback: &[Feedback], stage: Stage, iteration: u32) -> Ve
         format!("[{}] {}", entry.from.name(), without_markers(&entry.details).trim())
     };
     feedback.iter().filter(of_draft).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_feedback_follows_a_sentence_without_its_period() {
+        let error = failure(Stage::Prd, "it does not say for whom.", &["name a user".to_owned()]);
+        let said = "prd: it does not say for whom; the last feedback:\nname a user";
+        assert_eq!(error.to_string(), said);
+    }
 }
