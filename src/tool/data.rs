@@ -8,9 +8,7 @@ use serde_json::{Map, Value, json};
 use super::plain::{Nothing, Plain, arguments, some};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{known_ids, name_of, plural_of, same_id};
-use crate::artifact::{
-    Artifact, Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus,
-};
+use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus};
 
 arguments! {
     PlanFilter {
@@ -55,18 +53,6 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
         },
     },
 ];
-
-/// The document that a tool only loads; the records of `get_requirements` are in prd.md.
-pub fn loaded_artifact(tool: &str) -> Option<Artifact> {
-    Some(match tool {
-        "load_idea" => Artifact::Idea,
-        "load_prd_doc" | "get_requirements" => Artifact::Prd,
-        "load_design_doc" | "get_design" => Artifact::Design,
-        "load_plan_doc" | "get_plan" => Artifact::Plan,
-        "load_change_request" => Artifact::ChangeRequest,
-        _ => return None,
-    })
-}
 
 fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())

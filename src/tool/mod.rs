@@ -28,9 +28,8 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use checks::repeats_own_checks;
+pub use checks::{repeats_another, repeats_own_checks};
 pub use command_tool::CommandTool;
-pub use data::loaded_artifact;
 pub use documents::saving_call;
 pub use numbers::Numbers;
 pub use registry::{all, call, changes_something, find, plain_name, specs};

@@ -327,8 +327,8 @@ mod tests {
             own.push("provide_feedback");
             let critic = row.critic.as_ref().map(crate::stages::RoleSpec::tools);
             for (role, mut names) in [("actor", own), ("critic", critic.unwrap_or_default())] {
-                // What only loads a document is not declared while the messages contain it.
-                names.retain(|name| super::super::loaded_artifact(name).is_none());
+                let all = names.clone();
+                names.retain(|name| !super::super::repeats_another(name, &all));
                 let bytes = bytes(&names);
                 assert!(bytes <= MOST, "{bytes} bytes of tools for the {role} of {}", row.stage);
             }

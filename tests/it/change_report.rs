@@ -278,15 +278,18 @@ fn requests_of_a_change_have_one_line_for_each_task_completed_before() {
     let sandbox = Sandbox::delivered();
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     sandbox.cowork(&["modify", "due dates", "-n", "due", "--review", "auto"]).exits(0);
-    for (stage, role) in
-        [("triage", "actor"), ("plan", "actor"), ("coding", "actor"), ("coding", "critic")]
-    {
+    let with_files = "\n- TASK-001 Keep todos in a file: lib/store.sh";
+    let titles =
+        "left out of plan.md above (read_file shows them)\n\nTASK-001 Keep todos in a file; ";
+    for (stage, role, told) in [
+        ("triage", "actor", with_files),
+        ("plan", "actor", with_files),
+        ("coding", "actor", titles),
+        ("coding", "critic", titles),
+    ] {
         let request = sandbox.server.requests_of(stage, role).last().unwrap().clone();
         let asked = request.text();
-        assert!(
-            asked.contains("\n- TASK-001 Keep todos in a file: lib/store.sh"),
-            "{stage} {role}: {asked}"
-        );
+        assert!(asked.contains(told), "{stage} {role}: {asked}");
         assert!(!asked.contains("### TASK-001 Keep"), "{stage} {role}: {asked}");
         // What the program checks itself, and what loads the documents that are there, is answered,
         // but not declared.
@@ -296,6 +299,28 @@ fn requests_of_a_change_have_one_line_for_each_task_completed_before() {
     }
     let plan = sandbox.artifact("plan.md");
     assert!(plan.contains("### TASK-001 Keep todos"), "{plan}");
+}
+
+#[test]
+fn who_judges_or_codes_a_change_gets_of_unchanged_records_the_titles() {
+    let sandbox = Sandbox::delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    let modify = ["modify", "due dates", "-n", "due", "--depth", "standard", "--review", "auto"];
+    sandbox.cowork(&modify).exits(0);
+    let asked = |stage, role| sandbox.server.requests_of(stage, role).last().unwrap().text();
+    let whole = "### REQ-001 Add";
+    for (stage, role) in [("prd", "actor"), ("prd", "critic"), ("plan", "actor")] {
+        assert!(asked(stage, role).contains(whole), "{stage} {role}");
+    }
+    for (stage, role) in [("plan", "critic"), ("coding", "actor"), ("coding", "critic")] {
+        let asked = asked(stage, role);
+        assert!(!asked.contains(whole), "{stage} {role}: {asked}");
+        let titles = "## As before, left out of prd.md above (read_file shows them)\n\nREQ-001 Add";
+        assert!(asked.contains(titles), "{stage} {role}: {asked}");
+        for own in ["### REQ-004 Due dates", "### FEAT-003 Due dates", "### TASK-006 Due dates"] {
+            assert!(asked.contains(own), "{stage} {role} lacks {own}: {asked}");
+        }
+    }
 }
 
 #[test]

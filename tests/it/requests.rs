@@ -26,7 +26,7 @@ fn the_raw_idea_is_sent_until_the_prd_is_passed() {
 }
 
 #[test]
-fn a_tool_that_only_loads_what_the_messages_hold_is_answered_but_not_declared() {
+fn a_tool_that_repeats_another_is_answered_but_not_declared() {
     let sandbox = Sandbox::new();
     let reads = Reply::call("get_requirements", json!({})).and("load_plan_doc", json!({}));
     let passes = Reply::call("exit_loop", json!({"summary": "Whole."}));
@@ -34,10 +34,12 @@ fn a_tool_that_only_loads_what_the_messages_hold_is_answered_but_not_declared() 
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let requests = sandbox.server.requests_of("plan", "critic");
     let declared = requests[0].tools();
-    for tool in ["load_plan_doc", "get_plan", "get_design", "get_requirements"] {
+    for tool in ["load_plan_doc", "get_plan", "get_design", "get_requirements", "goto_stage"] {
         assert!(!declared.iter().any(|name| name == tool), "{tool} in {declared:?}");
     }
-    assert!(declared.iter().any(|name| name == "exit_loop"), "{declared:?}");
+    for tool in ["exit_loop", "read_file", "request_replanning"] {
+        assert!(declared.iter().any(|name| name == tool), "{tool} not in {declared:?}");
+    }
     let results = requests[1].tool_results();
     assert!(
         results[0].contains("\"REQ-001\"") && results[1].contains("### TASK-001"),
@@ -46,7 +48,7 @@ fn a_tool_that_only_loads_what_the_messages_hold_is_answered_but_not_declared() 
 }
 
 #[test]
-fn a_document_that_was_cut_can_be_loaded() {
+fn a_document_that_was_cut_can_be_read_on() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "cowork.project.depth", "standard"]);
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
@@ -54,10 +56,13 @@ fn a_document_that_was_cut_can_be_loaded() {
     let long = format!("{}\n{}", sandbox.read(path), "One more thought.\n".repeat(2_000));
     sandbox.write(path, &long);
     sandbox.commit_all("think more");
+    let reads = Reply::call("read_file", json!({"path": path, "offset": 2_000, "limit": 5}));
+    sandbox.server.sequence(at("prd", "actor"), vec![reads]);
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
-    let request = &sandbox.server.requests_of("prd", "actor")[0];
-    assert!(request.text().contains("[cut here: "), "{}", request.text());
-    assert!(request.tools().iter().any(|name| name == "load_idea"), "{:?}", request.tools());
+    let requests = sandbox.server.requests_of("prd", "actor");
+    assert!(requests[0].text().contains("[cut here: "), "{}", requests[0].text());
+    let results = requests[1].tool_results();
+    assert!(results[0].contains("One more thought."), "{results:?}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn feedback_and_difference_come_first_and_the_whole_stays_away() {
     assert!(second.bytes * 2 < first.bytes, "{} of {}", second.bytes, first.bytes);
     // What did not change is named with the tool that reads it.
     assert!(text.contains("requirements.json"), "{text}");
-    for tool in ["load_prd_doc", "get_requirements", "read_file"] {
+    for tool in ["read_file", "search_files"] {
         assert!(second.tools().contains(&tool.to_owned()), "{tool}");
         assert!(text.contains(tool), "{tool} is not named in {text}");
     }

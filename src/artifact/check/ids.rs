@@ -80,7 +80,7 @@ pub(super) fn agree(
     let is_done = |id: &str| {
         plan.tasks.iter().any(|task| task.id == id && task.status == TaskStatus::Completed)
     };
-    let open_text = without_sections(&text, &is_done);
+    let (open_text, _) = without_sections(&text, &is_done);
     report.rule(&format!("{name} and JSON agree"), |report| {
         for kind in own.iter().chain(others) {
             let known = report.load(known_ids(store, *kind));

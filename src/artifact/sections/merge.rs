@@ -71,14 +71,16 @@ fn read_for_merge(text: &str, kinds: &[IdKind]) -> Reading {
     read(text, &merge_context(kinds, &used, &present))
 }
 
-/// Returns a text without the sections of these records.
-pub fn without_sections(text: &str, is_left_out: &dyn Fn(&str) -> bool) -> String {
-    let mut rest = text.to_owned();
+/// Returns a text without the sections of these records, and the id and title of each.
+pub fn without_sections(text: &str, is_left_out: &dyn Fn(&str) -> bool) -> (String, Vec<String>) {
+    let (mut rest, mut left_out) = (text.to_owned(), Vec::new());
     let reading = read_for_merge(text, &IdKind::ALL);
     for section in reading.sections.iter().rev().filter(|one| is_left_out(one.record.id())) {
         rest.replace_range(section.range.clone(), "");
+        left_out.push(format!("{} {}", section.record.id(), section.record.title()));
     }
-    rest
+    left_out.reverse();
+    (rest, left_out)
 }
 
 /// Both sides were accepted when they were committed, so all their paths count as known.

@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
-use crate::pipeline::brief::sections::{artifacts, context_of, section};
+use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
     continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
     typed_notes,
@@ -19,7 +19,8 @@ use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
-    AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem, Variables,
+    AGENT_ACTOR, AGENT_SYSTEM, CRITIC_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem,
+    Variables,
 };
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
@@ -129,23 +130,23 @@ async fn converse_once(
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
-        false => role_tools::tools(run, part, &|artifact| {
-            role_tools::is_in_message(run, &store, artifact, &prompt, &told)
-        })?,
+        false => role_tools::tools(run, part),
     };
     let command_tools =
         if without_tools { Vec::new() } else { role_tools::command_tools(run, part) };
     let limits = run.limits();
+    let system = match part.role {
+        Role::Critic | Role::Challenger => CRITIC_SYSTEM,
+        _ if works => AGENT_SYSTEM,
+        _ => SYSTEM,
+    };
     let brief = Brief {
         session: run.session.name.to_string(),
         stage,
         role: part.role,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.clone()),
-        system: run
-            .env
-            .prompts
-            .render(if works { AGENT_SYSTEM } else { SYSTEM }, &part.variables)?,
+        system: run.env.prompts.render(system, &part.variables)?,
         prompt,
         tools,
         offered,
@@ -264,9 +265,14 @@ fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<St
 /// gets the documents that contain criteria, the diff and the check results; it can read the rest.
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
-    let judges = matches!(part.role, Role::Critic | Role::Challenger) && spec.writes_code();
-    let repository =
-        if judges { String::new() } else { repository::repository_section(run, spec)? };
+    let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
+    let judges = is_reader && spec.writes_code();
+    // The files say nothing of whether requirements are what the idea asks for.
+    let of_prd = is_reader && spec.artifacts.contains(&Artifact::Prd);
+    let repository = match judges || of_prd {
+        true => String::new(),
+        false => repository::repository_section(run, spec)?,
+    };
     let mut out = repository.clone();
     if !out.is_empty() {
         out += &repository::own_commands(run);
@@ -281,17 +287,19 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
         section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
     let mut context = context_of(run, spec);
-    let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
     if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
         // A reader of a change gets the request and the difference first, then what they stand in.
         out += &artifacts(run, store, &[Artifact::ChangeRequest])?;
         out += &reader::change_for_reader(run, spec)?;
-        return Ok(out + &artifacts(run, store, &context)?);
+        return Ok(out + &artifacts_of_change(run, store, &context)?);
     }
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
-    out += &artifacts(run, store, &context)?;
+    out += &match spec.writes_code() {
+        true => artifacts_of_change(run, store, &context)?,
+        false => artifacts(run, store, &context)?,
+    };
     if judges {
         return Ok(out);
     }

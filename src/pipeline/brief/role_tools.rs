@@ -1,58 +1,30 @@
 //! The tools of a role's conversation: those it may call and those its requests declare.
 
-use crate::artifact::{Artifact, Store};
-use crate::pipeline::brief::continued;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::sections::{ARTIFACT, shown};
 use crate::pipeline::run::Run;
 use crate::stage::Role;
 use crate::stages::VERDICT;
 use crate::tool::{self, CommandTool};
-use crate::workspace::Fingerprint;
 
 /// The tools a role may call, and the tools its requests declare.
 pub(crate) type Tools = (Vec<&'static str>, Vec<&'static str>);
 
-/// Returns a role's tools. Its requests do not declare those that only load a document that its
-/// messages contain, nor, where the program checks a draft itself, those that do the same; such a
-/// call is answered all the same.
-pub(crate) fn tools(
-    run: &Run<'_>,
-    part: &Part<'_>,
-    is_in_message: &dyn Fn(Artifact) -> anyhow::Result<bool>,
-) -> anyhow::Result<Tools> {
+/// Returns a role's tools. Its requests do not declare those that repeat what the program or a
+/// declared tool does; such a call is answered all the same.
+pub(crate) fn tools(run: &Run<'_>, part: &Part<'_>) -> Tools {
     let shared = run.depth().shared_tools(part.spec.stage);
     if !shared.is_empty() {
         let is_own = |tool: &&str| shared.contains(tool) || VERDICT.contains(tool);
         let own: Vec<&str> = part.tools.iter().copied().filter(is_own).collect();
-        let declared = if drafts(part) { shared.clone() } else { own.clone() };
-        return Ok((own, declared));
+        let declared = if drafts(part) { shared } else { own };
+        return (part.tools.clone(), declared);
     }
-    let spec = part.spec;
-    let is_checked = spec.leaves_records() || spec.writes_code();
-    let mut declared = Vec::new();
-    for tool in &part.tools {
-        let repeats = is_checked && tool::repeats_own_checks(tool);
-        if !repeats && !tool::loaded_artifact(tool).map_or(Ok(false), is_in_message)? {
-            declared.push(*tool);
-        }
-    }
-    Ok((part.tools.clone(), declared))
-}
-
-/// True if a role has nothing to load: its messages contain the whole document, or there is none.
-pub(crate) fn is_in_message(
-    run: &Run<'_>,
-    store: &Store<'_>,
-    artifact: Artifact,
-    prompt: &str,
-    earlier: &continued::Documents,
-) -> anyhow::Result<bool> {
-    let Some(text) = shown(run, store, artifact)? else { return Ok(true) };
-    let seen = earlier.get(artifact.file_name());
-    let is_whole = text.len() <= ARTIFACT;
-    Ok(prompt.contains(text.trim_end())
-        || (is_whole && seen == Some(&Fingerprint::of(text.as_bytes()))))
+    let is_checked = part.spec.leaves_records() || part.spec.writes_code();
+    let repeats = |tool: &str| {
+        is_checked && tool::repeats_own_checks(tool) || tool::repeats_another(tool, &part.tools)
+    };
+    let declared = part.tools.iter().copied().filter(|tool| !repeats(tool)).collect();
+    (part.tools.clone(), declared)
 }
 
 /// The user's own command tools that a role's requests declare: those of its stage, and in a

@@ -3,11 +3,14 @@
 //! section has a byte budget and a note if it was cut. Nothing here is volatile (no times, no
 //! random ids, no temporary paths), so that a provider's prefix cache hits.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::artifact::record_diff::Became;
 use crate::artifact::sections::{Document, without_sections};
-use crate::artifact::{Artifact, Store, TaskStatus};
+use crate::artifact::{Artifact, RECORDS, Store, TaskStatus};
 use crate::excerpt;
+use crate::pipeline::change::scope;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
@@ -62,6 +65,58 @@ pub fn artifacts(run: &Run<'_>, store: &Store<'_>, which: &[Artifact]) -> anyhow
     Ok(out)
 }
 
+/// The approved documents of a change request for who judges its plan or code, or writes its code:
+/// of the records that it leaves as they are and that none of its tasks names, only the titles.
+/// Otherwise a small change to a large session sends all of the session in each request.
+pub fn artifacts_of_change(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    which: &[Artifact],
+) -> anyhow::Result<String> {
+    let Some(mut changes) = scope::changes_of(run, &RECORDS)? else {
+        return artifacts(run, store, which);
+    };
+    changes.retain(|change| change.became != Became::Removed);
+    let is_changed = |id: &str| changes.iter().any(|change| change.id == id);
+    let before = project_files::baseline_of_change(run)?.unwrap_or_default();
+    let mut tasks = store.plan().unwrap_or_default().tasks;
+    tasks.retain(|task| task.status != TaskStatus::Completed || !before.ids.contains(&task.id));
+    if tasks.is_empty() {
+        // A change without a plan is made from the documents as they stand.
+        return artifacts(run, store, which);
+    }
+    let mut named: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let features = store.features()?.features;
+    for task in tasks {
+        if task.requirement_ids.is_empty() {
+            let of_task = features.iter().filter(|feature| feature.id == task.feature_id);
+            named.extend(of_task.flat_map(|feature| feature.requirement_ids.clone()));
+        }
+        named.extend(task.requirement_ids);
+        named.extend([task.feature_id, task.component_id]);
+    }
+    let is_left_out = |id: &str| !named.contains(id) && !is_changed(id);
+    let mut out = String::new();
+    for artifact in which {
+        let text = store.text(*artifact)?.filter(|_| Document::of(*artifact).is_some());
+        let (mut text, left_out) =
+            text.map(|text| without_sections(&text, &is_left_out)).unwrap_or_default();
+        if left_out.is_empty() {
+            out += &artifacts(run, store, &[*artifact])?;
+            continue;
+        }
+        text.truncate(text.trim_end().len());
+        let _ = write!(
+            text,
+            "\n\n## As before, left out of {} above (read_file shows them)\n\n{}",
+            artifact.file_name(),
+            left_out.join("; ")
+        );
+        section(&mut out, &artifact_path(&run.session.name, *artifact), &text, ARTIFACT);
+    }
+    Ok(out)
+}
+
 /// One artifact as a section; empty if it is missing.
 pub fn artifact_section(
     run: &Run<'_>,
@@ -99,7 +154,7 @@ fn without_history(run: &Run<'_>, store: &Store<'_>, text: String) -> anyhow::Re
         return Ok(text);
     }
     let is_history = |id: &str| tasks.iter().any(|task| task.id == id);
-    let mut out = without_sections(&text, &is_history).trim_end().to_owned();
+    let mut out = without_sections(&text, &is_history).0.trim_end().to_owned();
     out +=
         "\n\n## Completed before this change, left out of plan.md above (read_file shows them)\n";
     for task in tasks.iter().filter(|task| task.is_top_level()) {

@@ -10,7 +10,7 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::critic::second_reading::{self, Reading};
+use crate::pipeline::critic::second_reading;
 use crate::pipeline::critic::{edited_while_read, reader_part};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::approved_content;
@@ -93,8 +93,8 @@ pub(crate) async fn ask_challenger(
 fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow::Result<Part<'a>> {
     let mut variables = conversation::brief_variables(run, spec, progress)?;
     let by = Origin::Challenger;
-    let reading = Reading { by, role: &CHALLENGER, read: progress.readings.challenger.as_ref() };
-    let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
+    let read = progress.readings.challenger.as_ref();
+    let again = second_reading::changes_since_reading(run, spec, by, read, progress)?;
     let (opening, extra) = match again {
         Some(again) => {
             variables.delta = again.changes;

@@ -12,7 +12,6 @@ use crate::markers::{Marker, review_verdict, without_markers};
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
-use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::checks::check_report;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
@@ -48,9 +47,8 @@ pub(crate) async fn ask_critic(
     if spec.approves == Approves::Artifacts {
         variables.words = check_report(run, spec, progress)?.notes.join("; ");
     }
-    let reading =
-        Reading { by: Origin::Critic, role: critic, read: progress.readings.critic.as_ref() };
-    let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
+    let read = progress.readings.critic.as_ref();
+    let again = second_reading::changes_since_reading(run, spec, Origin::Critic, read, progress)?;
     let notes = self_review::unfixed_section(run, spec, progress)?
         + &second_reading::author_words(progress);
     let (opening, extra) = match again {

@@ -12,20 +12,10 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
-use crate::stages::{Approves, RoleSpec, StageSpec};
+use crate::stages::{Approves, StageSpec};
 
 /// Maximum bytes of the critic's own feedback.
 const SAID: usize = 12_000;
-
-/// The role that reads again.
-pub(crate) struct Reading<'a> {
-    /// The origin of its feedback.
-    pub by: Origin,
-    /// The role's row.
-    pub role: &'a RoleSpec,
-    /// The draft it read last.
-    pub read: Option<&'a Oid>,
-}
 
 /// The input of a second reading.
 pub(crate) struct SecondReading {
@@ -35,22 +25,18 @@ pub(crate) struct SecondReading {
     pub changes: String,
 }
 
-/// The input of a critic or challenger that has read a draft of this stage before; `None` on its
-/// first reading.
+/// The input of a critic or challenger `by` that has read a draft of this stage before, the last one
+/// at `read`; `None` on its first reading.
 pub(crate) fn changes_since_reading(
     run: &Run<'_>,
     spec: &StageSpec,
-    reading: &Reading<'_>,
+    by: Origin,
+    read: Option<&Oid>,
     progress: &Progress,
 ) -> anyhow::Result<Option<SecondReading>> {
-    let Some(read) = reading.read else { return Ok(None) };
+    let Some(read) = read else { return Ok(None) };
     let mut opening = String::new();
-    section(
-        &mut opening,
-        "Your feedback so far",
-        &own_words(run, spec, reading.by, progress)?,
-        SAID,
-    );
+    section(&mut opening, "Your feedback so far", &own_words(run, spec, by, progress)?, SAID);
     let tree = run.recorder().tree(&run.session.tip)?;
     let Changes { mut diff, whole, unchanged } = match spec.approves {
         Approves::Artifacts => changed_documents(run, spec, read, &tree)?,
@@ -61,12 +47,8 @@ pub(crate) fn changes_since_reading(
     }
     section(&mut opening, "Changed since you last read it", &diff, DIFF / 2);
     opening += &whole;
-    section(
-        &mut opening,
-        "Not repeated here",
-        &format!("{unchanged}{}", how_to_read(reading.role)),
-        DIFF,
-    );
+    let unchanged = unchanged + "If you need more context, read_file and search_files show it.";
+    section(&mut opening, "Not repeated here", &unchanged, DIFF);
     let changes = if diff.is_empty() { "It is above in full.".to_owned() } else { diff };
     Ok(Some(SecondReading { opening, changes }))
 }
@@ -191,16 +173,6 @@ fn hunks(patch: &str) -> &str {
 
 fn named(what: &str, paths: &[String]) -> String {
     if paths.is_empty() { String::new() } else { format!("{what}: {}.\n", paths.join(", ")) }
-}
-
-/// Names the judge's reading tools.
-fn how_to_read(judge: &RoleSpec) -> String {
-    let reads = |name: &&str| {
-        let verb = name.split_once('_').map_or("", |(verb, _)| verb);
-        ["load", "get", "read", "search"].contains(&verb)
-    };
-    let tools: Vec<&str> = judge.tools().into_iter().filter(reads).collect();
-    format!("If you need more context, read with {}.", tools.join(", "))
 }
 
 #[cfg(test)]
