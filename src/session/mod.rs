@@ -347,6 +347,12 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
+    /// The draft that waits for an answer.
+    #[must_use]
+    pub fn unanswered(&self) -> Option<Waiting> {
+        self.waiting().filter(|waiting| waiting.answer.is_none())
+    }
+
     /// True if `commit` is reachable from the session's tip, but not from its base (if the base is
     /// in this repository).
     fn stands_on(&self, git: &Git, commit: &Oid) -> anyhow::Result<bool> {

@@ -318,7 +318,7 @@ pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State
         State::Archived
     } else if session.is_completed() {
         if merged { State::Merged } else { State::Completed }
-    } else if session.waiting().is_some_and(|waiting| waiting.answer.is_none()) {
+    } else if session.unanswered().is_some() {
         State::Waiting
     } else {
         State::InProgress

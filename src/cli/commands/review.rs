@@ -128,7 +128,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
 
 /// The stage to approve, if it is not the one whose draft waits.
 fn completed(session: &Session, stage: Option<Stage>) -> Option<Stage> {
-    let waits = session.waiting().filter(|waiting| waiting.answer.is_none());
+    let waits = session.unanswered();
     stage.filter(|stage| waits.is_none_or(|waiting| waiting.stage != *stage))
 }
 

@@ -247,8 +247,8 @@ fn standing(status: &Status) -> String {
     let Some(stage) = status.stage else { return status.state.name().to_owned() };
     // A draft at which a run stopped waits for a person as well; an archived session's does not.
     let open = matches!(status.state, State::Waiting | State::Stopped);
-    match status.session.waiting() {
-        Some(waiting) if open && waiting.answer.is_none() => {
+    match status.session.unanswered() {
+        Some(_) if open => {
             format!("{stage} draft {} waits for review", status.iteration)
         }
         _ if row(stage).writes_code() && status.tasks.1 > 0 => {

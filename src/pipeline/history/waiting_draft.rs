@@ -19,9 +19,7 @@ use crate::stages::{Approves, StageSpec};
 /// True if a run in this mode can only wait for an answer to the session's draft.
 #[must_use]
 pub fn only_waits(session: &Session, mode: Mode) -> bool {
-    let Some(waiting) = session.waiting().filter(|waiting| waiting.answer.is_none()) else {
-        return false;
-    };
+    let Some(waiting) = session.unanswered() else { return false };
     let blocked = waiting.blocked().is_some();
     !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && blocked)
 }

@@ -65,7 +65,7 @@ pub(crate) fn give_answer(
 /// # Errors
 /// Exit 5 if no draft is waiting.
 pub fn require_waiting(session: &Session) -> anyhow::Result<Waiting> {
-    if let Some(waiting) = session.waiting().filter(|waiting| waiting.answer.is_none()) {
+    if let Some(waiting) = session.unanswered() {
         return Ok(waiting);
     }
     let name = &session.name;

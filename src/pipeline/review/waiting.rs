@@ -55,9 +55,9 @@ pub(crate) fn leave_waiting(
 ) -> anyhow::Result<StepOutcome> {
     let tip = run.session.tip.clone();
     let words: Vec<&str> = why.iter().flat_map(|why| why.split_whitespace()).collect();
-    let says_so = run.session.waiting().is_some_and(|waiting| {
-        waiting.answer.is_none() && waiting.reason().unwrap_or_default() == words.join(" ")
-    });
+    let open = run.session.unanswered();
+    let says_so =
+        open.is_some_and(|waiting| waiting.reason().unwrap_or_default() == words.join(" "));
     if says_so && !run.recorder().differs_from(&tip)? {
         run.current_draft.replace(None);
         return Ok(StepOutcome::Ends(StageEnd::Waiting(why)));
