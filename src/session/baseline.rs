@@ -20,7 +20,7 @@ pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Ba
     with_merged(git, session, Some(baseline))
 }
 
-/// Adds the ids brought in by the parent and by other change requests that were merged.
+/// Adds the records brought in by the parent and by other change requests that were merged.
 fn with_merged(
     git: &Git,
     session: &Session,
@@ -34,6 +34,9 @@ fn with_merged(
                 // What another change request removed, this one did not.
                 baseline.code.retain(|code| theirs.ids.contains(&code.record));
                 baseline.ids.extend(theirs.ids);
+                for (id, criteria) in theirs.criteria {
+                    baseline.criteria.entry(id).or_default().extend(criteria);
+                }
             }
             None => baseline = Some(Baseline { code: Vec::new(), ..theirs }),
         }

@@ -241,6 +241,37 @@ fn a_requirement_that_no_task_meets_is_not_covered() {
     }
 }
 
+#[test]
+fn a_new_criterion_that_no_task_of_the_change_meets_is_not_covered() {
+    let why = "no completed task of this change works on it";
+    for (feature, line) in [
+        ("FEAT-001", format!("A todo has a date (not covered: {why})")),
+        ("FEAT-002", "A todo has a date (by review)".to_owned()),
+    ] {
+        let sandbox = Sandbox::delivered();
+        sandbox.script("triage", triage("Due dates", &["prd", "plan", "code"], &["lib/due.sh"]));
+        let before = sandbox.artifact("requirements.json");
+        let before: serde_json::Value = serde_json::from_str(&before).unwrap();
+        let mut criteria = before["requirements"][1]["acceptance_criteria"].clone();
+        criteria.as_array_mut().unwrap().push(json!("A todo has a date"));
+        let more = json!({"id": "REQ-002", "acceptance_criteria": criteria});
+        sandbox.script("prd", Reply::call("update_requirement", more));
+        sandbox.script("plan", Reply::call("create_task", task("Due", "lib/due.sh", feature)));
+        let work = Reply::call("write_file", json!({"path": "lib/due.sh", "content": "# due\n"}))
+            .and("update_task_status", json!({"task_id": "TASK-006", "new_status": "completed"}));
+        sandbox.server.on(at("coding", "actor").task("TASK-006").turn(1), work);
+        let modify = [&MODIFY[..], &["--depth", "thorough", "--review", "auto"]].concat();
+        let told = sandbox.cowork(&modify).exits(0).stderr;
+        let is_told = told.contains(&format!("REQ-002 is not covered: {why}"));
+        assert_eq!(is_told, feature == "FEAT-001", "{told}");
+        for document in ["check_report.md", "delivery_report.md"] {
+            let report = sandbox.artifact(&format!("changes/due/{document}"));
+            assert!(report.contains(&line), "{report}");
+            assert_eq!(report.matches("(not covered").count(), usize::from(is_told), "{report}");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_gate_of_the_check_shows_what_no_task_meets() {

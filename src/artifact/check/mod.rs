@@ -4,9 +4,9 @@
 //! like any other, because its author can fix it. Checks do not judge taste: the critic does, with
 //! [`Report::notes`] as evidence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Artifact, Feedback, FeedbackType, IdKind, Origin, Severity, Store};
+use super::{Artifact, Criterion, Feedback, FeedbackType, IdKind, Origin, Severity, Store};
 use crate::stage::Stage;
 
 mod code;
@@ -285,6 +285,8 @@ impl Report {
 pub struct Baseline {
     /// Ids of every kind.
     pub ids: BTreeSet<String>,
+    /// The criteria of each requirement, by its id.
+    pub criteria: BTreeMap<String, Vec<Criterion>>,
     /// True if the change has a plan. Without one, no task can refer to new records.
     pub plans: bool,
     /// The completed tasks that name a requirement, feature or component: they have code for it.
@@ -305,19 +307,26 @@ pub struct CodeOf {
 impl Baseline {
     /// Collects the records in these files.
     pub fn of(store: &Store<'_>) -> anyhow::Result<Self> {
-        let mut ids = BTreeSet::new();
-        ids.extend(store.requirements()?.requirements.into_iter().map(|r| r.id));
+        let requirements = store.requirements()?.requirements.into_iter();
+        let criteria: BTreeMap<String, Vec<Criterion>> =
+            requirements.map(|one| (one.id, one.acceptance_criteria)).collect();
+        let mut ids: BTreeSet<String> = criteria.keys().cloned().collect();
         ids.extend(store.features()?.features.into_iter().map(|f| f.id));
         ids.extend(store.design()?.components.into_iter().map(|c| c.id));
         let plan = store.plan()?;
         let code = removed::code_of(&plan);
         ids.extend(plan.tasks.into_iter().map(|t| t.id));
-        Ok(Self { ids, plans: true, code })
+        Ok(Self { ids, criteria, plans: true, code })
     }
 
     /// True if the record existed before.
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
+    }
+
+    /// True if the requirement had this criterion before.
+    pub fn has_criterion(&self, requirement: &str, criterion: &Criterion) -> bool {
+        self.criteria.get(requirement).is_some_and(|before| before.contains(criterion))
     }
 }
 

@@ -111,7 +111,8 @@ mod tests {
             ..Plan::default()
         };
         let ids = ["FEAT-001", "FEAT-002", "TASK-001", "TASK-002"].map(str::to_owned);
-        let known = Baseline { ids: BTreeSet::from(ids), plans: true, code: code_of(&plan) };
+        let ids = BTreeSet::from(ids);
+        let known = Baseline { ids, plans: true, code: code_of(&plan), ..Baseline::default() };
         let has = |id: &str| id != "FEAT-002";
         let found = |plan: &Plan| {
             let mut report = Report::default();

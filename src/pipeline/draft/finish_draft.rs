@@ -216,9 +216,12 @@ fn criteria_items(
     let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
     let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
     let uncovered = not_covered(run, store)?;
+    let before = project_files::baseline_of_change(run)?.unwrap_or_default();
     for requirement in &requirements {
         for criterion in &requirement.acceptance_criteria {
-            let line = report::criterion_line(criterion, uncovered.get(&requirement.id), became);
+            let is_new = !before.has_criterion(&requirement.id, criterion);
+            let why = uncovered.get(&requirement.id).filter(|_| is_new);
+            let line = report::criterion_line(criterion, why, became);
             let _ = writeln!(out, "  - {}: {line}", cell(&requirement.id, LINE));
         }
     }

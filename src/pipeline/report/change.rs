@@ -1,15 +1,16 @@
 //! The parts of a change request's delivery report: its scope, files changed outside of it, and the
 //! records before and after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::fit::Section;
 use super::markdown::{REASON, TITLE, WHOLE, cell, paths};
+use crate::artifact::check::Baseline;
 use crate::artifact::record_diff::{Became, Change};
 use crate::artifact::{ChangeRequest, Criterion, Store};
 use crate::pipeline::change::scope::{self, RECORDS};
+use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::session::parents_files;
 
 /// Maximum number of files outside the scope that are listed.
 const ROWS: usize = 40;
@@ -28,8 +29,8 @@ pub(crate) struct ChangeStory {
     pub own_tasks: BTreeSet<String>,
     /// Its changes to the records.
     records: Vec<Change>,
-    /// The criteria of requirements before it.
-    before: BTreeMap<String, Vec<Criterion>>,
+    /// What it started with.
+    before: Baseline,
 }
 
 pub(crate) fn change_story(
@@ -39,10 +40,6 @@ pub(crate) fn change_story(
 ) -> anyhow::Result<ChangeStory> {
     let mut asked = store.change_request()?.unwrap_or_default();
     asked.scope = run.session.scope.unwrap_or(asked.scope);
-    let before = match parents_files(run.env.git, &run.session) {
-        Some(parents) => Store::new(&parents).requirements()?.requirements,
-        None => Vec::new(),
-    };
     let is_changed = |named: &&String| {
         let named = std::slice::from_ref(*named);
         changed.iter().any(|path| scope::covers(named, path))
@@ -53,7 +50,7 @@ pub(crate) fn change_story(
         outside: scope::outside_scope(run, changed)?,
         own_tasks: scope::own_tasks(run)?.into_iter().map(|task| task.id).collect(),
         records: scope::changes_of(run, &RECORDS)?.unwrap_or_default(),
-        before: before.into_iter().map(|one| (one.id, one.acceptance_criteria)).collect(),
+        before: project_files::baseline_of_change(run)?.unwrap_or_default(),
     })
 }
 
@@ -71,7 +68,7 @@ impl ChangeStory {
 
     /// True if a requirement did not have this criterion before.
     pub(crate) fn is_new(&self, requirement: &str, criterion: &Criterion) -> bool {
-        !self.before.get(requirement).is_some_and(|before| before.contains(criterion))
+        !self.before.has_criterion(requirement, criterion)
     }
 
     /// The requested scope, and the files changed outside of it.
