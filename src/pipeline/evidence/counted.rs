@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// `31 passed`, `31 passing`, `2 failed`, `2 failing`. TAP and Go's `ok` are left out because they
-/// print no counts.
+/// `31 passed`, `31 passing`, `2 failed`, `2 failing`.
 static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?P<count>\d{1,9}) (?:tests? )?(?P<what>passed|passing|failed|failing)\b").ok()
 });
@@ -60,6 +59,9 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
     if counts.passed + counts.failed > 0 {
         return Some(counts);
     }
+    if let Some(told) = line_by_line(output) {
+        return Some(told);
+    }
     let is_told = |line: &&str| !NOT_TESTS.iter().any(|other| line.trim_start().starts_with(other));
     for said in output.lines().filter(is_told).flat_map(|line| form.captures_iter(line)) {
         let count: usize = said["count"].parse().unwrap_or(0);
@@ -70,6 +72,34 @@ pub(crate) fn counts(output: &str) -> Option<Counts> {
         }
     }
     found.then_some(counts)
+}
+
+/// The counts of runners that print a line for each test and no sum: TAP with its plan (bats, prove
+/// and others) and `go test -v`. Without `-v`, Go prints only the tests that failed.
+fn line_by_line(output: &str) -> Option<Counts> {
+    let has = |is_it: fn(&str) -> bool| output.lines().any(is_it);
+    let is_tap = has(|line| {
+        line.strip_prefix("1..").is_some_and(|last| last.trim_end().parse::<usize>().is_ok())
+    });
+    let is_go = has(|line| line.starts_with("=== RUN "));
+    let mut counts = Counts::default();
+    for line in output.lines() {
+        let (is_failure, rest) = match line.strip_prefix("not ") {
+            Some(rest) => (true, rest),
+            None => (false, line),
+        };
+        let is_test =
+            rest.strip_prefix("ok ").is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+        let directive = rest.rsplit_once("# ").map_or("", |(_, directive)| directive);
+        let directive = directive.get(..4).unwrap_or_default().to_ascii_lowercase();
+        if is_tap && is_test && directive != "skip" && directive != "todo" {
+            counts.passed += usize::from(!is_failure);
+            counts.failed += usize::from(is_failure);
+        }
+        counts.passed += usize::from(is_go && line.starts_with("--- PASS: "));
+        counts.failed += usize::from(is_go && line.starts_with("--- FAIL: "));
+    }
+    (is_tap || is_go).then_some(counts)
 }
 
 /// What runners print if they found no test, and the exit codes they end with then.
@@ -138,6 +168,7 @@ mod tests {
             ),
             ("make test", "# tests 0\n# pass 0\n# fail 0\n==== 12 passed in 0.1s ====\n", 0, None),
             ("node --test", "# tests 0\n# pass 0\n# fail 0\n", 0, Some("node")),
+            ("bats tests", "1..0\n", 0, Some("bats tests")),
             ("pytest", "==== no tests ran in 0.01s ====\nERROR: file not found\n", 4, None),
             ("./suite.sh", "all is well\n", 0, None),
         ] {
@@ -187,7 +218,17 @@ mod tests {
                 "2 failed\n# tests 4\n# pass 4\n# fail 0\n",
                 Some((4, 0)),
             ),
-            ("bats", "ok 1 adds\n", None),
+            ("bats", "1..3\nok 1 adds\nnot ok 2 lists\nok 3 sorts # skip later\n", Some((1, 1))),
+            ("tap", "TAP version 13\nok 1 - adds\nnot ok 2 - lists # TODO\n1..2\n", Some((1, 0))),
+            ("tap without a plan", "ok 1 adds\n", None),
+            (
+                "go test -v",
+                "=== RUN   TestA\n--- PASS: TestA (0.0s)\n=== RUN   TestB\n    --- FAIL: TestB/x (0.0s)\n\
+                 --- FAIL: TestB (0.0s)\nFAIL\n",
+                Some((1, 1)),
+            ),
+            ("go test", "--- FAIL: TestA (0.0s)\nFAIL\n", None),
+            ("go test", "ok  \texample.com/a\t0.1s\n", None),
             ("nothing", "", None),
         ] {
             let found = counts(output).map(|counts| (counts.passed, counts.failed));
