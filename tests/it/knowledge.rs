@@ -124,7 +124,15 @@ fn what_is_dropped_is_not_asked_for_again() {
 fn what_is_edited_is_the_file() {
     let mut sandbox = proposed();
     sandbox.set_env("GIT_EDITOR", "sed -i 's/adds a todo/adds one/;s/## Traps/&\\n\\n- own/'");
-    answers(&sandbox, "todo", "e");
+    let mut terminal = sandbox.terminal(&["resume", "todo"]);
+    terminal.sees("later: the next run asks again");
+    terminal.types("e");
+    terminal.sees("+- own");
+    terminal.sees("later: the next run asks again");
+    assert!(!sandbox.exists(FILE), "written before it was taken");
+    terminal.types("t");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
     let said = decisions(&sandbox, "cowork/todo");
     let own = "taken Commands: `sh todo.sh add x` adds one";
     assert_eq!(said, [own, "taken Traps: own", &format!("dropped {FACT}")]);

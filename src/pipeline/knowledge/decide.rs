@@ -113,8 +113,8 @@ fn ask(
     sessions: &str,
 ) -> anyhow::Result<Option<KnowledgeDecision>> {
     let Some(gate) = &run.env.gate else { return Ok(None) };
-    let new = file.with(proposals);
-    let diff = difference(run, gate, file.text(), new.text())?;
+    let mut text = file.with(proposals).text().to_owned();
+    let mut diff = difference(run, gate, file.text(), &text)?;
     (gate.call)("facts about the project are proposed");
     loop {
         let editor = gate.editor.name();
@@ -124,32 +124,30 @@ fn ask(
         open_gate::open_menu(run, title, Learned::choices(), remarks.collect());
         let decision = gate.learned(&learned);
         run.env.gates.close(None);
-        let text = match decision? {
+        let taken = match decision? {
             LearnedDecision::Later => return Ok(None),
             LearnedDecision::Drop => file.text().to_owned(),
-            LearnedDecision::Take => new.text().to_owned(),
-            LearnedDecision::Edit => match gate.editor.edit_text(gate.scratch, new.text(), ".md") {
-                Ok(Some(text)) => text,
-                Ok(None) => {
-                    run.note(
+            LearnedDecision::Take => text.clone(),
+            LearnedDecision::Edit => {
+                match gate.editor.edit_text(gate.scratch, &text, ".md") {
+                    Ok(Some(edited)) => text = edited,
+                    Ok(None) => run.note(
                         "the file was left unchanged or empty, so nothing is decided; press d to \
                          drop all facts",
-                    );
-                    continue;
+                    ),
+                    Err(error) => run.warn(format!("{error:#}")),
                 }
-                Err(error) => {
-                    run.warn(format!("{error:#}"));
-                    continue;
-                }
-            },
+                diff = difference(run, gate, file.text(), &text)?;
+                continue;
+            }
         };
-        if text.len() > KNOWLEDGE_MAX {
+        if taken.len() > KNOWLEDGE_MAX {
             run.warn(format!(
                 "{KNOWLEDGE} would be larger than 64 KiB; remove facts from it, or drop these"
             ));
             continue;
         }
-        return Ok(Some(decided(file, proposals, text)));
+        return Ok(Some(decided(file, proposals, taken)));
     }
 }
 
