@@ -211,11 +211,6 @@ impl Session {
         all.filter(passes).collect()
     }
 
-    /// True if a commit of the session has a depth trailer.
-    pub fn says_depth(&self) -> bool {
-        self.history.iter().any(|entry| entry.trailers.get(key::DEPTH).is_some())
-    }
-
     /// True for a change request whose documents have no `prd.md`.
     pub fn lacks_prd(&self) -> bool {
         self.has_prd == Some(false)

@@ -101,7 +101,7 @@ pub fn repeats_own_checks(tool: &str) -> bool {
 }
 
 /// True for a tool whose work another tool of the same role does: reading a document, saving a
-/// section of one, asking to go back, asking a person. A feature has the status of its tasks.
+/// section of one, asking to go back, opening the gate. A feature has the status of its tasks.
 pub fn repeats_another(tool: &str, role: &[&str]) -> bool {
     let other = match tool {
         "load_idea"
@@ -120,7 +120,10 @@ pub fn repeats_another(tool: &str, role: &[&str]) -> bool {
         "create_task" | "update_task" => "save_plan_doc",
         "update_feature_status" => "update_task_status",
         "goto_stage" => "request_replanning",
-        "request_human_review" | "review_with_feedback_content" => "ask_user",
+        // An actor's draft comes to the gate anyway; only a critic can put a person in its place.
+        "request_human_review" | "review_with_feedback_content" | "review_and_edit_content" => {
+            return !role.contains(&"exit_loop");
+        }
         _ => return false,
     };
     role.contains(&other)

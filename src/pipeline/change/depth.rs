@@ -2,6 +2,7 @@
 
 use crate::artifact::Store;
 use crate::pipeline::run::Run;
+use crate::session::{Entry, key};
 use crate::stage::Depth;
 use crate::stages;
 
@@ -11,7 +12,8 @@ use crate::stages;
 /// The change request cannot be read.
 pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
     let session = &run.session;
-    let said = session.says_depth() || session.last_stage().is_some();
+    let has_depth = |entry: &Entry| entry.trailers.get(key::DEPTH).is_some();
+    let said = session.history.iter().any(has_depth) || session.last_stage().is_some();
     if said || !session.is_patch() {
         return Ok(session.depth());
     }
