@@ -27,6 +27,13 @@ pub fn cowork(sandbox: &Sandbox, args: &[&str]) -> Command {
     command
 }
 
+/// The last build with arguments, if `COWORK_BENCH_LAST` names one.
+pub fn last_build(sandbox: &Sandbox, args: &[&str]) -> Option<Command> {
+    let mut command = sandbox.command(std::env::var_os("COWORK_BENCH_LAST")?);
+    command.args(args);
+    Some(command)
+}
+
 /// How long these commands take, one after the other.
 #[track_caller]
 pub fn time(commands: Vec<Command>) -> Duration {

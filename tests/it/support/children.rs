@@ -41,7 +41,7 @@ pub fn children(sandbox: &mut Sandbox, args: &[&str]) -> (Outcome, Children) {
 }
 
 /// The git processes of a trace that were not started by another git.
-fn started(trace: &str) -> Children {
+pub fn started(trace: &str) -> Children {
     let mut children = Children::default();
     // A child of git is at depth 1.
     for line in trace.lines().filter(|line| line.starts_with("d0 ")) {
