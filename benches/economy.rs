@@ -78,7 +78,7 @@ fn measure(kind: &'static Kind, each: bool) {
     targets(kind, &session, &count, last.as_ref(), bare.as_ref());
 }
 
-/// The requests of a session, with the first one's system prompt and the description of the
+/// The requests of a session, with the first one's rules and the description of the
 /// repository for the bare loop.
 struct Played {
     session: Vec<Sent>,
@@ -114,8 +114,12 @@ fn played(kind: &'static Kind, program: Option<&Path>) -> Played {
     }
     let answers = play(&sandbox, kind);
     let requests = sandbox.server.requests();
+    let message = |at: usize| requests[0].messages()[at]["content"].as_str().unwrap().to_owned();
+    // The rules of an actor stand before what it is told.
+    let told = message(1);
+    let rules = told.split("\n## ").next().unwrap();
     Played {
-        system: requests[0].messages()[0]["content"].as_str().unwrap().to_owned(),
+        system: message(0) + rules,
         repository: found.head + &found.text,
         session: requests
             .iter()

@@ -18,10 +18,10 @@ macro_rules! prompt {
     };
 }
 
-/// The system prompt of actors: what all of them do, and how tools work. The same in every request.
+/// The system prompt of every role. The same in every request.
 pub const SYSTEM: Prompt = prompt!("system.md");
-/// The system prompt of critics and challengers, who change nothing.
-pub const CRITIC_SYSTEM: Prompt = prompt!("critic-system.md");
+/// The rules of actors, at the beginning of a conversation.
+pub const ACTOR: Prompt = prompt!("actor.md");
 /// The first request of a session, with neither system prompt nor documents.
 pub const START: Prompt = prompt!("start.md");
 /// Asks the actor to review its own first draft.

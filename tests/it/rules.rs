@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 /// A finding's code, and who is told of the rule with which words.
 type Rule = (&'static str, &'static [(&'static str, &'static str)]);
 
-const UNFINISHED: &str = "The draft is refused while a task is not completed, a file to create is \
-                          missing, a completed task has changed no file, or the session changes \
-                          nothing outside `.cowork`.";
-const NO_KEYS: &[(&str, &str)] = &[("system", "Never write a key, password or token")];
-const GIVEN: &[(&str, &str)] = &[("system", "Ids are given in that order")];
+const UNFINISHED: &str = "Refused while a task is not completed, a file to create is missing, a \
+                          completed task has changed no file, or nothing outside `.cowork` is \
+                          changed.";
+const NO_KEYS: &[(&str, &str)] = &[("actor", "Never write a key, password or token")];
+const GIVEN: &[(&str, &str)] = &[("actor", "Ids are given in that order")];
 const CODING: &[(&str, &str)] = &[("coding-actor", UNFINISHED), ("coding-correct", UNFINISHED)];
 const PROGRAM_RUNS: &str = "Leave the project's own commands (build, tests, lint) to the program: it \
                             runs them when your turn ends, and what fails newly is yours to fix.";
@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
             ("delivery", "Call save_delivery_report once"),
         ],
     ),
-    ("unreadable-file", &[("system", "Only tool calls change anything.")]),
+    ("unreadable-file", &[("actor", "Only tool calls change anything.")]),
     ("secret", NO_KEYS),
     ("bad-id", GIVEN),
     ("duplicate-id", GIVEN),
@@ -102,7 +102,6 @@ const RULES: &[Rule] = &[
             ("coding-actor", UNFINISHED),
             ("coding-correct", UNFINISHED),
             ("coding-change", "refused while the session changes no file outside `.cowork`"),
-            ("coding-critic", "no file outside `.cowork` is changed"),
             ("triage", "a change that changes no file outside `.cowork` cannot be delivered"),
             ("delivery", "A session that changes no file outside `.cowork` is not delivered."),
         ],

@@ -181,7 +181,7 @@ fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baselin
                     feature.id
                 ),
             )
-            .fix("extend an existing feature with update_feature instead and delete this one, or go back to triage for a wider scope")
+            .fix("extend an existing feature instead and delete this one, or go back to triage for a wider scope")
             .about(&feature.id),
         );
     }

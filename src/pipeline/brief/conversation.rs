@@ -19,8 +19,7 @@ use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
-    AGENT_ACTOR, AGENT_SYSTEM, CRITIC_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem,
-    Variables,
+    ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem, Variables,
 };
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
@@ -114,7 +113,10 @@ async fn converse_once(
     let without_tools = works || configured.provider == AGENT;
     let mut typed = transcript.typed_in_cut_run();
     typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
-    let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
+    let begins = goes_on.is_none() && !works && role_tools::drafts(part);
+    let rules =
+        if begins { run.env.prompts.render(ACTOR, &part.variables)? } else { String::new() };
+    let mut prompt = asked(run, part, goes_on.as_ref(), &rules, &typed, restarts)?;
     if without_tools {
         let last = if works { AGENT_ACTOR } else { NO_TOOLS };
         prompt += &run.env.prompts.render(last, &part.variables)?;
@@ -135,11 +137,7 @@ async fn converse_once(
     let command_tools =
         if without_tools { Vec::new() } else { role_tools::command_tools(run, part) };
     let limits = run.limits();
-    let system = match part.role {
-        Role::Critic | Role::Challenger => CRITIC_SYSTEM,
-        _ if works => AGENT_SYSTEM,
-        _ => SYSTEM,
-    };
+    let system = if works { AGENT_SYSTEM } else { SYSTEM };
     let brief = Brief {
         session: run.session.name.to_string(),
         stage,
@@ -229,12 +227,13 @@ fn asked(
     run: &Run<'_>,
     part: &Part<'_>,
     goes_on: Option<&GoesOn>,
+    rules: &str,
     typed: &[String],
     restarts: u32,
 ) -> anyhow::Result<String> {
     let mut prompt = match goes_on {
         Some(on) => continued::opening(run, part, on)?,
-        None => beginning(run, part, restarts)?,
+        None => rules.to_owned() + &beginning(run, part, restarts)?,
     };
     prompt += &typed_notes::typed_before(run, part, typed)?;
     let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);

@@ -47,6 +47,6 @@ pub(crate) fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> 
 }
 
 /// True for the roles that write drafts.
-fn drafts(part: &Part<'_>) -> bool {
+pub(crate) fn drafts(part: &Part<'_>) -> bool {
     matches!(part.role, Role::Actor | Role::SelfReview)
 }
