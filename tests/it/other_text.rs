@@ -56,6 +56,8 @@ fn other_text_is_changed_in_a_change_request() {
     let words = ["modify", "Say what it is", "-n", "said", "--review", "auto"];
     sandbox.cowork(&[&words[..], &["--stop-after", "prd"]].concat()).exits(0);
     is_told_the_path(&sandbox, 1);
+    // The edit ends the turn: another request would only say that nothing is left to do.
+    assert_eq!(sandbox.server.requests_of("prd", "actor").len(), 1);
     assert!(sandbox.blob("cowork/todo--said", PRD).starts_with(REWORDED));
     all_records(&sandbox, "cowork/todo--said");
 }

@@ -25,14 +25,17 @@ use crate::tool::{self, Outcome};
 const EDIT: &str = "edit_file";
 
 /// The tools that end the actor's conversation. If the draft `corrects` a previous draft, also
-/// every tool that can change a document shown at the gate.
-pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool) -> Vec<&'static str> {
+/// every tool that can change a document shown at the gate; in the first draft of a `change`, where
+/// the documents exist, too, every tool that can change the stage's own.
+pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool, change: bool) -> Vec<&'static str> {
     let mut acts = spec.closing.to_vec();
-    if corrects && spec.work == Work::Whole {
+    if (corrects || change) && spec.work == Work::Whole {
+        let earlier = spec.earlier_document().filter(|_| !corrects).map(Artifact::save_tool);
         let writes = |name: &&str| {
             *name == EDIT || tool::find(name).is_some_and(|t| t.effect().writes_artifacts())
         };
-        acts.extend(spec.actor.tools().into_iter().filter(writes));
+        let tools = spec.actor.tools().into_iter().filter(writes);
+        acts.extend(tools.filter(|name| Some(*name) != earlier));
     }
     acts
 }

@@ -99,7 +99,7 @@ async fn whole(
         prompt,
         again: run.joins(spec.stage, spec.stage).then(|| again(spec, progress, prompt)),
         tools: run.actor_tools(spec),
-        closing: closing_acts(spec, progress.used() > 1),
+        closing: closing_acts(spec, progress.used() > 1, run.session.is_patch()),
         iteration: progress.iteration,
         task: None,
         question: None,

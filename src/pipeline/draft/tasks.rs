@@ -67,7 +67,7 @@ pub(crate) async fn work_on_tasks(
             prompt: spec.actor.prompt,
             again: run.joins(spec.stage, spec.stage).then_some(NEXT_TASK),
             tools: run.actor_tools(spec),
-            closing: closing_acts(spec, false),
+            closing: closing_acts(spec, false, false),
             iteration: progress.iteration,
             task: Some(&task),
             question: None,
