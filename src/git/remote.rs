@@ -119,16 +119,36 @@ pub fn has_branch(git: &Git, remote: &str, branch: &str) -> Result<bool> {
     Ok(!ask.checked()?.stdout.is_empty())
 }
 
-/// Pushes exactly these references. Hooks, credential helpers and signing are the user's; a
-/// password is only asked for on a terminal.
+/// Pushes exactly these references: all or none of them, where the remote can. Hooks, credential
+/// helpers and signing are the user's; a password is only asked for on a terminal.
 ///
 /// # Errors
 /// Git cannot be started.
 pub fn push(git: &Git, remote: &str, refs: &[Push], attended: bool) -> Result<PushOutcome> {
+    if refs.len() > 1 {
+        match push_with(git, remote, refs, attended, &["--atomic"])? {
+            PushOutcome::Unreachable { said } if said.contains(NOT_ATOMIC) => {}
+            outcome => return Ok(outcome),
+        }
+    }
+    push_with(git, remote, refs, attended, &[])
+}
+
+/// Git's words for a remote that cannot take all references or none (dumb HTTP, some servers).
+const NOT_ATOMIC: &str = "does not support --atomic";
+
+fn push_with(
+    git: &Git,
+    remote: &str,
+    refs: &[Push],
+    attended: bool,
+    options: &[&str],
+) -> Result<PushOutcome> {
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let trace = scratch.path().join("trace");
     let push = git.hooked(["push", "--porcelain", "--no-follow-tags"]);
     let mut push = push
+        .args(options)
         .env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" })
         .env("GIT_TRACE2_EVENT", &trace)
         .once();
@@ -148,9 +168,11 @@ pub fn push(git: &Git, remote: &str, refs: &[Push], attended: bool) -> Result<Pu
         let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
         return Ok(PushOutcome::Done(lines.iter().any(news)));
     }
-    // The first rejected one is the cause; others fail because of it (`atomic push failed`).
-    let rejected = lines.iter().find(|fields| fields.len() > 2 && fields[0].starts_with('!'));
-    if let Some(fields) = rejected {
+    let rejected = |fields: &&Vec<&str>| fields.len() > 2 && fields[0].starts_with('!');
+    let mut rejected: Vec<&Vec<&str>> = lines.iter().filter(rejected).collect();
+    // The others fail because of the first one: `atomic push failed`, `atomic transaction failed`.
+    rejected.sort_by_key(|fields| fields[2].contains("(atomic "));
+    if let Some(fields) = rejected.first() {
         let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
         let reference = fields[1].rsplit(':').next().unwrap_or_default();
         return Ok(PushOutcome::Rejected {
@@ -238,6 +260,30 @@ mod tests {
             "{absent:?}"
         );
         assert_eq!(push(&first, Some(Some(second))), PushOutcome::Done(true));
+    }
+
+    #[test]
+    fn several_references_are_pushed_together_or_not_at_all() {
+        let (repo, first) = with_remote();
+        let git = repo.git();
+        let second = repo.commit_all("second");
+        let to = |name: &str, from: &Oid| Push {
+            to: RefName::branch(name).unwrap(),
+            ..item(from, None)
+        };
+        push(&git, "far", &[to("b", &second)], false).unwrap();
+        let both = [to("a", &first), to("b", &first)];
+        match push(&git, "far", &both, false).unwrap() {
+            PushOutcome::Rejected { reference, reason, .. } => {
+                assert_eq!((&*reference, &*reason), ("refs/heads/b", "non-fast-forward"));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(!has_branch(&git, "far", "a").unwrap(), "pushed without the other");
+        repo.run(&["--git-dir=../far.git", "config", "receive.advertiseAtomic", "false"]);
+        let both = [to("a", &first), to("b", &second)];
+        assert_eq!(push(&git, "far", &both, false).unwrap(), PushOutcome::Done(true));
+        assert!(has_branch(&git, "far", "a").unwrap());
     }
 
     #[cfg(unix)]
