@@ -68,8 +68,11 @@ pub fn only<S: AsRef<str>>(
         add.stdin_nul(&new).checked()?;
     }
     let special = special_files::at(git, &paths);
+    let became_folders: Vec<String> =
+        paths.iter().filter(|path| is_now_folder(git, path, &new)).cloned().collect();
     let mut commit = if special.is_empty() {
-        let literal: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
+        let named = paths.iter().filter(|path| !became_folders.contains(path));
+        let literal: Vec<_> = named.map(|path| format!(":(top,literal){path}")).collect();
         let only = ["commit", "--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
         git.hooked(only).stdin_nul(&literal)
     } else {
@@ -113,9 +116,11 @@ pub fn only<S: AsRef<str>>(
     }
     if output.killed() {
         forget_uncommitted(git, &new)?;
+        index_as_committed(git, &became_folders)?;
         return Err(commit.failure(&output).into());
     }
     forget(git, &new)?;
+    index_as_committed(git, &became_folders)?;
     match Hooks::read(&trace)?.refusing() {
         Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
         None => Err(explain(git, commit.failure(&output)).into()),
@@ -167,6 +172,14 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
     let removed = in_head(git, &rest)?;
     let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
     Ok(Selection { paths, new })
+}
+
+/// True for a tracked file that is a folder now, with files that are committed: these take its place
+/// in the index. Git takes such a path for a submodule (`does not have a commit checked out`).
+fn is_now_folder(git: &Git, path: &str, new: &[String]) -> bool {
+    let is_within =
+        |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    new.iter().any(is_within) && state::lies_at(git, path).is_some_and(|meta| meta.is_dir())
 }
 
 fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
@@ -455,6 +468,29 @@ mod tests {
         assert_eq!(repo.run(&["ls-tree", "HEAD"]), "");
         assert_eq!(repo.run(&["status", "--short"]), "A  users");
         assert!(create_root(&git, "again").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_became_a_folder_is_committed_or_left_as_it_was() {
+        for options in [&[][..], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(options);
+            repo.file("lib", "a file");
+            let before = repo.commit_all("second");
+            std::fs::remove_file(repo.path("lib")).unwrap();
+            repo.file("lib/x", "in a folder");
+            repo.hook("pre-commit", "exit 1");
+            let outcome = commit(&repo, &["lib", "lib/x"]);
+            assert!(matches!(outcome, CommitOutcome::HookRefused { .. }), "{outcome:?}");
+            assert_eq!(repo.run(&["diff", "--cached", "--name-status"]), "", "a trace is left");
+            std::fs::remove_file(repo.path(".git/hooks/pre-commit")).unwrap();
+            committed(&repo, &["lib", "lib/x"]);
+            assert_eq!(
+                repo.run(&["diff", "--name-status", before.as_str(), "HEAD"]),
+                "D\tlib\nA\tlib/x"
+            );
+            assert_eq!(repo.run(&["status", "--porcelain"]), "");
+        }
     }
 
     #[test]
