@@ -318,9 +318,13 @@ fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::R
 
 fn warn_of_left_out(run: &Run<'_>) {
     for (folder, files) in run.env.workspace.command_effects().bulk() {
-        let what = if files == 0 { folder } else { format!("{folder}/ ({files} new files)") };
+        let (what, line) = match files {
+            0 => (folder.clone(), format!("/{folder}")),
+            _ => (format!("{folder}/ ({files} new files)"), format!("/{folder}/")),
+        };
         run.warn(format!(
-            "{what} is too big to be recorded; ignore it in .gitignore, or commit it yourself"
+            "{what} is too big to be recorded; add the line {line} to .gitignore, or commit it \
+             yourself"
         ));
     }
     for (file, why) in run.env.workspace.command_effects().odd_names() {

@@ -8,6 +8,7 @@ use cap_std::fs::Metadata;
 use ignore::WalkBuilder;
 use serde::{Deserialize, Serialize};
 
+use crate::workspace::effects::{BULK_BYTES, BULK_FILES};
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -16,7 +17,7 @@ const FILE_MAX: u64 = 10 * 1024 * 1024;
 /// Replaces invalid UTF-8 in file names.
 const REPLACED: char = char::REPLACEMENT_CHARACTER;
 const NOT_UTF8: &str = "its name is not UTF-8";
-/// Maximum number of new files.
+/// Maximum number of new files in folders that exist.
 const NEW_MAX: usize = 20_000;
 
 /// State of the files of a linked working tree, for comparison.
@@ -71,7 +72,17 @@ impl ShownFiles {
                 changes.push(change(tree, path, was.is_none(), now));
             }
         }
-        for path in self.new_paths(tree) {
+        let (new, bulk) = self.without_bulk(tree, self.new_paths(tree));
+        for (folder, files) in bulk {
+            // At the top of the tree there is no folder that a line could name.
+            let path = if folder.is_empty() { "./".to_owned() } else { format!("{folder}/") };
+            let why = format!(
+                "too big to be recorded ({files} new files); to keep them out for good, add a line \
+                 to .gitignore, like /{path}"
+            );
+            changes.push(LinkedChange { path, is_new: true, now: Err(why) });
+        }
+        for path in new {
             match tree.look(path.trim_end_matches('/')) {
                 Ok(now) => changes.push(change(tree, &path, true, Some(now))),
                 // No file has this name: it contains a replacement for invalid UTF-8.
@@ -101,6 +112,52 @@ impl ShownFiles {
                 tracing::info!("{path} stays in the linked working tree: {error}");
             }
         }
+    }
+
+    /// Separates new files in new folders with too many files or bytes, and in the fullest of the
+    /// other folders if there are too many in all.
+    fn without_bulk(
+        &self,
+        tree: &WorkingTree,
+        new: BTreeSet<String>,
+    ) -> (BTreeSet<String>, BTreeMap<String, usize>) {
+        let mut sizes: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+        for path in &new {
+            let Some(folder) = self.new_folder(path) else { continue };
+            let (files, bytes) = sizes.entry(folder).or_default();
+            *files += 1;
+            *bytes += tree.look(path).map_or(0, |metadata| metadata.len());
+        }
+        sizes.retain(|_, (files, bytes)| *files > BULK_FILES || *bytes > BULK_BYTES);
+        let is_bulk =
+            |path: &&String| self.new_folder(path).is_some_and(|folder| sizes.contains_key(folder));
+        let mut bulk: BTreeMap<String, usize> =
+            sizes.iter().map(|(folder, (files, _))| ((*folder).to_owned(), *files)).collect();
+        let mut kept: BTreeSet<String> =
+            new.iter().filter(|path| !is_bulk(path)).cloned().collect();
+        while kept.len() > NEW_MAX {
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for path in &kept {
+                *counts.entry(parent(path)).or_default() += 1;
+            }
+            let fullest = counts.into_iter().max_by_key(|(_, files)| *files);
+            let Some((folder, files)) = fullest.map(|(folder, n)| (folder.to_owned(), n)) else {
+                break;
+            };
+            kept.retain(|path| parent(path) != folder);
+            bulk.insert(folder, files);
+        }
+        (kept, bulk)
+    }
+
+    /// The topmost folder of a path without a file that was there before.
+    fn new_folder<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
+        let is_known = |folder: &str| {
+            let mut within = self.0.range(folder.to_owned()..);
+            within.next().is_some_and(|(path, _)| path.starts_with(folder))
+        };
+        folders.find(|folder| !is_known(folder)).map(|folder| folder.trim_end_matches('/'))
     }
 
     /// Returns new paths that git does not ignore. A repository below the tree is returned as the
@@ -133,12 +190,14 @@ impl ShownFiles {
                 true => continue,
                 false => new.insert(path),
             };
-            if new.len() == NEW_MAX {
-                break;
-            }
         }
         new
     }
+}
+
+/// The folder that contains a path; empty at the top.
+fn parent(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Returns the change of one path.

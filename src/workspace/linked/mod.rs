@@ -14,7 +14,6 @@ pub use changed::{LinkedChange, NowThere, ShownFiles};
 pub use folders::{LeftOut, open_overlay_work};
 
 use crate::secret::Secrets;
-use crate::workspace::effects::Bulk;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
@@ -36,7 +35,8 @@ impl<'a> LinkedFiles<'a> {
         ShownFiles::now(self.tree, paths)
     }
 
-    /// Returns the changes since `shown` was recorded: deletions first, then sorted by path.
+    /// Returns the changes since `shown` was recorded: deletions first, then sorted by path. Too many
+    /// new files in a folder are one change, which cannot be copied.
     pub fn changes(&self, shown: &ShownFiles) -> Vec<LinkedChange> {
         shown.changes(self.tree)
     }
@@ -84,11 +84,5 @@ impl<'a> LinkedFiles<'a> {
     /// If a model's tool would not be allowed to make the same change.
     pub fn take_over(&self, path: &str, is_new: bool, now: &NowThere) -> Result<bool, Refusal> {
         take_over::take_over(self.tree, self.secrets, (path, is_new), now)
-    }
-
-    /// Separates the changes that create a folder with too many files or bytes in this tree.
-    /// Returns the other changes, and these folders with their number of files.
-    pub fn without_bulk(&self, changes: Vec<LinkedChange>) -> (Vec<LinkedChange>, Vec<Bulk>) {
-        take_over::without_bulk(self.tree, changes)
     }
 }

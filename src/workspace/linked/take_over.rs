@@ -1,13 +1,11 @@
 //! Copies changes of a linked working tree to the session's own, like a tool's write: with the same
 //! refusals, and recorded in the journal first.
 
-use std::collections::BTreeMap;
-
-use super::changed::{LinkedChange, NowThere, is_executable};
+use super::changed::{NowThere, is_executable};
 use crate::activity::Activity;
 use crate::line_count::changed_lines;
 use crate::secret::Secrets;
-use crate::workspace::effects::{BULK_BYTES, BULK_FILES, Bulk, repositories};
+use crate::workspace::effects::repositories;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::files::{portable, write};
@@ -108,31 +106,4 @@ fn mode_with(there: Option<&cap_std::fs::Metadata>, executable: bool) -> u32 {
 #[cfg(not(unix))]
 fn mode_with(_there: Option<&cap_std::fs::Metadata>, _executable: bool) -> u32 {
     0o644
-}
-
-pub(super) fn without_bulk(
-    tree: &WorkingTree,
-    changes: Vec<LinkedChange>,
-) -> (Vec<LinkedChange>, Vec<Bulk>) {
-    let mut sizes: BTreeMap<String, (usize, u64)> = BTreeMap::new();
-    for change in &changes {
-        if let (Some(folder), Ok(NowThere::File { content, .. })) =
-            (new_folder(tree, change), &change.now)
-        {
-            let (files, bytes) = sizes.entry(folder.to_owned()).or_default();
-            (*files, *bytes) = (*files + 1, *bytes + content.len() as u64);
-        }
-    }
-    sizes.retain(|_, (files, bytes)| *files > BULK_FILES || *bytes > BULK_BYTES);
-    let is_bulk = |change: &LinkedChange| {
-        new_folder(tree, change).is_some_and(|folder| sizes.contains_key(folder))
-    };
-    let kept = changes.into_iter().filter(|change| !is_bulk(change)).collect();
-    (kept, sizes.iter().map(|(folder, (files, _))| (folder.clone(), *files)).collect())
-}
-
-/// For a new file, returns the topmost of its folders that does not exist in the session's tree.
-fn new_folder<'c>(tree: &WorkingTree, change: &'c LinkedChange) -> Option<&'c str> {
-    let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
-    folders.filter(|_| change.is_new).find(|folder| tree.look(folder).is_err())
 }

@@ -28,13 +28,19 @@ if [ $N = 1 ]; then
   printf '\000\377\001' >logo.bin
   printf '#!/bin/sh\n' >run.sh; chmod 755 run.sh
   chmod 755 tool.sh
+  (cd data && seq 20001 | xargs touch)
   rm old.txt; git mv move.txt moved.txt 2>/dev/null || mv move.txt moved.txt
 fi
 {ENDS}"#,
         root = "ROOT"
     );
     let mut sandbox = Sandbox::new();
-    for (path, text) in [("old.txt", "old\n"), ("move.txt", "moves\n"), ("tool.sh", "true\n")] {
+    for (path, text) in [
+        ("old.txt", "old\n"),
+        ("move.txt", "moves\n"),
+        ("tool.sh", "true\n"),
+        ("data/kept", "data\n"),
+    ] {
         sandbox.write(path, text);
     }
     sandbox.commit_all("files");
@@ -54,7 +60,11 @@ fi
         (".gitattributes", "git itself acts on it"),
         ("lib/link", "it is a symbolic link"),
         ("lib/key.sh", "contains a secret key"),
-        ("many/", "too big to be recorded (201 files)"),
+        (
+            "many/",
+            "too big to be recorded (201 new files); to keep them out for good, add a line to .gitignore, like /many/",
+        ),
+        ("data/", "too big to be recorded (20001 new files)"),
         ("repo/", "it is a separate repository"),
         (".cowork/sessions/todo/prd.md", "the coding stage must not change it"),
         (".claude/settings.json", "it configures agent programs"),

@@ -23,11 +23,6 @@ pub(super) struct Brought {
 /// Copies the changes that are allowed.
 pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange>) -> Brought {
     let mut brought = Brought::default();
-    let (changes, bulk) = workspace::linked(run.env.workspace).without_bulk(changes);
-    for (folder, files) in bulk {
-        let why = format!("it is new and too big to be recorded ({files} files)");
-        brought.refused.push((format!("{folder}/"), why));
-    }
     for change in changes {
         let path = change.path.clone();
         let taken = match path.starts_with(".cowork/") {
