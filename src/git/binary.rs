@@ -128,10 +128,6 @@ impl Reader for Binary {
         let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
         fields.chunks_exact(2).map(|pair| tree_change(&lossy(pair[0]), lossy(pair[1]))).collect()
     }
-
-    fn reference(&self, name: &str) -> Result<Option<Oid>> {
-        refs::verified(&self.git, &format!("{name}^{{commit}}"))
-    }
 }
 
 /// `<id> SP blob SP <size> LF <bytes> LF`, or `<name> SP missing LF`.

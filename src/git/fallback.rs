@@ -10,8 +10,8 @@ use super::reader::{Commit, Object, Part, Reader, TreeChange, TreeEntry};
 use super::shared::Shared;
 use super::{Git, Oid};
 
-/// Uses libgit2 if it can read the repository, otherwise git: for sha256, reftable, and objects
-/// that a partial clone has not fetched yet.
+/// Uses libgit2 if it can read the repository, otherwise git: where objects are replaced or
+/// grafted, and for objects that a partial clone has not fetched yet.
 pub(super) struct Fallback {
     git: Git,
     sure: Binary,
@@ -90,10 +90,6 @@ impl Reader for Fallback {
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
         self.ask(|reader| reader.diff(from, to))
     }
-
-    fn reference(&self, name: &str) -> Result<Option<Oid>> {
-        self.ask(|reader| reader.reference(name))
-    }
 }
 
 #[cfg(test)]
@@ -114,7 +110,7 @@ mod tests {
         readers
     }
 
-    const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
+    use crate::git::test_repo::FORMATS;
 
     #[test]
     fn libgit2_reads_what_it_knows() {
@@ -124,7 +120,7 @@ mod tests {
                 worktree::add(&repo.git(), &repo.root().join("l"), "side", &repo.head()).unwrap();
             Libgit2::open(&linked).is_ok()
         });
-        assert_eq!(known, [true, false, false]);
+        assert_eq!(known, [true; 4]);
     }
 
     #[test]
@@ -259,13 +255,13 @@ mod tests {
         let repo = Repo::with_commit();
         let git = repo.git();
         let reader = git.reader();
-        assert_eq!(reader.reference("refs/heads/side").unwrap(), None);
+        assert_eq!(git.resolve("refs/heads/side").unwrap(), None);
         repo.run(&["checkout", "-q", "-b", "side"]);
         let new = repo.commit_all("later");
         assert_eq!(git.head().unwrap().oid(), Some(&new));
         repo.run(&["gc", "-q", "--prune=now"]);
         repo.run(&["pack-refs", "--all"]);
-        assert_eq!(reader.reference("refs/heads/side").unwrap(), Some(new.clone()));
+        assert_eq!(git.resolve("refs/heads/side").unwrap(), Some(new.clone()));
         assert_eq!(reader.part(&new, Part::Commit).unwrap(), Some(new));
     }
 
@@ -323,23 +319,19 @@ mod tests {
             repo.run(&["tag", "tree", "HEAD^{tree}"]);
             repo.run(&["symbolic-ref", "refs/heads/nowhere", "refs/heads/nope"]);
             let check = || {
-                for (reader, ask) in readers(&repo) {
-                    for (name, there) in [
-                        ("refs/heads/cowork/s", true),
-                        ("refs/tags/cowork/s", true),
-                        ("refs/heads/cowork", false),
-                        ("refs/heads/cowork/s/prd", false),
-                        ("refs/heads/nowhere", false),
-                        ("refs/tags/tree", false),
-                        ("refs/heads/a b", false),
-                    ] {
-                        let found = match ask.reference(name) {
-                            // If libgit2 fails, the binary is used.
-                            Err(_) if reader == "libgit2" => None,
-                            found => found.unwrap(),
-                        };
-                        assert_eq!(found, there.then(|| head.clone()), "{name}, {reader}");
-                    }
+                for (name, there) in [
+                    ("refs/heads/cowork/s", true),
+                    ("refs/tags/cowork/s", true),
+                    ("refs/heads/cowork", false),
+                    ("refs/heads/cowork/s/prd", false),
+                    ("refs/heads/nowhere", false),
+                    ("refs/tags/tree", false),
+                    ("refs/heads/a b", false),
+                ] {
+                    let (found, commit) = (repo.git().resolve(name), format!("{name}^{{commit}}"));
+                    assert_eq!(found.unwrap(), there.then(|| head.clone()), "{name}");
+                    let sure = refs::verified(&repo.git(), &commit).unwrap();
+                    assert_eq!(sure, there.then(|| head.clone()), "{name}");
                 }
             };
             check();
@@ -369,13 +361,12 @@ mod tests {
             for message in ["second", "third", "fourth"] {
                 repo.commit_all(message);
             }
-            let fast = options.is_empty();
-            assert_eq!(told(&repo.git(), fast), 4);
+            assert_eq!(told(&repo.git(), true), 4);
             repo.run(&["replace", "--graft", "HEAD", first.as_str()]);
             assert_eq!(told(&repo.git(), false), 2);
             repo.run(&["replace", "-d", "HEAD"]);
-            assert_eq!(told(&repo.git(), fast), 4);
-            if options != ["--object-format=sha256"] {
+            assert_eq!(told(&repo.git(), true), 4);
+            if !options.contains(&"--object-format=sha256") {
                 let head = repo.head();
                 repo.file(".git/info/grafts", &format!("{head} {first}\n"));
                 assert_eq!(told(&repo.git(), false), 2);

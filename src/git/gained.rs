@@ -170,7 +170,7 @@ struct InProcess<'a> {
 
 impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
-        let commit = git2::Oid::from_bytes(&commit[..20])?;
+        let commit = git2::Oid::from_bytes(&commit[..self.opened.id_bytes()])?;
         let read = self.opened.read_once(commit, |kind, text| {
             ensure!(kind == ObjectType::Commit, "{commit} is not a commit");
             self.seen(text)
@@ -265,11 +265,9 @@ fn oid(key: &Key, digits: usize) -> Result<Oid> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_repo::Repo;
+    use super::super::test_repo::{FORMATS, Repo};
     use super::*;
     use crate::git::refs;
-
-    const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
 
     /// Makes a commit with this time (Unix seconds) on the current branch.
     fn at(repo: &Repo, time: i64, message: &str) -> Oid {

@@ -191,9 +191,9 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
         let head = head.oid()?;
         let committed =
             git.in_process(|reader| reader.entries_at(reader.tree_id(head)?, &[path]))?.pop()??;
-        let bytes = std::fs::read(file).ok()?;
+        let blob = git.in_process(|reader| reader.blob_id(&std::fs::read(file)?))?;
         let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
-        Some(same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1)
+        Some(same && blob.as_str() == entry.2)
     };
     // git2 panics on some of the paths that `relative` refuses.
     relative(path).is_ok() && committed() == Some(true)

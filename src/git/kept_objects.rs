@@ -29,7 +29,8 @@ struct FirstBytes(u64);
 
 impl Hasher for FirstBytes {
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.first_chunk().map_or(0, |first| u64::from_ne_bytes(*first));
+        // A single byte says whether it is SHA-1 or SHA-256.
+        self.0 = bytes.first_chunk().map_or(self.0, |first| u64::from_ne_bytes(*first));
     }
 
     // The length of the id.

@@ -1,23 +1,21 @@
-//! The in-process reader, through libgit2. It opens the shared git directory, so it reads objects
-//! and shared references, but not the HEAD, index or configuration of a working tree. If it does
-//! not find something it returns an error, so that the caller asks the binary.
+//! The in-process reader of objects, through libgit2, in every format of a repository. It reads no
+//! references: libgit2 does not know reftable. If it does not find something it returns an error,
+//! so that the caller asks the binary.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use git2::{ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
+use git2::{ErrorCode, ObjectFormat, ObjectType, Repository, RepositoryOpenFlags, Sort};
 
-use super::bounded::bound_memory;
+use super::bounded::prepare;
 use super::kept_objects::KeptObjects;
 use super::lookup::{commit, kind_of};
 use super::loose::Compressor;
 use super::objects::KeptTrees;
 use super::output::lossy;
-use super::packed_refs::KeptPacked;
 use super::reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry};
-use super::ref_files::RefFiles;
 use super::snapshot::relative;
 use super::tree_diff::KeptDiffs;
 use super::{Git, Oid, Ref, RefInfo, tree_diff};
@@ -30,7 +28,6 @@ const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHA
 
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
-    packed: KeptPacked,
     pub(super) kept: KeptObjects,
     pub(super) diffs: KeptDiffs,
     pub(super) trees: KeptTrees,
@@ -44,20 +41,19 @@ impl Libgit2 {
     /// libgit2 does not support the repository's format, or something that makes git see another
     /// history (a variable, grafts, replaced objects).
     pub(super) fn open(git: &Git) -> Result<Self> {
-        bound_memory();
+        prepare();
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let nowhere: [&Path; 0] = [];
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
         let is_shallow = git.common_dir().join("shallow").exists();
-        let (packed, kept) = (git.packed.clone(), KeptObjects::default());
+        let (kept, compressor) = (KeptObjects::default(), Compressor::default());
         let (diffs, trees) = (KeptDiffs::default(), KeptTrees::default());
-        let compressor = Compressor::default();
-        let opened = Self { repository, packed, kept, diffs, trees, compressor, is_shallow };
+        let opened = Self { repository, kept, diffs, trees, compressor, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
-        ensure!(opened.files().list(&["refs/replace/"])?.is_empty(), "objects are replaced");
+        ensure!(git.refs(&["refs/replace/"])?.is_empty(), "objects are replaced");
         Ok(opened)
     }
 
@@ -76,7 +72,7 @@ impl Libgit2 {
             index.read(false)?;
         } else {
             // Each linked working tree has its own index.
-            index = git2::Index::open(file)?;
+            index = git2::Index::open_ext(file, self.repository.object_format())?;
             self.repository.set_index(&mut index)?;
         }
         Ok(index)
@@ -95,53 +91,56 @@ impl Libgit2 {
         Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
     }
 
-    pub(super) fn files(&self) -> RefFiles<'_> {
-        RefFiles::of(self.repository.path(), &self.packed)
+    /// The number of bytes of an id in this repository.
+    pub(super) fn id_bytes(&self) -> usize {
+        match self.repository.object_format() {
+            ObjectFormat::Sha1 => 20,
+            ObjectFormat::Sha256 => 32,
+        }
     }
 
-    /// [`refs::list`] in process.
-    pub(super) fn reference_infos<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
-        let refs = self.files().list(patterns)?;
-        let mut places = if refs.is_empty() { BTreeMap::new() } else { self.checked_out()? };
-        let info = |found: Ref| -> Result<RefInfo> {
-            let worktree = places.remove(found.name.as_str());
-            let odb = self.repository.odb()?;
-            let object = odb.read(raw(&found.object)?)?;
-            let text = lossy(object.data());
-            let (mut committer_time, mut subject, mut message) = (0, String::new(), String::new());
-            if let ObjectType::Commit | ObjectType::Tag = object.kind() {
-                let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
-                let body = body.trim_start_matches('\n');
-                // Git ends the subject at the beginning of a signature.
-                ensure!(!body.contains("-----BEGIN "), "a message with a signature");
-                committer_time = made_at(header);
-                (subject, message) = (subject_of(body), body.to_owned());
-            }
-            let oid = match object.kind() {
-                ObjectType::Tag => peeled(&self.repository.find_tag(object.id())?)?,
-                _ => found.object.clone(),
-            };
-            let (name, object) = (found.name, found.object);
-            Ok(RefInfo { name, oid, object, worktree, committer_time, subject, message })
+    /// The id of an object with these bytes, without writing it.
+    pub(super) fn hash(&self, kind: ObjectType, bytes: &[u8]) -> Result<git2::Oid> {
+        Ok(git2::Oid::hash_object_ext(kind, bytes, self.repository.object_format())?)
+    }
+
+    /// The first digits of an id, followed by zeros.
+    pub(super) fn prefix(&self, digits: &str) -> Result<git2::Oid> {
+        Ok(git2::Oid::from_str_ext(digits, self.repository.object_format())?)
+    }
+
+    /// The [`RefInfo`] of a reference, apart from the working tree.
+    pub(super) fn reference_info(&self, found: Ref) -> Result<RefInfo> {
+        let odb = self.repository.odb()?;
+        let object = odb.read(raw(&found.object)?)?;
+        let text = lossy(object.data());
+        let (mut committer_time, mut subject, mut message) = (0, String::new(), String::new());
+        if let ObjectType::Commit | ObjectType::Tag = object.kind() {
+            let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
+            let body = body.trim_start_matches('\n');
+            // Git ends the subject at the beginning of a signature.
+            ensure!(!body.contains("-----BEGIN "), "a message with a signature");
+            committer_time = made_at(header);
+            (subject, message) = (subject_of(body), body.to_owned());
+        }
+        let oid = match object.kind() {
+            ObjectType::Tag => peeled(&self.repository.find_tag(object.id())?)?,
+            _ => found.object.clone(),
         };
-        refs.into_iter().map(info).collect()
-    }
-
-    /// The working trees that have a branch checked out, by the full name of the branch.
-    pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
-        self.files().checked_out()
+        let Ref { name, object } = found;
+        Ok(RefInfo { name, oid, object, worktree: None, committer_time, subject, message })
     }
 
     /// [`refs::object_id`] in process.
     pub(super) fn abbreviated(&self, short: &str) -> Result<Option<Oid>> {
+        let digits = 2 * self.id_bytes();
         // A full id is returned as it is, as by `git rev-parse`.
-        if let Ok(whole) = short.parse() {
-            return Ok(Some(whole));
+        if short.len() == digits {
+            return Ok(Some(short.parse()?));
         }
         let hex = short.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(hex && (SHORTEST..40).contains(&short.len()), "only git can resolve {short}");
-        let odb = self.repository.odb()?;
-        match odb.exists_prefix(git2::Oid::from_str(short)?, short.len()) {
+        ensure!(hex && (SHORTEST..digits).contains(&short.len()), "only git can resolve {short}");
+        match self.repository.odb()?.exists_prefix(self.prefix(short)?, short.len()) {
             Ok(found) => Ok(Some(oid(found)?)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             // If several objects match, git chooses the best one.
@@ -296,15 +295,6 @@ impl Reader for Libgit2 {
         let from = from.map(|oid| self.tree_id(oid)).transpose()?;
         tree_diff::changes(self, from, self.tree_id(to)?)
     }
-
-    fn reference(&self, name: &str) -> Result<Option<Oid>> {
-        let Some(found) = self.files().one(name)? else { return Ok(None) };
-        let id = raw(&found.object)?;
-        if self.read(id, ObjectType::Commit, |_| Ok(())).is_ok() {
-            return Ok(Some(found.object));
-        }
-        Ok(Some(oid(self.repository.find_object(id, None)?.peel_to_commit()?.id())?))
-    }
 }
 
 /// The time of a commit or a tag, from its header; 0 if the header does not contain it.
@@ -328,7 +318,11 @@ fn peeled(tag: &git2::Tag<'_>) -> Result<Oid> {
 }
 
 pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
-    Ok(git2::Oid::from_str(oid.as_str())?)
+    let format = match oid.as_str().len() {
+        64 => ObjectFormat::Sha256,
+        _ => ObjectFormat::Sha1,
+    };
+    Ok(git2::Oid::from_str_ext(oid.as_str(), format)?)
 }
 
 pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {

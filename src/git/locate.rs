@@ -8,6 +8,10 @@ use anyhow::Result;
 
 use super::OLDEST_GIT;
 use super::environment::variable;
+#[cfg(unix)]
+use super::format::Format;
+#[cfg(unix)]
+use super::name::Oid;
 use super::output::{Output, lossy, path_buf, signal_of};
 use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
@@ -115,23 +119,30 @@ fn plainly(_cwd: &Path, _env: &[(OsString, OsString)], _callers: CallersGitDir) 
 fn names_something(head: &[u8]) -> bool {
     match head.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
-        None => head.len() > 40 && head[..40].iter().all(u8::is_ascii_hexdigit),
+        None => str::from_utf8(head).is_ok_and(|head| head.trim_end().parse::<Oid>().is_ok()),
     }
 }
 
 /// True if a repository's own configuration keeps the defaults of `git init`: not bare, no working
-/// tree elsewhere, and no format that might be unsupported.
+/// tree elsewhere, and a known format.
 #[cfg(unix)]
 fn says_nothing_of_place(config: &str) -> bool {
-    config.lines().all(|line| {
+    let mut version = None;
+    let is_plain = config.lines().all(|line| {
         let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
         let line = line.to_lowercase();
-        let plain = |word: &str, line_with: &str| !line.contains(word) || line == line_with;
-        plain("bare", "bare=false")
-            && plain("repositoryformatversion", "repositoryformatversion=0")
-            && !line.contains("worktree=")
-            && !line.contains("extensions")
-    })
+        if line.contains("repositoryformatversion") {
+            version = Some(line.replace("repositoryformatversion=", ""));
+        }
+        (!line.contains("bare") || line == "bare=false") && !line.contains("worktree=")
+    });
+    let has_extensions = config.to_lowercase().contains("extensions");
+    is_plain
+        && match version.as_deref() {
+            None | Some("0") => !has_extensions,
+            Some("1") => !has_extensions || Format::named_in(config).is_plain,
+            _ => false,
+        }
 }
 
 /// True if a variable sets the location of the repository.

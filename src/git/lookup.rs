@@ -89,7 +89,7 @@ impl Libgit2 {
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
             let found = self.read(tree, ObjectType::Tree, |text| {
-                for entry in entries(text) {
+                for entry in entries(text, self.id_bytes()) {
                     let (mode, name, id) = entry?;
                     if name == part.as_bytes() {
                         return Ok(Some((kind_of(mode), git2::Oid::from_bytes(id)?)));
@@ -128,7 +128,7 @@ impl Libgit2 {
             };
             let Some(folder) = folder else { continue };
             self.read(folder, ObjectType::Tree, |text| {
-                for entry in entries(text) {
+                for entry in entries(text, self.id_bytes()) {
                     let (mode, name, id) = entry?;
                     for at in names.get(name).into_iter().flatten() {
                         found[*at] = Some((mode, git2::Oid::from_bytes(id)?));
@@ -151,7 +151,7 @@ impl Libgit2 {
             return Ok(Vec::new());
         };
         self.read(id, ObjectType::Tree, |text| {
-            let seen = entries(text).map(|entry| {
+            let seen = entries(text, self.id_bytes()).map(|entry| {
                 let (mode, name, id) = entry?;
                 see(kind_of(mode), name, id)
             });

@@ -41,7 +41,7 @@ impl Compressor {
 /// # Errors
 /// The object database cannot be written.
 pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-    let id = Oid::hash_object(kind, bytes)?;
+    let id = fast.hash(kind, bytes)?;
     let path = path_of(fast, &id.to_string());
     if freshened(&path).is_err() {
         let odb = fast.repository.odb()?;
@@ -197,7 +197,7 @@ mod tests {
         let repo = Repo::with_commit();
         let fast = Libgit2::open(&repo.git()).unwrap();
         let bytes = b"new";
-        let id = Oid::hash_object(ObjectType::Blob, bytes).unwrap().to_string();
+        let id = fast.hash(ObjectType::Blob, bytes).unwrap().to_string();
         repo.file(&format!(".git/objects/{}", &id[..2]), "a file");
         assert!(write(&fast, ObjectType::Blob, bytes).is_err());
     }

@@ -148,7 +148,7 @@ impl Libgit2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_repo::Repo;
+    use super::super::test_repo::{FORMATS, Repo};
     use super::*;
     use crate::git::{snapshot, state};
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn commits_are_those_that_git_makes() {
-        for options in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+        for options in FORMATS {
             let repo = Repo::with_commit_in(options);
             let git = at_a_fixed_time(&repo).with_env(vec![
                 ("GIT_AUTHOR_NAME".into(), " Zoë  <x>, ".into()),
@@ -189,11 +189,7 @@ mod tests {
                 git.reader().blob(super::super::Object::Id(&blob)).unwrap().unwrap(),
                 b"text\r\n\0"
             );
-            assert_eq!(
-                write_objects(&git, |_| Ok(())).is_some(),
-                options.is_empty(),
-                "{options:?}"
-            );
+            assert!(write_objects(&git, |_| Ok(())).is_some(), "{options:?}");
             repo.run(&["fsck", "--strict"]);
             for wrong in [&blob, &tree] {
                 assert!(commit_tree(&git, &tree, std::slice::from_ref(wrong), "x").is_err());

@@ -33,6 +33,7 @@ mod environment;
 pub mod fallback;
 pub mod files;
 pub mod folders;
+mod format;
 pub mod gained;
 mod hashed_files;
 pub mod hidden;
@@ -67,6 +68,7 @@ mod reader;
 mod ref_files;
 mod ref_patterns;
 mod ref_stamp;
+mod ref_tables;
 mod ref_transaction;
 pub mod refs;
 pub mod remote;
@@ -131,6 +133,7 @@ pub struct Git {
     top: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
+    format: format::Format,
     /// `--git-dir` and `--work-tree` are passed on, because git would not find them from `top`.
     explicit: bool,
     /// There is no working tree; `top` is the git directory.
@@ -141,6 +144,7 @@ pub struct Git {
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
     packed: packed_refs::KeptPacked,
+    tables: ref_tables::Kept,
     index: index::Known,
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
@@ -197,6 +201,7 @@ impl Git {
     fn of(found: locate::Located) -> Self {
         let locate::Located { top, git_dir, common_dir } = found;
         Self {
+            format: format::Format::of(&common_dir),
             top,
             git_dir,
             common_dir,
@@ -207,6 +212,7 @@ impl Git {
             children: None,
             opened: fallback::Opened::default(),
             packed: packed_refs::KeptPacked::default(),
+            tables: ref_tables::Kept::default(),
             index: index::Known::default(),
             plain: shared::Shared::default(),
             looks: status::Looks::default(),

@@ -7,6 +7,7 @@ use git2::{Signature, Time};
 
 use super::configuration::as_bool;
 use super::libgit2::{Libgit2, raw};
+use super::ref_files::RefFiles;
 use super::variables::Who;
 use super::{Git, Oid, RefName};
 use crate::git::{child, hooks, made};
@@ -43,12 +44,13 @@ pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
 /// Like [`step`], for a caller that has already made the checks of `step` and called
 /// [`child::as_child`].
 pub(super) fn step_as(git: &Git, step: MoveRef<'_>, who: &Signature<'_>) -> bool {
-    git.in_process(|fast| fast.move_ref(step, who)).is_some()
+    git.in_process(|fast| fast.move_ref(git, step, who)).is_some()
 }
 
 /// True if git would do no more than libgit2 when a reference moves.
 pub(super) fn is_in_process(git: &Git) -> bool {
-    made::writes_in_process(git)
+    git.format.has_ref_files
+        && made::writes_in_process(git)
         && !hooks::has(git, "reference-transaction")
         && git.configuration().is_ok_and(|all| {
             all.value("core.logallrefupdates").is_none_or(|v| as_bool(v) == Some(true))
@@ -67,11 +69,11 @@ pub(super) fn log_signature(git: &Git) -> Option<Signature<'static>> {
 }
 
 impl Libgit2 {
-    fn move_ref(&self, step: MoveRef<'_>, who: &Signature<'_>) -> Result<()> {
+    fn move_ref(&self, git: &Git, step: MoveRef<'_>, who: &Signature<'_>) -> Result<()> {
         let MoveRef { name, new, old, reason } = step;
         let mut transaction = self.repository.transaction()?;
         transaction.lock_ref(name.as_str())?;
-        let files = self.files();
+        let files = RefFiles::of(git)?;
         let now = files.one(name.as_str())?;
         ensure!(now.as_ref().map(|now| &now.object) == old, "{name} has changed");
         let text = std::fs::read(self.repository.path().join(name.as_str())).unwrap_or_default();

@@ -164,7 +164,7 @@ impl Libgit2 {
         for blob in blobs {
             let short = blob.as_ref();
             anyhow::ensure!(is_hex(short), "{short} is not an id");
-            let blob = odb.exists_prefix(git2::Oid::from_str(short)?, short.len())?;
+            let blob = odb.exists_prefix(self.prefix(short)?, short.len())?;
             anyhow::ensure!(odb.read_header(blob)?.1 == ObjectType::Blob, "{blob} is not a blob");
             if !new.contains(&blob)
                 && let Some(place) = self.place_of_note(&before, &blob.to_string())?

@@ -94,22 +94,22 @@ fn oid(digits: &[u8]) -> Result<Oid> {
 /// An entry of a tree object: mode, name, and the bytes of the id.
 pub(super) type Entry<'a> = (u32, &'a [u8], &'a [u8]);
 
-/// The entries of a tree object with ids of 20 bytes.
-pub(super) fn entries(mut tree: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
+/// The entries of a tree object whose ids have so many bytes.
+pub(super) fn entries(mut tree: &[u8], id: usize) -> impl Iterator<Item = Result<Entry<'_>>> {
     std::iter::from_fn(move || {
         (!tree.is_empty()).then(|| {
-            let (entry, rest) = first_entry(tree).context("a broken tree")?;
+            let (entry, rest) = first_entry(tree, id).context("a broken tree")?;
             tree = rest;
             Ok(entry)
         })
     })
 }
 
-/// The first entry of a tree object, and the bytes after it.
-pub(super) fn first_entry(tree: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+/// The first entry of a tree object whose ids have so many bytes, and the bytes after it.
+pub(super) fn first_entry(tree: &[u8], id: usize) -> Option<(Entry<'_>, &[u8])> {
     let (mode, rest) = tree.split_at_checked(memchr::memchr(b' ', tree)?)?;
     let (name, rest) = rest[1..].split_at_checked(memchr::memchr(0, &rest[1..])?)?;
-    let (id, rest) = rest[1..].split_at_checked(20)?;
+    let (id, rest) = rest[1..].split_at_checked(id)?;
     let digit = |mode: u32, digit: &u8| match digit {
         b'0'..=b'7' => mode.checked_mul(8)?.checked_add(u32::from(digit - b'0')),
         _ => None,

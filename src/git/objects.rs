@@ -65,7 +65,7 @@ impl KeptTrees {
 impl Libgit2 {
     /// The id of a blob with these bytes, without writing it.
     pub(super) fn blob_id(&self, bytes: &[u8]) -> Result<Oid> {
-        oid(git2::Oid::hash_object(ObjectType::Blob, bytes)?)
+        oid(self.hash(ObjectType::Blob, bytes)?)
     }
 
     /// Writes the tree of a commit or tree `base` with these paths changed. A new file replaces a
@@ -126,7 +126,8 @@ fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> R
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     let mut rest = old;
     while !rest.is_empty() {
-        let ((mode, name, id), after) = first_entry(rest).context("a broken tree")?;
+        let ((mode, name, id), after) =
+            first_entry(rest, git.id_bytes()).context("a broken tree")?;
         if names.contains_key(name) {
             found.insert(name, (mode, git2::Oid::from_bytes(id)?));
         } else {

@@ -10,8 +10,9 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::format::Format;
 use super::output::lossy;
-use super::ref_files::{DIGITS, Value, oid, present};
+use super::ref_files::{Value, oid, present};
 use super::ref_patterns::matches;
 use super::shared::Shared;
 
@@ -27,14 +28,14 @@ type Stamp = Option<(SystemTime, u64, u64)>;
 
 impl KeptPacked {
     /// The current packed references of this shared git directory.
-    pub(super) fn read(&self, common_dir: &Path) -> Result<Arc<Packed>> {
+    pub(super) fn read(&self, common_dir: &Path, format: Format) -> Result<Arc<Packed>> {
         let path = common_dir.join("packed-refs");
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamp(&path)?;
         if let Some((_, packed)) = kept.as_ref().filter(|(known, _)| *known == now) {
             return Ok(Arc::clone(packed));
         }
-        let packed = Arc::new(Packed::read(&path)?);
+        let packed = Arc::new(Packed::read(&path, format)?);
         *kept = Some((now, Arc::clone(&packed)));
         Ok(packed)
     }
@@ -59,8 +60,8 @@ pub(super) struct Packed {
     /// Position of the first entry, after the header.
     start: usize,
     sorted: bool,
-    /// True if the file records the peeled object of every tag.
-    peeled: bool,
+    /// Number of digits of an id.
+    digits: usize,
 }
 
 /// The position of an entry, including the next line if it contains the peeled object, and the
@@ -72,10 +73,17 @@ struct Line {
 }
 
 impl Packed {
-    fn read(path: &Path) -> Result<Self> {
+    /// The sorted entries of a list that git has printed.
+    pub(super) fn listed(entries: Vec<u8>, format: Format) -> Self {
+        let (length, whole) = (entries.len(), OnceLock::from(entries));
+        Self { length, whole, sorted: true, digits: format.digits, ..Self::default() }
+    }
+
+    fn read(path: &Path, format: Format) -> Result<Self> {
         let Some(file) = present(File::open(path))? else { return Ok(Self::default()) };
         let length = usize::try_from(file.metadata()?.len())?;
-        let packed = Self { file: Some(file), length, ..Self::default() };
+        let digits = format.digits;
+        let packed = Self { file: Some(file), length, digits, ..Self::default() };
         // Only on Unix can git replace a file that is open.
         if cfg!(not(unix)) {
             packed.read_whole()?;
@@ -88,9 +96,8 @@ impl Packed {
         let header = lossy(&beginning[..start]);
         let traits =
             header.strip_prefix("# pack-refs with:").context("unknown packed-refs format")?;
-        let has = |name: &str| traits.split_whitespace().any(|known| known == name);
-        let (sorted, peeled) = (has("sorted"), has("fully-peeled"));
-        Ok(Self { start, sorted, peeled, ..packed })
+        let sorted = traits.split_whitespace().any(|known| known == "sorted");
+        Ok(Self { start, sorted, ..packed })
     }
 
     fn read_whole(&self) -> io::Result<&[u8]> {
@@ -147,12 +154,9 @@ impl Packed {
 
     pub(super) fn matching(&self, pattern: &str, mut see: impl FnMut(&str, Value)) -> Result<()> {
         let fixed = pattern.split('*').next().unwrap_or_default();
-        self.beginning(fixed, |name, id, tagged| {
+        self.beginning(fixed, |name, id| {
             if matches(pattern, name) {
-                let peeled = tagged.or_else(|| self.peeled.then_some(id));
-                let peeled = peeled.map(|id| oid(id).context("unknown packed-refs format"));
-                let object = oid(id).context("unknown packed-refs format")?;
-                see(name, Value::Object { object, peeled: peeled.transpose()? });
+                see(name, Value::Object(oid(id).context("unknown packed-refs format")?));
             }
             Ok(())
         })
@@ -160,19 +164,14 @@ impl Packed {
 
     /// Calls `see` with each name that starts with `fixed`.
     pub(super) fn names(&self, fixed: &str, mut see: impl FnMut(&str)) -> Result<()> {
-        self.beginning(fixed, |name, _, _| {
+        self.beginning(fixed, |name, _| {
             see(name);
             Ok(())
         })
     }
 
-    /// Calls `see` with each name that starts with `fixed`, the digits of its id, and those of the
-    /// peeled object, if recorded.
-    fn beginning(
-        &self,
-        fixed: &str,
-        mut see: impl FnMut(&str, &[u8], Option<&[u8]>) -> Result<()>,
-    ) -> Result<()> {
+    /// Calls `see` with each name that starts with `fixed`, and the digits of its id.
+    fn beginning(&self, fixed: &str, mut see: impl FnMut(&str, &[u8]) -> Result<()>) -> Result<()> {
         if self.asked.fetch_add(1, Ordering::Relaxed) >= QUESTIONS {
             self.read_whole()?;
         }
@@ -185,12 +184,11 @@ impl Packed {
             let mut next = 0;
             while let Some(end) = entry_end(&bytes, next, is_last) {
                 let line = &bytes[next..line_end(&bytes, next)];
-                let tagged = &bytes[next + line.len()..end];
                 next = end;
-                let (id, name) = entry(line)?;
+                let (id, name) = self.entry(line)?;
                 if name.starts_with(fixed) {
                     let name = str::from_utf8(name).context("a name is not UTF-8")?;
-                    see(name, id, tagged.strip_prefix(b"^").map(<[u8]>::trim_ascii_end))?;
+                    see(name, id)?;
                 } else if self.sorted {
                     return Ok(());
                 }
@@ -229,10 +227,18 @@ impl Packed {
                 && let Some(end) = entry_end(&bytes, start, is_last)
             {
                 let line = &bytes[start..line_end(&bytes, start)];
-                let name = entry(line).ok().map(|(_, name)| name.to_owned());
+                let name = self.entry(line).ok().map(|(_, name)| name.to_owned());
                 return Ok(Line { start: from + start, end: from + end, name });
             }
             step = step.saturating_mul(2);
+        }
+    }
+
+    /// `<id> SP <name> LF`
+    fn entry<'a>(&self, line: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
+        match line.split_at_checked(self.digits) {
+            Some((id, [b' ', name @ ..])) => Ok((id, name.trim_ascii_end())),
+            _ => bail!("unknown packed-refs format: {:?}", lossy(line)),
         }
     }
 }
@@ -275,14 +281,6 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1)
 }
 
-/// `<id> SP <name> LF`
-fn entry(line: &[u8]) -> Result<(&[u8], &[u8])> {
-    match (line.get(..DIGITS), line.get(DIGITS), line.get(DIGITS + 1..)) {
-        (Some(id), Some(b' '), Some(name)) => Ok((id, name.trim_ascii_end())),
-        _ => bail!("unknown packed-refs format: {:?}", lossy(line)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,13 +289,17 @@ mod tests {
         format!("{number:040x}")
     }
 
+    fn packed(path: &Path) -> Packed {
+        Packed::read(path, Format::named_in("")).unwrap()
+    }
+
     /// Reads the value of one name from the file, without a cache.
     fn said(path: &Path, name: &str) -> Option<String> {
-        let packed = Packed::read(path).unwrap();
+        let packed = packed(path);
         let found = packed.value(name).unwrap();
         assert!(packed.whole.get().is_none() || cfg!(not(unix)), "read whole for one name");
-        let Value::Object { object, peeled } = found? else { panic!("{name} is no object") };
-        Some(format!("{object} {}", peeled.unwrap()))
+        let Value::Object(object) = found? else { panic!("{name} is no object") };
+        Some(object.to_string())
     }
 
     #[test]
@@ -324,7 +326,7 @@ mod tests {
                 text += &format!("{object} {name}\n");
                 let is_tag = random.bool();
                 text += &if is_tag { format!("^{tagged}\n") } else { String::new() };
-                told.push(format!("{object} {}", if is_tag { &tagged } else { &object }));
+                told.push(object);
             }
             std::fs::write(&path, &text).unwrap();
             for (name, told) in names.iter().zip(&told) {
@@ -338,7 +340,7 @@ mod tests {
             for beginning in ["refs/", "refs/heads/", "refs/heads/a", "refs/tags/", "refs/x/"] {
                 let pattern = format!("{beginning}*");
                 for questions in [0, QUESTIONS] {
-                    let packed = Packed::read(&path).unwrap();
+                    let packed = packed(&path);
                     packed.asked.store(questions, Ordering::Relaxed);
                     let mut seen = Vec::new();
                     packed.matching(&pattern, |name, _| seen.push(name.to_owned())).unwrap();

@@ -160,11 +160,4 @@ pub trait Reader: Send {
     /// # Errors
     /// One of them is missing.
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>>;
-
-    /// The commit to which the reference with this full name points, also through an annotated tag;
-    /// `None` if there is no such reference, or it points to something else.
-    ///
-    /// # Errors
-    /// The repository cannot be read.
-    fn reference(&self, name: &str) -> Result<Option<Oid>>;
 }

@@ -1,8 +1,9 @@
 //! Reads references from the files of a repository
 //! (<https://git-scm.com/docs/gitrepository-layout>, <https://git-scm.com/docs/git-pack-refs>),
-//! without a process. libgit2's own list is not used: it takes the packed value of a reference
-//! whose file is broken, and may miss a reference that is being packed at the same time. After an
-//! error here, the caller must run git instead.
+//! without a process, or from the list of a repository that keeps them in tables. libgit2's own
+//! list is not used: it takes the packed value of a reference whose file is broken, may miss a
+//! reference that is being packed at the same time, and does not know tables. After an error here,
+//! the caller must run git instead.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -14,15 +15,13 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::output::{lossy, path_buf};
-use super::packed_refs::{KeptPacked, Packed, stamp};
+use super::packed_refs::{Packed, stamp};
 use super::ref_patterns::{check, fits, is_shared, matches};
-use super::{Oid, RefName};
+use super::ref_tables::{Listed, listed};
+use super::{Git, Oid, RefName};
 
 /// Maximum number of symbolic references that are followed in a row, as in git.
 const SYMBOLIC_DEPTH: usize = 5;
-
-/// Number of digits of an id, in repositories whose reference files this module can read.
-pub(super) const DIGITS: usize = 40;
 
 /// A reference and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,27 +30,49 @@ pub struct Ref {
     pub name: RefName,
     /// The object it points to; for an annotated tag, the tag itself.
     pub object: Oid,
-    /// The object that a tag peels to, if `packed-refs` records it.
-    pub peeled: Option<Oid>,
 }
 
 /// The value of a reference.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    Object { object: Oid, peeled: Option<Oid> },
+    Object(Oid),
     Symbolic(String),
     Broken,
 }
 
-/// The references of the repository with this shared git directory.
+/// The references of a repository.
 pub(super) struct RefFiles<'a> {
+    git: &'a Git,
     common_dir: &'a Path,
-    kept: &'a KeptPacked,
+    /// All references, if they are in tables.
+    listed: Option<Arc<Listed>>,
+}
+
+impl Git {
+    /// The result of `question` for the references; `None` if only git can answer.
+    pub(super) fn in_ref_files<T>(
+        &self,
+        question: impl FnOnce(&RefFiles<'_>) -> Result<T>,
+    ) -> Option<T> {
+        let answer = RefFiles::of(self).and_then(|files| question(&files));
+        answer.inspect_err(|error| tracing::debug!("git has to read references: {error:#}")).ok()
+    }
 }
 
 impl<'a> RefFiles<'a> {
-    pub(super) fn of(common_dir: &'a Path, kept: &'a KeptPacked) -> Self {
-        Self { common_dir, kept }
+    /// # Errors
+    /// The references can only be read by git.
+    pub(super) fn of(git: &'a Git) -> Result<Self> {
+        let listed = if git.format.has_ref_files { None } else { Some(listed(git)?) };
+        Ok(Self { git, common_dir: &git.common_dir, listed })
+    }
+
+    /// The references that do not have a file of their own.
+    fn packed(&self) -> Result<Arc<Packed>> {
+        match &self.listed {
+            Some(listed) => Ok(Arc::clone(&listed.packed)),
+            None => self.git.packed.read(self.common_dir, self.git.format),
+        }
     }
 
     /// The references that match one of the patterns of [`super::Git::refs`], sorted by name.
@@ -79,7 +100,7 @@ impl<'a> RefFiles<'a> {
         }
         // Read after the loose files: if `git pack-refs` removes one meanwhile, its reference is in
         // the new `packed-refs`.
-        let packed = self.kept.read(self.common_dir)?;
+        let packed = self.packed()?;
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, value| {
                 if is_wanted(name) {
@@ -90,10 +111,8 @@ impl<'a> RefFiles<'a> {
         let mut refs = Vec::with_capacity(found.len());
         for (name, value) in found {
             // Git also leaves out invalid names.
-            if let (Ok(name), Some((object, peeled))) =
-                (RefName::new(name), self.followed(value, &packed)?)
-            {
-                refs.push(Ref { name, object, peeled });
+            if let (Ok(name), Some(object)) = (RefName::new(name), self.followed(value, &packed)?) {
+                refs.push(Ref { name, object });
             }
         }
         Ok(refs)
@@ -102,6 +121,7 @@ impl<'a> RefFiles<'a> {
     /// The matching names, each with a time (Unix seconds) after which the reference did not move.
     /// The loose files are not read.
     pub(super) fn moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+        ensure!(self.listed.is_none(), "tables do not show when a reference moved");
         let mut found = BTreeMap::new();
         for pattern in patterns {
             self.loose(&check(pattern.as_ref())?, &mut |name| {
@@ -111,7 +131,7 @@ impl<'a> RefFiles<'a> {
                 Ok(())
             })?;
         }
-        let packed = self.kept.read(self.common_dir)?;
+        let packed = self.packed()?;
         let when = stamp(&self.common_dir.join("packed-refs"))?.map(|(time, ..)| time);
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, _| {
@@ -151,15 +171,19 @@ impl<'a> RefFiles<'a> {
     ) -> Result<HashSet<RefName>> {
         let root = check(root)?;
         let mut found = HashSet::new();
+        if let Some(listed) = &self.listed {
+            let symbolic = listed.symbolic.keys().filter_map(|name| names.get(name.as_str()));
+            found.extend(symbolic.cloned());
+        }
         // If all references are packed, the folder does not exist.
-        if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
+        else if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
             let is_there = |name: &RefName| {
                 let file = self.common_dir.join(name.as_str()).symlink_metadata();
                 !matches!(present(file), Ok(None))
             };
             found.extend(names.iter().filter(|name| is_there(name)).cloned());
         }
-        self.kept.read(self.common_dir)?.names(&root, |name| {
+        self.packed()?.names(&root, |name| {
             found.extend(names.get(name).cloned());
         })?;
         Ok(found)
@@ -170,24 +194,23 @@ impl<'a> RefFiles<'a> {
         ensure!(is_shared(name), "{name} is a per-worktree reference");
         let name = RefName::new(name)?;
         let value = self.loose_value(name.as_str())?;
-        let packed = if matches!(value, Some(Value::Object { .. })) {
-            Arc::default()
-        } else {
-            self.kept.read(self.common_dir)?
-        };
+        let packed =
+            if matches!(value, Some(Value::Object(_))) { Arc::default() } else { self.packed()? };
         let Some(value) =
             value.map_or_else(|| packed.value(name.as_str()), |value| Ok(Some(value)))?
         else {
             return Ok(None);
         };
         ensure!(!matches!(value, Value::Broken), "{name} is broken");
-        let found = self.followed(value, &packed)?;
-        Ok(found.map(|(object, peeled)| Ref { name, object, peeled }))
+        Ok(self.followed(value, &packed)?.map(|object| Ref { name, object }))
     }
 
     /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
-        let packed = self.kept.read(self.common_dir)?;
+        if let Some(listed) = &self.listed {
+            return Ok(listed.checked_out.clone());
+        }
+        let packed = self.packed()?;
         let mut places = BTreeMap::new();
         // Git determines the main working tree in the same way, even if the git directory is
         // elsewhere or the repository is bare.
@@ -221,11 +244,18 @@ impl<'a> RefFiles<'a> {
         Ok(places)
     }
 
+    /// The branch with a commit that this working tree has checked out, if references are in
+    /// tables.
+    pub(super) fn branch(&self) -> Result<Option<String>> {
+        Ok(self.listed.as_ref().and_then(|listed| listed.head.clone()))
+    }
+
     /// The branch that the `HEAD` in `git_dir` points to, even if the branch has no commit yet.
     fn branch_of(&self, git_dir: &Path, packed: &Packed) -> Result<Option<String>> {
         let head = git_dir.join("HEAD");
         ensure!(!head.is_symlink(), "HEAD is a symlink");
-        let Some(Value::Symbolic(mut name)) = present(fs::read(head))?.map(|text| value(&text))
+        let Some(Value::Symbolic(mut name)) =
+            present(fs::read(head))?.map(|text| self.parsed(&text))
         else {
             return Ok(None);
         };
@@ -240,10 +270,10 @@ impl<'a> RefFiles<'a> {
     }
 
     /// The object that a value points to after all symbolic references; `None` if there is none.
-    fn followed(&self, mut value: Value, packed: &Packed) -> Result<Option<(Oid, Option<Oid>)>> {
+    fn followed(&self, mut value: Value, packed: &Packed) -> Result<Option<Oid>> {
         for _ in 0..SYMBOLIC_DEPTH {
             let next = match value {
-                Value::Object { object, peeled } => return Ok(Some((object, peeled))),
+                Value::Object(object) => return Ok(Some(object)),
                 Value::Broken => return Ok(None),
                 Value::Symbolic(next) => next,
             };
@@ -268,6 +298,9 @@ impl<'a> RefFiles<'a> {
 
     /// Reads the loose file of this name; `None` if there is none.
     fn loose_value(&self, name: &str) -> Result<Option<Value>> {
+        if let Some(listed) = &self.listed {
+            return Ok(listed.symbolic.get(name).cloned().map(Value::Symbolic));
+        }
         let path = self.common_dir.join(name);
         let mut options = fs::File::options();
         options.read(true);
@@ -282,11 +315,26 @@ impl<'a> RefFiles<'a> {
         let Some(file) = present(options.open(path))? else { return Ok(None) };
         let mut text = Vec::with_capacity(256);
         let read = file.take(u64::from(u16::MAX)).read_to_end(&mut text);
-        Ok(present(read)?.map(|_| value(&text)))
+        Ok(present(read)?.map(|_| self.parsed(&text)))
+    }
+
+    /// Parses the text of a reference's file.
+    fn parsed(&self, text: &[u8]) -> Value {
+        if let Some(name) = text.strip_prefix(b"ref:") {
+            return Value::Symbolic(lossy(name.trim_ascii()));
+        }
+        let digits = self.git.format.digits;
+        let ended = text.get(digits).is_none_or(u8::is_ascii_whitespace);
+        let object = text.get(..digits).filter(|_| ended).and_then(oid);
+        object.map_or(Value::Broken, Value::Object)
     }
 
     /// Calls `see` with the name of each loose reference that matches.
     fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
+        if let Some(listed) = &self.listed {
+            let mut names = listed.symbolic.keys().filter(|name| matches(pattern, name));
+            return names.try_for_each(|name| see(name));
+        }
         self.descend(
             "",
             &pattern.trim_end_matches('/').split('/').collect::<Vec<_>>(),
@@ -336,18 +384,6 @@ type See<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 fn seconds(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
-}
-
-/// Parses the text of a reference's file.
-fn value(text: &[u8]) -> Value {
-    if let Some(name) = text.strip_prefix(b"ref:") {
-        return Value::Symbolic(lossy(name.trim_ascii()));
-    }
-    let ended = text.get(DIGITS).is_none_or(u8::is_ascii_whitespace);
-    match text.get(..DIGITS).filter(|_| ended).and_then(oid) {
-        Some(object) => Value::Object { object, peeled: None },
-        None => Value::Broken,
-    }
 }
 
 pub(super) fn oid(digits: &[u8]) -> Option<Oid> {
@@ -401,17 +437,11 @@ mod tests {
     /// Lists references from the files and with git, and compares the results.
     fn compared(repo: &Repo, patterns: &[&str]) -> Vec<String> {
         let git = repo.git();
-        let fast = RefFiles::of(git.common_dir(), &KeptPacked::default()).list(patterns).unwrap();
+        let fast = RefFiles::of(&git).unwrap().list(patterns).unwrap();
         let slow = refs::asked_refs(&git, patterns).unwrap();
-        let plain = |refs: &[Ref]| -> Vec<(String, Oid)> {
-            refs.iter().map(|one| (one.name.to_string(), one.object.clone())).collect()
-        };
-        assert_eq!(plain(&fast), plain(&slow), "{patterns:?}");
-        for (fast, slow) in fast.iter().zip(&slow) {
-            assert!(fast.peeled.is_none() || fast.peeled == slow.peeled, "{fast:?} {slow:?}");
-            let one = RefFiles::of(git.common_dir(), &KeptPacked::default())
-                .one(fast.name.as_str())
-                .unwrap();
+        assert_eq!(fast, slow, "{patterns:?}");
+        for fast in &fast {
+            let one = RefFiles::of(&git).unwrap().one(fast.name.as_str()).unwrap();
             assert_eq!(one.as_ref(), Some(fast));
         }
         assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
@@ -497,11 +527,7 @@ mod tests {
             assert_eq!(resolved, refs::verified(&git, "refs/heads/cowork/a^{commit}").unwrap());
         }
         repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
-        assert!(
-            RefFiles::of(repo.git().common_dir(), &KeptPacked::default())
-                .list(&["refs/tags/"])
-                .is_err()
-        );
+        assert!(RefFiles::of(&repo.git()).unwrap().list(&["refs/tags/"]).is_err());
         assert!(repo.git().refs(&["refs/tags/"]).is_err());
     }
 
@@ -516,8 +542,7 @@ mod tests {
         }
         repo.file(".git/packed-refs", &packed);
         let git = repo.git();
-        let kept = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &kept);
+        let files = RefFiles::of(&git).unwrap();
         for number in 0..1000 {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
@@ -566,8 +591,7 @@ mod tests {
     fn what_only_git_understands_is_asked_of_git() {
         let repo = full();
         let git = repo.git();
-        let kept = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &kept);
+        let files = RefFiles::of(&git).unwrap();
         for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
             assert!(files.list(&[pattern]).is_err(), "{pattern}");
         }

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::Git;
 use super::ref_files::{entries, joined, present};
+use crate::git::ref_tables;
 
 /// Maximum number of remotes.
 const REMOTES: usize = 64;
@@ -34,11 +35,17 @@ pub struct RefStamp {
 
 impl RefStamp {
     /// Reads the metadata of the references directly in the folders of these patterns; `*` stands for
-    /// one folder: `refs/heads/x/`, `refs/remotes/*/x/`. `None` if references are not in such files.
+    /// one folder: `refs/heads/x/`, `refs/remotes/*/x/`. `None` if they do not show each change. If
+    /// references are in tables, any of them changes it.
     pub fn of(git: &Git, patterns: &[&str]) -> Option<Self> {
-        // If libgit2 can read the repository, its references are in files of this layout.
-        let read = git.in_process(|_| Self::read(git.common_dir(), patterns));
-        read.filter(|_| cfg!(unix))
+        if let Ok(text) = ref_tables::shared_tables(git) {
+            // Each change adds a table with a new name.
+            let text = format!("reftable\n{text}");
+            let (above, settled) = (String::new(), SystemTime::UNIX_EPOCH);
+            return Some(Self { text, above, settled });
+        }
+        let read = git.format.has_ref_files.then(|| Self::read(git.common_dir(), patterns));
+        read.and_then(Result::ok).filter(|_| cfg!(unix))
     }
 
     fn read(common_dir: &Path, patterns: &[&str]) -> Result<Self> {
@@ -216,10 +223,6 @@ mod tests {
 
     #[test]
     fn where_files_do_not_tell_there_is_none() {
-        for options in ["--ref-format=reftable", "--object-format=sha256"] {
-            let repo = Repo::with_commit_in(&[options]);
-            assert_eq!(RefStamp::of(&repo.git(), &PATTERNS), None, "{options}");
-        }
         let repo = Repo::with_commit();
         repo.run(&["branch", "a/b"]);
         assert_eq!(RefStamp::of(&repo.git(), &PATTERNS), None, "a branch in place of the folder");

@@ -1,6 +1,6 @@
 //! References: resolves and lists them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::output::{lossy, path_buf};
 use super::ref_files::Ref;
 use super::switch::same_place;
-use super::{Git, Oid, Part, RefName};
+use super::{Git, Oid, Part, RefName, ref_tables};
 use crate::error::Error;
 use crate::shell_quote::quoted;
 
@@ -39,7 +39,7 @@ pub struct RefInfo {
 /// # Errors
 /// A reference is symbolic: exit 5, with its name. Git fails.
 pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
-    let found = match git.in_process(|fast| fast.files().symbolic(patterns)) {
+    let found = match git.in_ref_files(|files| files.symbolic(patterns)) {
         Some(found) => found,
         None => {
             let one = |fields: &[&[u8]]| -> Result<(String, String)> {
@@ -58,8 +58,8 @@ pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
         .into())
 }
 
-/// The number of [`FIELDS`], from the first, that contain a reference's name and objects.
-const NAMED: usize = 3;
+/// The number of [`FIELDS`], from the first, that contain a reference's name and object.
+const NAMED: usize = 2;
 
 /// The fields that [`list`] requests, in the order in which they are parsed.
 const FIELDS: [&str; 7] = [
@@ -80,7 +80,7 @@ impl Git {
     /// Git cannot be started.
     pub fn resolve(&self, rev: &str) -> Result<Option<Oid>> {
         if rev.starts_with("refs/") && RefName::new(rev).is_ok() {
-            return self.reader().reference(rev);
+            return commit_of(self, rev);
         }
         match head_or_id(self, rev)? {
             Some((Some(oid), part)) => self.reader().part(&oid, part),
@@ -91,15 +91,24 @@ impl Git {
 
     /// Returns the references that match one of the patterns, sorted by name. As in
     /// `git for-each-ref`, a pattern is a full name, a prefix up to a slash, or contains `*`, which
-    /// does not match slashes. Objects are read only if libgit2 cannot read the repository.
+    /// does not match slashes. No objects are read.
     ///
     /// # Errors
     /// Git fails.
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        match self.in_process(|fast| fast.files().list(patterns)) {
+        match self.in_ref_files(|files| files.list(patterns)) {
             Some(refs) => Ok(refs),
             None => asked_refs(self, patterns),
         }
+    }
+}
+
+/// The commit to which the reference with this full name points, also through an annotated tag;
+/// `None` if there is no such reference, or it points to something else.
+fn commit_of(git: &Git, name: &str) -> Result<Option<Oid>> {
+    match git.in_ref_files(|files| files.one(name)) {
+        Some(found) => found.map_or(Ok(None), |one| git.reader().part(&one.object, Part::Commit)),
+        None => verified(git, &format!("{name}^{{commit}}")),
     }
 }
 
@@ -143,7 +152,7 @@ pub fn wanted<S: AsRef<str>>(
     patterns: &[S],
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Ref>> {
-    if let Some(refs) = git.in_process(|fast| fast.files().wanted(patterns, is_wanted)) {
+    if let Some(refs) = git.in_ref_files(|files| files.wanted(patterns, is_wanted)) {
         return Ok(refs);
     }
     let mut refs = asked_refs(git, patterns)?;
@@ -160,7 +169,7 @@ pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<Ha
     if names.is_empty() {
         return Ok(names);
     }
-    if let Some(found) = git.in_process(|fast| fast.files().may_be_there(root, &names)) {
+    if let Some(found) = git.in_ref_files(|files| files.may_be_there(root, &names)) {
         return Ok(found);
     }
     Ok(asked_refs(git, &[root])?.into_iter().map(|one| one.name).collect())
@@ -172,7 +181,7 @@ pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<Ha
 /// # Errors
 /// Git fails.
 pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
-    if let Some(found) = git.in_process(|fast| fast.files().moved(patterns)) {
+    if let Some(found) = git.in_ref_files(|files| files.moved(patterns)) {
         return Ok(found);
     }
     let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
@@ -188,10 +197,22 @@ pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i
 /// # Errors
 /// Git fails.
 pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
-    match git.in_process(|fast| fast.reference_infos(patterns)) {
-        Some(refs) => Ok(refs),
-        None => asked_list_refs(git, patterns),
-    }
+    let read = || {
+        let refs = git.in_ref_files(|files| files.list(patterns))?;
+        let mut places = BTreeMap::new();
+        if !refs.is_empty() {
+            places = git.in_ref_files(|files| files.checked_out())?;
+        }
+        let infos = git.in_process(|fast| {
+            refs.into_iter().map(|found| fast.reference_info(found)).collect::<Result<Vec<_>>>()
+        });
+        let in_place = |info: RefInfo| {
+            let worktree = places.remove(info.name.as_str());
+            RefInfo { worktree, ..info }
+        };
+        Some(infos?.into_iter().map(in_place).collect())
+    };
+    read().map_or_else(|| asked_list_refs(git, patterns), Ok)
 }
 
 /// Returns the working tree that has this branch checked out.
@@ -199,7 +220,7 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
 /// # Errors
 /// Git fails.
 pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
-    let place = match git.in_process(super::libgit2::Libgit2::checked_out) {
+    let place = match git.in_ref_files(|files| files.checked_out()) {
         Some(mut places) => places.remove(branch.as_str()),
         None => {
             let found = list(git, &[branch.as_str()])?.into_iter();
@@ -212,8 +233,8 @@ pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
 /// [`Git::refs`], read with the git binary.
 pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<Ref>> {
     let one = |fields: &[&[u8]]| -> Result<Ref> {
-        let (name, oid, object) = named(fields)?;
-        Ok(Ref { name, object, peeled: Some(oid) })
+        let (name, object) = named(fields)?;
+        Ok(Ref { name, object })
     };
     for_each_ref(git, &FIELDS[..NAMED], patterns, one)
 }
@@ -223,12 +244,13 @@ pub(super) fn asked_list_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Resul
     for_each_ref(git, &FIELDS, patterns, ref_info)
 }
 
-fn for_each_ref<S: AsRef<str>, T>(
+pub(super) fn for_each_ref<S: AsRef<str>, T>(
     git: &Git,
     fields: &[&str],
     patterns: &[S],
     one: impl Fn(&[&[u8]]) -> Result<T>,
 ) -> Result<Vec<T>> {
+    ref_tables::check(git)?;
     let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
     let list = git.read(["for-each-ref", &format!("--format={format}"), "--"]);
     let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
@@ -286,23 +308,23 @@ pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
 
 /// Resolves one object with `git rev-parse --verify`.
 pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
+    ref_tables::check(git)?;
     let ask = git.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
     let output = ask.output()?;
     Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
 }
 
-/// Parses the first [`NAMED`] fields: the name, the peeled object and the object itself.
-fn named(fields: &[&[u8]]) -> Result<(RefName, Oid, Oid)> {
+/// Parses the first [`NAMED`] fields: the name and the object.
+fn named(fields: &[&[u8]]) -> Result<(RefName, Oid)> {
     let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-    let object: Oid = text(1).parse()?;
-    let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
     // The text begins with the line break that ended the previous record.
-    Ok((RefName::new(text(0).trim_start_matches('\n'))?, oid, object))
+    Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse()?))
 }
 
 fn ref_info(fields: &[&[u8]]) -> Result<RefInfo> {
     let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-    let (name, oid, object) = named(fields)?;
+    let (name, object) = named(fields)?;
+    let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
     let worktree = fields.get(3).filter(|path| !path.is_empty()).map(|path| path_buf(path));
     Ok(RefInfo {
         name,

@@ -9,7 +9,7 @@ use super::output::lossy;
 use super::variables::Who;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
-use crate::git::variables;
+use crate::git::{ref_tables, variables};
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,7 @@ impl Git {
         if let Some(head) = head_read(self) {
             return Ok(head);
         }
+        ref_tables::check(self)?;
         // For a branch git prints its name, otherwise `HEAD`.
         let both = self.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
         let both = both.arg("HEAD").output()?;
@@ -79,10 +80,15 @@ impl Git {
     }
 }
 
-/// [`Git::head`] without a process: `None` if the file alone is not enough, as in a reftable
-/// repository, on an unborn branch, or on a symbolic reference to another branch
+/// [`Git::head`] from the file, or from the list of references in tables: `None` if that is not
+/// enough, as on an unborn branch, or on a symbolic reference to another branch
 /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
 fn head_read(git: &Git) -> Option<Head> {
+    if !git.format.has_ref_files {
+        let name = RefName::new(git.in_ref_files(|files| files.branch())??).ok()?;
+        let oid = git.resolve(name.as_str()).ok()??;
+        return Some(Head::Branch { name, oid });
+    }
     let file = git.git_dir.join("HEAD");
     // With `core.preferSymlinkRefs` it links to the branch's own file, which contains an id.
     if file.is_symlink() {
@@ -99,7 +105,7 @@ fn head_read(git: &Git) -> Option<Head> {
     if !of_all || loose.starts_with(b"ref:") {
         return None;
     }
-    let oid = git.reader().reference(name.as_str()).ok()??;
+    let oid = git.resolve(name.as_str()).ok()??;
     Some(Head::Branch { name, oid })
 }
 

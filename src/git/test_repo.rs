@@ -8,6 +8,14 @@ use tempfile::TempDir;
 
 use super::{Git, Oid};
 
+/// The options of `git init` for every format of a repository.
+pub(super) const FORMATS: [&[&str]; 4] = [
+    &[],
+    &["--object-format=sha256"],
+    &["--ref-format=reftable"],
+    &["--object-format=sha256", "--ref-format=reftable"],
+];
+
 pub(super) struct Repo {
     root: TempDir,
 }

@@ -13,9 +13,6 @@ use super::object_text::{Entry, first_entry};
 use super::output::lossy;
 use super::reader::{TreeChange, TreeChangeKind};
 
-/// Bytes of an id in a tree object.
-const ID: usize = 20;
-
 const KIND: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
@@ -69,7 +66,7 @@ pub(super) fn changes(reader: &Libgit2, from: Option<Oid>, to: Oid) -> Result<Ve
             continue;
         }
         let mut compare = |old: &[u8], new: &[u8]| {
-            pairs(old, new, |before, after| {
+            pairs(old, new, reader.id_bytes(), |before, after| {
                 let Some((_, name, _)) = before.or(after) else { return Ok(()) };
                 let mut path = [&folder[..], name].concat();
                 let id = |entry: Option<Entry<'_>>| {
@@ -108,24 +105,25 @@ fn tree(reader: &Libgit2, id: Oid, see: impl FnOnce(&[u8]) -> Result<()>) -> Res
     reader.read(id, ObjectType::Tree, see)
 }
 
-/// Calls `each` with both entries of every name that differs between two tree objects. A file and a
-/// folder of one name are not a pair.
+/// Calls `each` with both entries of every name that differs between two tree objects, whose ids
+/// have so many bytes. A file and a folder of one name are not a pair.
 fn pairs<'a>(
     mut from: &'a [u8],
     mut to: &'a [u8],
+    id_bytes: usize,
     mut each: impl FnMut(Option<Entry<'a>>, Option<Entry<'a>>) -> Result<()>,
 ) -> Result<()> {
     let first = |tree: &'a [u8]| -> Result<Option<(Entry<'a>, &'a [u8])>> {
         if tree.is_empty() {
             Ok(None)
         } else {
-            first_entry(tree).context("a broken tree").map(Some)
+            first_entry(tree, id_bytes).context("a broken tree").map(Some)
         }
     };
     loop {
-        // Most entries are the same in both. An entry ends 20 bytes (its id) after the NUL that
-        // ends its name.
-        if let Some(end) = memchr::memchr(0, from).map(|zero| zero + 1 + ID)
+        // Most entries are the same in both. An entry ends with its id, after the NUL that ends
+        // its name.
+        if let Some(end) = memchr::memchr(0, from).map(|zero| zero + 1 + id_bytes)
             && let (Some(same), Some(other)) = (from.get(..end), to.get(..end))
             && same == other
         {

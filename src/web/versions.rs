@@ -110,7 +110,7 @@ fn of_stage(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Place>> {
 fn kept(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
     let session = source.session();
     let reader = source.git.reader();
-    let mut next = reader.reference(RefNames::draft(&session.name, stage).as_str())?;
+    let mut next = source.git.resolve(RefNames::draft(&session.name, stage).as_str())?;
     let mut drafts = Vec::new();
     while let Some(id) = next.filter(|_| drafts.len() < DRAFTS) {
         // An older draft may have been pruned in a shallow or partial clone.

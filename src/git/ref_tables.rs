@@ -1,0 +1,181 @@
+//! The references of a repository that keeps them in tables (reftable), listed by one
+//! `git for-each-ref`. The list is valid while the repository has the same tables: every change of
+//! a reference adds a table, whose name never repeats (<https://git-scm.com/docs/reftable>).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::Git;
+use super::output::{lossy, path_buf};
+use super::packed_refs::Packed;
+use super::ref_files::{entries, present};
+use super::shared::Shared;
+use crate::error::Error;
+use crate::git::refs;
+
+/// The list that was read last, and the tables at that time.
+pub(super) type Kept = Shared<Mutex<Option<(String, Arc<Listed>)>>>;
+
+/// All references that git lists.
+pub(super) struct Listed {
+    /// Those that name an object.
+    pub(super) packed: Arc<Packed>,
+    /// The symbolic ones, with the names of their targets.
+    pub(super) symbolic: BTreeMap<String, String>,
+    /// The working trees that have a branch checked out, by the full name of the branch.
+    pub(super) checked_out: BTreeMap<String, PathBuf>,
+    /// The branch that this working tree has checked out, if it has a commit.
+    pub(super) head: Option<String>,
+}
+
+const FIELDS: [&str; 5] =
+    ["%(refname)", "%(objectname)", "%(symref)", "%(worktreepath)", "%(HEAD)"];
+
+/// The current references.
+///
+/// # Errors
+/// References are not in such tables, or git fails.
+pub(super) fn listed(git: &Git) -> Result<Arc<Listed>> {
+    let now = tables(git)?;
+    let kept = || git.tables.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, listed)) = kept().as_ref().filter(|(known, _)| *known == now) {
+        return Ok(Arc::clone(listed));
+    }
+    let mut text = String::new();
+    let (mut symbolic, mut checked_out, mut head) = (BTreeMap::new(), BTreeMap::new(), None);
+    let one = |fields: &[&[u8]]| -> Result<[Vec<u8>; 5]> {
+        let field = |at: usize| fields.get(at).map(|field| field.to_vec()).unwrap_or_default();
+        Ok(std::array::from_fn(field))
+    };
+    for [name, object, target, tree, mark] in refs::for_each_ref::<&str, _>(git, &FIELDS, &[], one)?
+    {
+        // The line break ended the previous reference.
+        let name = lossy(name.trim_ascii_start());
+        if !tree.is_empty() {
+            checked_out.insert(name.clone(), path_buf(&tree));
+        }
+        if mark == b"*" {
+            head = Some(name.clone());
+        }
+        if target.is_empty() {
+            text.push_str(&format!("{} {name}\n", lossy(&object)));
+        } else {
+            symbolic.insert(name, lossy(&target));
+        }
+    }
+    let packed = Arc::new(Packed::listed(text.into_bytes(), git.format));
+    let listed = Arc::new(Listed { packed, symbolic, checked_out, head });
+    *kept() = Some((now, Arc::clone(&listed)));
+    Ok(listed)
+}
+
+/// The names of the tables of all references that the working trees share, one a line.
+///
+/// # Errors
+/// References are not in such tables.
+pub(super) fn shared_tables(git: &Git) -> Result<String> {
+    ensure!(!git.format.has_ref_files, "references are in files");
+    let list = git.common_dir.join("reftable/tables.list");
+    fs::read_to_string(&list).with_context(|| format!("reading {}", list.display()))
+}
+
+/// Checks that no table is missing: git would answer that there are no references.
+///
+/// # Errors
+/// A table is missing (exit 5).
+pub(super) fn check(git: &Git) -> Result<()> {
+    let mut known = None;
+    while let Ok(list) = shared_tables(git) {
+        let is_missing = |name: &&str| !git.common_dir.join("reftable").join(name).exists();
+        let Some(missing) = list.lines().find(is_missing) else { break };
+        // Another process may have joined the tables meanwhile.
+        if known.as_ref() == Some(&list) {
+            let message = format!("the table {missing} of references is missing");
+            return Err(Error::repository(message).hint("look for other damage: git fsck").into());
+        }
+        known = Some(list);
+    }
+    Ok(())
+}
+
+/// The names of all tables, and the paths of the working trees: each has tables for its HEAD.
+fn tables(git: &Git) -> Result<String> {
+    let mut text = shared_tables(git)?;
+    let mut trees = entries(&git.common_dir.join("worktrees"))?;
+    trees.sort();
+    for (name, folder, _) in trees {
+        text.push_str(&format!("{name}\n"));
+        for file in ["gitdir", "reftable/tables.list"] {
+            let read = present(fs::read(folder.join(file)))?;
+            text.push_str(&lossy(&read.unwrap_or_default()));
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::git::{Head, RefName, worktree};
+
+    /// Each change, by git, is seen by a repository that has already listed its references.
+    #[cfg(unix)]
+    #[test]
+    fn a_list_is_read_again_after_each_change() {
+        let repo = Repo::with_commit_in(&["--ref-format=reftable"]);
+        let (git, first) = (repo.git(), repo.head());
+        let listed = |name: &str| {
+            let found = git.refs(&["refs/"]).unwrap();
+            assert_eq!(found, refs::asked_refs(&git, &["refs/"]).unwrap());
+            let shared = git.refs(&["refs/heads/", "refs/tags/"]).unwrap();
+            assert_eq!(shared, refs::asked_refs(&git, &["refs/heads/", "refs/tags/"]).unwrap());
+            let all = refs::list(&git, &["refs/heads/"]).unwrap();
+            assert_eq!(all, refs::asked_list_refs(&git, &["refs/heads/"]).unwrap());
+            git.resolve(name).unwrap()
+        };
+        assert_eq!(listed("refs/heads/a"), None);
+        repo.run(&["branch", "a"]);
+        assert_eq!(listed("refs/heads/a"), Some(first.clone()));
+        let second = repo.commit_all("second");
+        repo.run(&["update-ref", "refs/heads/a", second.as_str()]);
+        assert_eq!(listed("refs/heads/a"), Some(second.clone()));
+        repo.run(&["pack-refs", "--all"]);
+        assert_eq!(listed("refs/heads/a"), Some(second.clone()));
+        repo.run(&["symbolic-ref", "refs/heads/link", "refs/heads/a"]);
+        assert_eq!(listed("refs/heads/link"), Some(second));
+        assert!(refs::refuse_symbolic(&git, &["refs/heads/link"]).is_err());
+        assert!(refs::refuse_symbolic(&git, &["refs/heads/a"]).is_ok());
+        repo.run(&["branch", "-D", "a"]);
+        assert_eq!(listed("refs/heads/a"), None);
+        assert_eq!(listed("refs/heads/link"), None, "its target is gone");
+
+        let main = RefName::branch("main").unwrap();
+        assert_eq!(git.head().unwrap().branch(), Some(&main));
+        let linked = worktree::add(&git, &repo.root().join("l w"), "side", &first).unwrap();
+        let side = RefName::branch("side").unwrap();
+        assert_eq!(linked.head().unwrap(), Head::Branch { name: side.clone(), oid: first.clone() });
+        assert_eq!(refs::checked_out_in(&git, &side).unwrap().as_deref(), Some(linked.top()));
+        linked.write(["checkout", "-q", "--detach"]).checked().unwrap();
+        assert_eq!(refs::checked_out_in(&git, &side).unwrap(), None);
+        assert_eq!(linked.head().unwrap(), Head::Detached { oid: first });
+        repo.run(&["checkout", "-q", "--orphan", "new"]);
+        let new = RefName::branch("new").unwrap();
+        assert_eq!(git.head().unwrap(), Head::Unborn { branch: new });
+        assert!(listed("refs/heads/main").is_some());
+    }
+
+    #[test]
+    fn a_missing_table_is_an_error() {
+        let repo = Repo::with_commit_in(&["--ref-format=reftable"]);
+        let git = repo.git();
+        repo.file(".git/reftable/tables.list", "no-such-table.ref\n");
+        assert!(git.refs(&["refs/heads/"]).is_err());
+        assert!(git.resolve("refs/heads/main").is_err());
+        assert!(git.head().is_err());
+    }
+}
