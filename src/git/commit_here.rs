@@ -169,8 +169,8 @@ mod tests {
     const MESSAGE: &str = "\n\ncoding: x  \n\n\nTrailer: y\n# no comment\n\n";
 
     /// Paths in every combination of states in HEAD, index and working tree.
-    fn prepared() -> Repo {
-        let repo = Repo::with_commit();
+    fn prepared(format: &[&str]) -> Repo {
+        let repo = Repo::with_commit_in(format);
         for name in ["old", "gone", "staged-away", "kept", "d/x"] {
             repo.file(name, name);
         }
@@ -224,7 +224,8 @@ mod tests {
     fn shown(repo: &Repo) -> Vec<String> {
         let log = |name: &str| {
             let text = std::fs::read_to_string(repo.path(".git/logs").join(name)).unwrap();
-            text.lines().last().unwrap()[82..].to_owned()
+            let line = text.lines().last().unwrap();
+            line[line.find(" Ana").unwrap()..].to_owned()
         };
         repo.run(&["fsck", "--strict"]);
         vec![
@@ -240,8 +241,15 @@ mod tests {
 
     #[test]
     fn a_commit_made_here_is_the_one_git_makes() {
-        for paths in [&PATHS[..], &[], &["old"], &["d", "d/x"]] {
-            let (ours, gits) = (prepared(), prepared());
+        let sha256 = &["--object-format=sha256"][..];
+        for (format, paths) in [
+            (&[][..], &PATHS[..]),
+            (&[], &[]),
+            (&[], &["old"]),
+            (sha256, &PATHS),
+            (sha256, &["d", "d/x"]),
+        ] {
+            let (ours, gits) = (prepared(format), prepared(format));
             assert!(commit(&ours, paths, &[]).0.is_some(), "{paths:?}");
             assert!(commit(&gits, paths, &[("core.fsync", "none")]).0.is_none());
             assert_eq!(shown(&ours), shown(&gits), "{paths:?}");

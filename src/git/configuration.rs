@@ -81,8 +81,11 @@ impl Configuration {
     /// later change of that file may go unnoticed. Calls `meanwhile` while git is listing it.
     fn read(git: &Git, meanwhile: &dyn Fn()) -> Result<(Self, bool)> {
         let begin = SystemTime::now();
-        let mut files: BTreeMap<PathBuf, Option<Stamp>> =
-            usual_files(git).into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
+        let mut files: BTreeMap<PathBuf, Option<Stamp>> = usual_files(git)
+            .into_iter()
+            .chain(branch_files(git))
+            .map(|path| (path.clone(), Stamp::of(&path)))
+            .collect();
         let list = git.read(["config", "--list", "--null", "--show-origin"]).meanwhile(meanwhile);
         let output = list.output()?;
         if !output.success() {
@@ -103,6 +106,9 @@ impl Configuration {
                 Setting { origin: pair[0].to_owned(), key, value }
             })
             .collect();
+        if !settings.iter().any(|setting| setting.key.starts_with("includeif.onbranch:")) {
+            branch_files(git).iter().for_each(|path| drop(files.remove(path)));
+        }
         let mut keep = true;
         for path in settings.iter().flat_map(|setting| files_of(git, setting)) {
             files.entry(path).or_insert_with_key(|path| {
@@ -151,14 +157,17 @@ impl Stamp {
     }
 }
 
-/// The files in which git looks for settings, and for the branch that `includeIf` compares.
+/// The files in which git looks for the branch that `includeIf.onbranch` compares.
+fn branch_files(git: &Git) -> [PathBuf; 3] {
+    let list = "reftable/tables.list";
+    [git.git_dir.join("HEAD"), git.git_dir.join(list), git.common_dir.join(list)]
+}
+
+/// The files in which git looks for settings.
 fn usual_files(git: &Git) -> Vec<PathBuf> {
     let mut files = vec![
         git.common_dir.join("config"),
-        git.common_dir.join("reftable/tables.list"),
         git.git_dir.join("config.worktree"),
-        git.git_dir.join("HEAD"),
-        git.git_dir.join("reftable/tables.list"),
         PathBuf::from("/etc/gitconfig"),
     ];
     let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];

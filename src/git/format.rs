@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use git2::ObjectFormat;
+
 /// What a repository's own configuration says about its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format {
@@ -16,6 +18,14 @@ pub(super) struct Format {
 }
 
 impl Format {
+    /// The kind of ids.
+    pub(super) fn of_objects(self) -> ObjectFormat {
+        match self.digits {
+            64 => ObjectFormat::Sha256,
+            _ => ObjectFormat::Sha1,
+        }
+    }
+
     /// The format of the repository with this shared git directory; the old one if there is none
     /// yet.
     pub(super) fn of(common_dir: &Path) -> Self {

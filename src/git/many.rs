@@ -35,12 +35,12 @@ fn opened_again(git: &Git) -> Git {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_repo::Repo;
+    use super::super::test_repo::{FORMATS, Repo};
     use super::*;
 
     #[test]
     fn answers_come_in_order_from_every_reader() {
-        for options in [&[][..], &["--ref-format=reftable"]] {
+        for options in FORMATS {
             let repo = Repo::with_commit_in(options);
             let head = repo.head();
             let things: Vec<usize> = (0..3 * CHUNK + 7).collect();

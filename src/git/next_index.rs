@@ -59,7 +59,7 @@ impl NextIndex {
         let keeps = |part: &&[u8]| memchr::memmem::find(&bytes, part).is_none();
         ensure!(LOST.iter().all(keeps), "the index has extensions that would be lost");
         fs::write(&self.next, bytes)?;
-        let mut index = Index::open(&self.next)?;
+        let mut index = Index::open_ext(&self.next, git.format.of_objects())?;
         // Remove the file, so that writing the new index does not replace it: ext4 flushes a file
         // that replaces another to disk at once. Only the index itself is worth that.
         fs::remove_file(&self.next)?;

@@ -151,6 +151,10 @@ impl<'a> RefFiles<'a> {
     /// never symbolic.
     pub(super) fn symbolic<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(String, String)>> {
         let mut found = Vec::new();
+        if let Some(listed) = &self.listed {
+            let fit = |name: &str| patterns.iter().any(|one| matches(one.as_ref(), name));
+            found.extend(listed.symbolic.iter().filter(|(name, _)| fit(name)).cloned());
+        }
         for pattern in patterns {
             self.loose(&check(pattern.as_ref())?, &mut |name| {
                 if let Some(Value::Symbolic(to)) = self.loose_value(name)? {
@@ -171,12 +175,8 @@ impl<'a> RefFiles<'a> {
     ) -> Result<HashSet<RefName>> {
         let root = check(root)?;
         let mut found = HashSet::new();
-        if let Some(listed) = &self.listed {
-            let symbolic = listed.symbolic.keys().filter_map(|name| names.get(name.as_str()));
-            found.extend(symbolic.cloned());
-        }
         // If all references are packed, the folder does not exist.
-        else if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
+        if present(self.common_dir.join(&root).symlink_metadata())?.is_some() {
             let is_there = |name: &RefName| {
                 let file = self.common_dir.join(name.as_str()).symlink_metadata();
                 !matches!(present(file), Ok(None))
@@ -244,10 +244,9 @@ impl<'a> RefFiles<'a> {
         Ok(places)
     }
 
-    /// The branch with a commit that this working tree has checked out, if references are in
-    /// tables.
-    pub(super) fn branch(&self) -> Result<Option<String>> {
-        Ok(self.listed.as_ref().and_then(|listed| listed.head.clone()))
+    /// All references, if they are in tables.
+    pub(super) fn listed(&self) -> Option<&Listed> {
+        self.listed.as_deref()
     }
 
     /// The branch that the `HEAD` in `git_dir` points to, even if the branch has no commit yet.
@@ -298,8 +297,8 @@ impl<'a> RefFiles<'a> {
 
     /// Reads the loose file of this name; `None` if there is none.
     fn loose_value(&self, name: &str) -> Result<Option<Value>> {
-        if let Some(listed) = &self.listed {
-            return Ok(listed.symbolic.get(name).cloned().map(Value::Symbolic));
+        if self.listed.is_some() {
+            return Ok(None);
         }
         let path = self.common_dir.join(name);
         let mut options = fs::File::options();
@@ -331,9 +330,8 @@ impl<'a> RefFiles<'a> {
 
     /// Calls `see` with the name of each loose reference that matches.
     fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
-        if let Some(listed) = &self.listed {
-            let mut names = listed.symbolic.keys().filter(|name| matches(pattern, name));
-            return names.try_for_each(|name| see(name));
+        if self.listed.is_some() {
+            return Ok(());
         }
         self.descend(
             "",

@@ -2,7 +2,7 @@
 //! `git for-each-ref`. The list is valid while the repository has the same tables: every change of
 //! a reference adds a table, whose name never repeats (<https://git-scm.com/docs/reftable>).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,16 +22,20 @@ pub(super) type Kept = Shared<Mutex<Option<(String, Arc<Listed>)>>>;
 
 /// All references that git lists.
 pub(super) struct Listed {
-    /// Those that name an object.
+    /// Their objects; for a symbolic one, that of its target.
     pub(super) packed: Arc<Packed>,
     /// The symbolic ones, with the names of their targets.
-    pub(super) symbolic: BTreeMap<String, String>,
+    pub(super) symbolic: Vec<(String, String)>,
     /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) checked_out: BTreeMap<String, PathBuf>,
     /// The branch that this working tree has checked out, if it has a commit.
     pub(super) head: Option<String>,
+    /// The names outside `refs/` in this working tree: `HEAD`, `CHERRY_PICK_HEAD` and the like.
+    pub(super) roots: BTreeSet<String>,
 }
 
+/// In a linked working tree, git 2.47 prints a wrong target for a symbolic reference that comes
+/// after one without a target: the branch of HEAD is asked for by another field.
 const FIELDS: [&str; 5] =
     ["%(refname)", "%(objectname)", "%(symref)", "%(worktreepath)", "%(HEAD)"];
 
@@ -46,29 +50,34 @@ pub(super) fn listed(git: &Git) -> Result<Arc<Listed>> {
         return Ok(Arc::clone(listed));
     }
     let mut text = String::new();
-    let (mut symbolic, mut checked_out, mut head) = (BTreeMap::new(), BTreeMap::new(), None);
-    let one = |fields: &[&[u8]]| -> Result<[Vec<u8>; 5]> {
+    let (mut symbolic, mut checked_out) = (Vec::new(), BTreeMap::new());
+    let (mut head, mut roots) = (None, BTreeSet::new());
+    let one = |fields: &[&[u8]]| -> Result<[Vec<u8>; FIELDS.len()]> {
         let field = |at: usize| fields.get(at).map(|field| field.to_vec()).unwrap_or_default();
         Ok(std::array::from_fn(field))
     };
-    for [name, object, target, tree, mark] in refs::for_each_ref::<&str, _>(git, &FIELDS, &[], one)?
-    {
+    // Every git that knows tables knows this option.
+    let root = ["--include-root-refs"];
+    for [name, object, target, tree, mark] in refs::printed_refs(git, &FIELDS, root, one)? {
         // The line break ended the previous reference.
         let name = lossy(name.trim_ascii_start());
         if !tree.is_empty() {
             checked_out.insert(name.clone(), path_buf(&tree));
         }
+        if !name.starts_with("refs/") {
+            roots.insert(name);
+            continue;
+        }
         if mark == b"*" {
             head = Some(name.clone());
         }
-        if target.is_empty() {
-            text.push_str(&format!("{} {name}\n", lossy(&object)));
-        } else {
-            symbolic.insert(name, lossy(&target));
+        text.push_str(&format!("{} {name}\n", lossy(&object)));
+        if !target.is_empty() {
+            symbolic.push((name, lossy(&target)));
         }
     }
     let packed = Arc::new(Packed::listed(text.into_bytes(), git.format));
-    let listed = Arc::new(Listed { packed, symbolic, checked_out, head });
+    let listed = Arc::new(Listed { packed, symbolic, checked_out, head, roots });
     *kept() = Some((now, Arc::clone(&listed)));
     Ok(listed)
 }
@@ -121,7 +130,7 @@ fn tables(git: &Git) -> Result<String> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
-    use crate::git::{Head, RefName, worktree};
+    use crate::git::{Head, RefName, state, worktree};
 
     /// Each change, by git, is seen by a repository that has already listed its references.
     #[cfg(unix)]
@@ -167,6 +176,12 @@ mod tests {
         let new = RefName::branch("new").unwrap();
         assert_eq!(git.head().unwrap(), Head::Unborn { branch: new });
         assert!(listed("refs/heads/main").is_some());
+        repo.run(&["checkout", "-q", "main"]);
+        assert_eq!(state::operation_in_progress(&git).unwrap(), None);
+        repo.run(&["update-ref", "REVERT_HEAD", "HEAD"]);
+        let revert = Some(state::Operation::Revert);
+        assert_eq!(state::operation_in_progress(&git).unwrap(), revert);
+        assert_eq!(state::operation_in_progress(&linked).unwrap(), None);
     }
 
     #[test]

@@ -244,16 +244,33 @@ pub(super) fn asked_list_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Resul
     for_each_ref(git, &FIELDS, patterns, ref_info)
 }
 
-pub(super) fn for_each_ref<S: AsRef<str>, T>(
+fn for_each_ref<S: AsRef<str>, T>(
     git: &Git,
     fields: &[&str],
     patterns: &[S],
     one: impl Fn(&[&[u8]]) -> Result<T>,
 ) -> Result<Vec<T>> {
+    if patterns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let options = std::iter::once("--").chain(patterns.iter().map(AsRef::as_ref));
+    printed_refs(git, fields, options, one)
+}
+
+/// What `one` makes of these fields of each reference that `git for-each-ref` prints.
+///
+/// # Errors
+/// Git fails, a table of references is missing, or `one` fails.
+pub(super) fn printed_refs<'a, T>(
+    git: &Git,
+    fields: &[&str],
+    options: impl IntoIterator<Item = &'a str>,
+    one: impl Fn(&[&[u8]]) -> Result<T>,
+) -> Result<Vec<T>> {
     ref_tables::check(git)?;
     let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
-    let list = git.read(["for-each-ref", &format!("--format={format}"), "--"]);
-    let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
+    let list = git.read(["for-each-ref", &format!("--format={format}")]);
+    let output = list.args(options).checked()?;
     let texts: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
     texts.chunks_exact(fields.len()).map(one).collect()
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::output::lossy;
+use super::ref_files::RefFiles;
 use super::variables::Who;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
@@ -85,9 +86,12 @@ impl Git {
 /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
 fn head_read(git: &Git) -> Option<Head> {
     if !git.format.has_ref_files {
-        let name = RefName::new(git.in_ref_files(|files| files.branch())??).ok()?;
-        let oid = git.resolve(name.as_str()).ok()??;
-        return Some(Head::Branch { name, oid });
+        return git.in_ref_files(|files| {
+            let name = files.listed().and_then(|listed| listed.head.clone());
+            let name = RefName::new(name.context("HEAD is not on a branch with a commit")?)?;
+            let oid = files.one(name.as_str())?.context("the branch is not listed")?.object;
+            Ok(Head::Branch { name, oid })
+        });
     }
     let file = git.git_dir.join("HEAD");
     // With `core.preferSymlinkRefs` it links to the branch's own file, which contains an id.
@@ -188,8 +192,10 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<Operation>> {
     let heads = [("CHERRY_PICK_HEAD", Operation::CherryPick), ("REVERT_HEAD", Operation::Revert)];
     for (name, operation) in heads {
         // A reftable repository stores these references in its tables.
-        let in_table = || -> Result<bool> {
-            Ok(git.common_dir.join("reftable").is_dir() && git.resolve(name)?.is_some())
+        let lists = |files: &RefFiles<'_>| files.listed().is_some_and(|l| l.roots.contains(name));
+        let in_table = || match git.in_ref_files(|files| Ok(lists(files))) {
+            Some(is_there) => Ok(is_there),
+            None => Ok::<_, anyhow::Error>(git.resolve(name)?.is_some()),
         };
         if has(name) || in_table()? {
             return Ok(Some(operation));
