@@ -15,7 +15,9 @@ use super::next_index::{Entry, NextIndex};
 use super::snapshot::relative;
 use super::unfinished::Step;
 use super::{Git, Head, Oid, RefName};
-use crate::git::{child, hooks, index, made, move_ref, snapshot, state, status, unfinished};
+use crate::git::{
+    child, hooks, index, libgit2, made, move_ref, snapshot, state, status, unfinished,
+};
 use crate::moment;
 
 /// The hooks that a commit runs.
@@ -94,14 +96,14 @@ fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Ma
         _ => snapshot::tree_in_process(git, tip, &files)?,
     };
     let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    let made = git.in_process(|fast| fast.entries_at(fast.tree_id(&tree)?, &names))?;
+    let made = git.reader().entries(&tree, &names).ok()?;
     let mut entries = Vec::new();
     for ((path, meta), made) in files.into_iter().zip(made) {
         let entry = match meta {
             None => None,
             Some(meta) => {
-                let (mode, blob) = made?;
-                Some((meta, mode, blob))
+                let made = made?;
+                Some((meta, made.mode, libgit2::raw(&made.oid).ok()?))
             }
         };
         entries.push((path.to_owned(), entry));

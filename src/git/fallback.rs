@@ -6,9 +6,10 @@ use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
-use super::reader::{Commit, Object, Part, Reader, TreeChange, TreeEntry};
+use super::reader::{Commit, Content, Reader, TreeChange};
 use super::shared::Shared;
 use super::{Git, Oid};
+use crate::git::{lookup, tree_diff};
 
 /// Uses libgit2 if it can read the repository, otherwise git: where objects are replaced or
 /// grafted, and for objects that a partial clone has not fetched yet.
@@ -59,28 +60,12 @@ pub fn is_read_in_process(git: &Git) -> bool {
 }
 
 impl Reader for Fallback {
-    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
-        self.ask(|reader| reader.blob(object))
+    fn object(&self, id: &Oid) -> Result<Option<Content>> {
+        self.ask(|reader| reader.object(id))
     }
 
     fn commit(&self, oid: &Oid) -> Result<Commit> {
         self.ask(|reader| reader.commit(oid))
-    }
-
-    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
-        self.ask(|reader| reader.part(oid, part))
-    }
-
-    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
-        self.ask(|reader| reader.entries(commit, paths))
-    }
-
-    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        self.ask(|reader| reader.names_in(commit, folder))
-    }
-
-    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
-        self.ask(|reader| reader.folders_in(commit, folder))
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -88,15 +73,23 @@ impl Reader for Fallback {
     }
 
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
-        self.ask(|reader| reader.diff(from, to))
+        let from = from.map(|oid| lookup::tree_of(self, oid)).transpose()?;
+        let sides = (from, lookup::tree_of(self, to)?);
+        if let Some(known) = self.git.diffs.get(&sides) {
+            return Ok(known);
+        }
+        let found = tree_diff::changes(self, sides.0.clone(), sides.1.clone())?;
+        self.git.diffs.keep(sides, &found);
+        Ok(found)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::reader::{EntryKind, TreeChangeKind};
+    use super::super::reader::{EntryKind, Object, Part, TreeChangeKind};
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::error::{Kind, hints_of, kind_of};
     use crate::git::{files, refs, snapshot, worktree};
 
     /// Every reader that can read a repository of this format, by name.
@@ -377,6 +370,99 @@ mod tests {
             let git = Git::discover_with(&repo.root().join("cut"), repo.env()).unwrap();
             assert_eq!(told(&git, Libgit2::open(&git).is_ok()), 2, "{options:?}");
             std::fs::remove_dir_all(repo.root().join("cut")).unwrap();
+        }
+    }
+
+    #[test]
+    fn objects_are_read_wherever_git_keeps_them() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            for n in 0..20 {
+                repo.file(&format!("d{}/f", n % 3), &format!("{n}\n").repeat(n * 50));
+                repo.commit_all(&format!("commit {n}"));
+                if n == 10 {
+                    repo.run(&["repack", "-dq"]);
+                }
+            }
+            repo.run(&["tag", "-a", "-m", "x", "t"]);
+            let tip = repo.head();
+            let check = |git: &Git, place: &str| {
+                let (fast, sure) = (Libgit2::open(git).unwrap(), Binary::new(git.clone()));
+                let list = git.read(["cat-file", "--batch-all-objects", "--batch-check"]);
+                let list = list.checked().unwrap().text();
+                assert!(list.lines().count() > 60, "{place}");
+                for line in list.lines() {
+                    let (id, kind) = line.split_once(' ').unwrap();
+                    let id: Oid = id.parse().unwrap();
+                    if kind.starts_with("blob") {
+                        let read = |reader: &dyn Reader| reader.blob(Object::Id(&id)).unwrap();
+                        assert_eq!(read(&fast), read(&sure), "{place}");
+                        let short = fast.abbreviated(&id.as_str()[..20]).unwrap();
+                        assert_eq!(short, Some(id), "{place}");
+                    } else if kind.starts_with("commit") {
+                        assert_eq!(fast.commit(&id).unwrap(), sure.commit(&id).unwrap());
+                    }
+                }
+                for hidden in [&[][..], std::slice::from_ref(&first)] {
+                    let walk = |reader: &dyn Reader| reader.walk(&[tip.clone()], hidden).unwrap();
+                    assert_eq!(walk(&fast), walk(&sure), "{place}");
+                }
+                let diff = |reader: &dyn Reader| reader.diff(Some(&first), &tip).unwrap();
+                assert_eq!(diff(&fast), diff(&sure), "{place}");
+                assert!(fast.is_ancestor(&first, &tip).unwrap(), "{place}");
+                assert_eq!(fast.ahead_behind(&tip, &first).unwrap(), (20, 0), "{place}");
+                assert!(fast.commit(&tip.zero_like()).is_err(), "{place}");
+            };
+            check(&repo.git(), "some packed");
+            repo.run(&["repack", "-dq"]);
+            repo.run(&["multi-pack-index", "write"]);
+            check(&repo.git(), "several packs with an index of them all");
+            repo.run(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+            check(&repo.git(), "a commit-graph");
+            repo.run(&["clone", "-q", "--shared", ".", "../shared"]);
+            let shared = Git::discover_with(&repo.root().join("shared"), repo.env()).unwrap();
+            check(&shared, "alternates");
+            repo.run(&["gc", "-q", "--prune=now"]);
+            check(&repo.git(), "one pack");
+        }
+    }
+
+    /// A missing or broken object is an error that names it, never another answer.
+    #[test]
+    fn damage_is_reported() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let commit = repo.head();
+            let of = |name: &str| -> Oid { repo.run(&["rev-parse", name]).parse().unwrap() };
+            let (tree, blob) = (of("HEAD^{tree}"), of("HEAD:README.md"));
+            for (id, is_tree) in [(&blob, false), (&tree, true)] {
+                let path = format!(".git/objects/{}/{}", &id.as_str()[..2], &id.as_str()[2..]);
+                let whole = std::fs::read(repo.path(&path)).unwrap();
+                std::fs::remove_file(repo.path(&path)).unwrap();
+                for damage in
+                    [None, Some(&b""[..]), Some(b"broken"), Some(&whole[..whole.len() / 2])]
+                {
+                    if let Some(bytes) = damage {
+                        std::fs::write(repo.path(&path), bytes).unwrap();
+                    }
+                    let reader = repo.git().reader();
+                    let failed = |found: anyhow::Error| {
+                        assert_eq!(kind_of(&found), Kind::Repository, "{found:#}");
+                        let hints = hints_of(&found).concat();
+                        let told = format!("{found:#} {hints}");
+                        assert!(told.contains(id.as_str()) && told.contains("git fsck"), "{told}");
+                    };
+                    failed(reader.blob(Object::At(&commit, "README.md")).unwrap_err());
+                    if is_tree {
+                        failed(reader.entries(&commit, &["README.md"]).unwrap_err());
+                        failed(reader.names_in(&commit, "").unwrap_err());
+                        failed(reader.diff(None, &commit).unwrap_err());
+                    }
+                }
+                std::fs::remove_file(repo.path(&path)).unwrap();
+                std::fs::write(repo.path(&path), whole).unwrap();
+            }
         }
     }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use git2::ObjectType;
 
 use super::output::nul_texts;
 use super::{Git, Oid, TreeChangeKind};
 use crate::error::Error;
-use crate::git::{hidden, state, status};
+use crate::git::{hidden, libgit2, state, status};
 
 /// Number of paths that an error lists.
 const NAMED_PATHS: usize = 10;
@@ -105,9 +106,9 @@ pub fn unknown_files(git: &Git) -> Result<Vec<String>> {
 /// The id of the empty tree.
 ///
 /// # Errors
-/// Git fails.
+/// libgit2 fails.
 pub fn empty_tree(git: &Git) -> Result<Oid> {
-    git.read(["hash-object", "-t", "tree", "--stdin"]).oid()
+    libgit2::oid(git2::Oid::hash_object_ext(ObjectType::Tree, &[], git.format.of_objects())?)
 }
 
 pub(super) fn overwriting(paths: &[String]) -> Error {

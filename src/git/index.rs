@@ -189,10 +189,9 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
             Ok((entry.mode, entry.flags_extended, entry.id.to_string()))
         })?;
         let head = head.oid()?;
-        let committed =
-            git.in_process(|reader| reader.entries_at(reader.tree_id(head)?, &[path]))?.pop()??;
+        let committed = git.reader().entries(head, &[path]).ok()?.pop()??;
         let blob = git.in_process(|reader| reader.blob_id(&std::fs::read(file)?))?;
-        let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
+        let same = entry == (mode, 0, committed.oid.to_string()) && committed.mode == mode;
         Some(same && blob.as_str() == entry.2)
     };
     // git2 panics on some of the paths that `relative` refuses.

@@ -11,14 +11,13 @@ use git2::{ErrorCode, ObjectFormat, ObjectType, Repository, RepositoryOpenFlags,
 
 use super::bounded::prepare;
 use super::kept_objects::KeptObjects;
-use super::lookup::{commit, kind_of};
+use super::lookup::commit;
 use super::loose::Compressor;
 use super::objects::KeptTrees;
 use super::output::lossy;
-use super::reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry};
+use super::reader::{Commit, Content, Reader};
 use super::snapshot::relative;
-use super::tree_diff::KeptDiffs;
-use super::{Git, Oid, Ref, RefInfo, tree_diff};
+use super::{Git, Oid, Ref, RefInfo};
 
 /// The fewest digits that git accepts in an abbreviated id.
 const SHORTEST: usize = 4;
@@ -29,7 +28,6 @@ const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHA
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     pub(super) kept: KeptObjects,
-    pub(super) diffs: KeptDiffs,
     pub(super) trees: KeptTrees,
     pub(super) compressor: Compressor,
     /// Some commits have parents that are missing here and that libgit2 leaves out.
@@ -48,8 +46,8 @@ impl Libgit2 {
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
         let is_shallow = git.common_dir().join("shallow").exists();
         let (kept, compressor) = (KeptObjects::default(), Compressor::default());
-        let (diffs, trees) = (KeptDiffs::default(), KeptTrees::default());
-        let opened = Self { repository, kept, diffs, trees, compressor, is_shallow };
+        let trees = KeptTrees::default();
+        let opened = Self { repository, kept, trees, compressor, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
@@ -211,15 +209,12 @@ impl Libgit2 {
 }
 
 impl Reader for Libgit2 {
-    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
-        let blob = |id| self.read(id, ObjectType::Blob, |bytes| Ok(Some(bytes.to_vec())));
-        match object {
-            Object::Id(oid) => blob(raw(oid)?),
-            Object::At(commit, path) => match self.entry_at(self.tree_id(commit)?, path)? {
-                Some((kind, id)) if kind.is_blob() => blob(id),
-                _ => Ok(None),
-            },
+    fn object(&self, id: &Oid) -> Result<Option<Content>> {
+        let id = raw(id)?;
+        if let Some(known) = self.kept.get(id) {
+            return Ok(Some(known));
         }
+        self.read_any(id, |kind, bytes| Ok(Some((kind, bytes.into()))))
     }
 
     fn commit(&self, oid: &Oid) -> Result<Commit> {
@@ -230,48 +225,6 @@ impl Reader for Libgit2 {
             commit.parents = known.parent_ids().map(self::oid).collect::<Result<_>>()?;
         }
         Ok(commit)
-    }
-
-    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
-        if let Ok(commit) = self.commit(oid) {
-            return Ok(match part {
-                Part::Commit => Some(commit.id),
-                Part::Tree => Some(commit.tree),
-                Part::Parent(number) => {
-                    let before = number.checked_sub(1).context("parents are counted from 1")?;
-                    commit.parents.into_iter().nth(before)
-                }
-            });
-        }
-        // The id names a tag or a tree.
-        let object = self.repository.find_object(raw(oid)?, None)?;
-        let found = match part {
-            Part::Commit => Some(object.peel_to_commit()?.id()),
-            Part::Tree => Some(object.peel_to_tree()?.id()),
-            Part::Parent(number) => {
-                let before = number.checked_sub(1).context("parents are counted from 1")?;
-                object.peel_to_commit()?.parent_ids().nth(before)
-            }
-        };
-        found.map(self::oid).transpose()
-    }
-
-    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
-        let entry = |found: Option<(u32, git2::Oid)>| -> Result<Option<TreeEntry>> {
-            found.map(|(mode, id)| Ok(TreeEntry { kind: kind_of(mode), oid: oid(id)? })).transpose()
-        };
-        self.entries_at(self.tree_id(commit)?, paths)?.into_iter().map(entry).collect()
-    }
-
-    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        self.in_folder(commit, folder, |_, name, _| Ok(Some(lossy(name))))
-    }
-
-    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
-        self.in_folder(commit, folder, |kind, name, id| {
-            let folder = || Ok((lossy(name), oid(git2::Oid::from_bytes(id)?)?));
-            (kind == EntryKind::Tree).then(folder).transpose()
-        })
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -289,11 +242,6 @@ impl Reader for Libgit2 {
             walk.hide(raw(hidden)?)?;
         }
         walk.map(|id| self.commit(&oid(id?)?)).collect()
-    }
-
-    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
-        let from = from.map(|oid| self.tree_id(oid)).transpose()?;
-        tree_diff::changes(self, from, self.tree_id(to)?)
     }
 }
 

@@ -1,15 +1,18 @@
 //! Lookups in the raw bytes of objects, without parsing them with libgit2.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use git2::ObjectType;
 
 use super::Oid;
 use super::libgit2::{Libgit2, raw};
-use super::object_text::{CommitText, entries};
+use super::object_text::{CommitText, Entry, entries, tagged};
 use super::output::lossy;
-use super::reader::{Commit, EntryKind, Reader as _};
+use super::reader::{Commit, Content, EntryKind, Part, Reader, TreeEntry};
+use crate::error::Error;
+use crate::git::loose;
 
 /// Number of commits that are read one by one before libgit2 is asked for a part of history,
 /// because libgit2 reads each commit twice. At most this many are read in vain, which takes some 50
@@ -37,7 +40,7 @@ impl Libgit2 {
     ///
     /// # Errors
     /// There is no such object, or `see` fails.
-    fn read_any<T>(
+    pub(super) fn read_any<T>(
         &self,
         id: git2::Oid,
         see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
@@ -45,10 +48,14 @@ impl Libgit2 {
         if let Some((found, bytes)) = self.kept.get(id) {
             return see(found, &bytes);
         }
-        self.read_once(id, |found, bytes| {
+        let see = |found, bytes: &[u8]| {
             self.kept.keep(id, found, bytes);
             see(found, bytes)
-        })
+        };
+        match loose::read(self, id)? {
+            Some((found, object, head)) => see(found, &object[head..]),
+            None => self.read_once(id, see),
+        }
     }
 
     /// Like `read_any`, for an object that will not be read again: it is not cached.
@@ -80,85 +87,6 @@ impl Libgit2 {
         }
     }
 
-    /// The entry of a tree at a path. A missing tree is an error, not an absent path.
-    pub(super) fn entry_at(
-        &self,
-        mut tree: git2::Oid,
-        path: &str,
-    ) -> Result<Option<(EntryKind, git2::Oid)>> {
-        let mut parts = path.split('/').peekable();
-        while let Some(part) = parts.next() {
-            let found = self.read(tree, ObjectType::Tree, |text| {
-                for entry in entries(text, self.id_bytes()) {
-                    let (mode, name, id) = entry?;
-                    if name == part.as_bytes() {
-                        return Ok(Some((kind_of(mode), git2::Oid::from_bytes(id)?)));
-                    }
-                }
-                Ok(None)
-            })?;
-            match found {
-                Some((EntryKind::Tree, id)) if parts.peek().is_some() => tree = id,
-                found => return Ok(found.filter(|_| parts.peek().is_none())),
-            }
-        }
-        Ok(None)
-    }
-
-    /// The modes and ids at these paths of a tree, in their order. Each folder is read once. A
-    /// missing tree is an error, not an absent path.
-    pub(super) fn entries_at(
-        &self,
-        tree: git2::Oid,
-        paths: &[&str],
-    ) -> Result<Vec<Option<(u32, git2::Oid)>>> {
-        let mut folders: BTreeMap<&str, BTreeMap<&[u8], Vec<usize>>> = BTreeMap::new();
-        for (at, path) in paths.iter().enumerate() {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            folders.entry(folder).or_default().entry(name.as_bytes()).or_default().push(at);
-        }
-        let mut found = vec![None; paths.len()];
-        for (folder, names) in folders {
-            let folder = match folder {
-                "" => Some(tree),
-                _ => match self.entry_at(tree, folder)? {
-                    Some((EntryKind::Tree, id)) => Some(id),
-                    _ => None,
-                },
-            };
-            let Some(folder) = folder else { continue };
-            self.read(folder, ObjectType::Tree, |text| {
-                for entry in entries(text, self.id_bytes()) {
-                    let (mode, name, id) = entry?;
-                    for at in names.get(name).into_iter().flatten() {
-                        found[*at] = Some((mode, git2::Oid::from_bytes(id)?));
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(found)
-    }
-
-    /// The results of `see` for the entries of a folder; empty if there is no such folder.
-    pub(super) fn in_folder<T>(
-        &self,
-        of: &Oid,
-        folder: &str,
-        see: impl Fn(EntryKind, &[u8], &[u8]) -> Result<Option<T>>,
-    ) -> Result<Vec<T>> {
-        let Some((EntryKind::Tree, id)) = self.entry_at(self.tree_id(of)?, folder)? else {
-            return Ok(Vec::new());
-        };
-        self.read(id, ObjectType::Tree, |text| {
-            let seen = entries(text, self.id_bytes()).map(|entry| {
-                let (mode, name, id) = entry?;
-                see(kind_of(mode), name, id)
-            });
-            seen.filter_map(Result::transpose).collect()
-        })
-    }
-
     /// The commits from `tip` down to `end`, without `end`, if each has a single parent. `None` if
     /// not, if there are too many, or if `end` does not seem to be among them.
     pub(super) fn line(&self, tip: &Oid, end: Option<&Oid>) -> Result<Option<Vec<Commit>>> {
@@ -177,6 +105,126 @@ impl Libgit2 {
         }
         Ok(Some(line))
     }
+}
+
+/// The error for an object that git needs and does not have.
+fn missing(id: &Oid) -> anyhow::Error {
+    Error::repository(format!("object {id} is missing"))
+        .hint("look for other damage: git fsck")
+        .into()
+}
+
+/// An object that has to exist.
+pub(super) fn required<R: Reader + ?Sized>(reader: &R, id: &Oid) -> Result<Content> {
+    reader.object(id)?.ok_or_else(|| missing(id))
+}
+
+/// Number of tags that point to one another.
+const TAGS: usize = 64;
+
+/// The commit, tree or blob with this id, or to which a tag with this id points: its own id, kind
+/// and bytes. `None` if it is missing.
+pub(super) fn peeled<R: Reader + ?Sized>(
+    reader: &R,
+    id: &Oid,
+) -> Result<Option<(Oid, ObjectType, Arc<[u8]>)>> {
+    let mut id = id.clone();
+    for _ in 0..TAGS {
+        let Some((kind, bytes)) = reader.object(&id)? else { return Ok(None) };
+        if kind != ObjectType::Tag {
+            return Ok(Some((id, kind, bytes)));
+        }
+        id = tagged(&bytes)?;
+    }
+    bail!("a tag of too many tags")
+}
+
+/// The tree with this id, or of the commit with it.
+///
+/// # Errors
+/// There is none.
+pub(super) fn tree_of<R: Reader + ?Sized>(reader: &R, id: &Oid) -> Result<Oid> {
+    reader.part(id, Part::Tree)?.ok_or_else(|| missing(id))
+}
+
+/// The bytes of a tree.
+pub(super) fn tree<R: Reader + ?Sized>(reader: &R, id: &Oid) -> Result<Arc<[u8]>> {
+    let (kind, bytes) = required(reader, id)?;
+    ensure!(kind == ObjectType::Tree, "{id} is not a tree");
+    Ok(bytes)
+}
+
+fn entry_of(mode: u32, id: &[u8]) -> TreeEntry {
+    TreeEntry { kind: kind_of(mode), mode, oid: Oid::of_bytes(id) }
+}
+
+/// The entry of a tree at a path. A missing tree is an error, not an absent path.
+fn entry_at<R: Reader + ?Sized>(reader: &R, tree: &Oid, path: &str) -> Result<Option<TreeEntry>> {
+    let (mut at, mut parts) = (tree.clone(), path.split('/').peekable());
+    while let Some(part) = parts.next() {
+        let text = self::tree(reader, &at)?;
+        let mut entries = entries(&text, at.bytes());
+        let named = |entry: &Result<Entry<'_>>| {
+            entry.as_ref().map_or(true, |(_, name, _)| *name == part.as_bytes())
+        };
+        let found = entries.find(named).transpose()?.map(|(mode, _, id)| entry_of(mode, id));
+        match found {
+            Some(entry) if entry.kind == EntryKind::Tree && parts.peek().is_some() => {
+                at = entry.oid;
+            }
+            found => return Ok(found.filter(|_| parts.peek().is_none())),
+        }
+    }
+    Ok(None)
+}
+
+/// The entries at these paths of a tree, in their order. Each folder is read once. A missing tree
+/// is an error, not an absent path.
+pub(super) fn entries_at<R: Reader + ?Sized>(
+    reader: &R,
+    tree: Oid,
+    paths: &[&str],
+) -> Result<Vec<Option<TreeEntry>>> {
+    let mut folders: BTreeMap<&str, BTreeMap<&[u8], Vec<usize>>> = BTreeMap::new();
+    for (at, path) in paths.iter().enumerate() {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        folders.entry(folder).or_default().entry(name.as_bytes()).or_default().push(at);
+    }
+    let mut found = vec![None; paths.len()];
+    for (folder, names) in folders {
+        let Some(folder) = folder_at(reader, &tree, folder)? else { continue };
+        let text = self::tree(reader, &folder)?;
+        for entry in entries(&text, folder.bytes()) {
+            let (mode, name, id) = entry?;
+            for at in names.get(name).into_iter().flatten() {
+                found[*at] = Some(entry_of(mode, id));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The tree of a folder; the empty path is the tree itself.
+fn folder_at<R: Reader + ?Sized>(reader: &R, tree: &Oid, folder: &str) -> Result<Option<Oid>> {
+    if folder.is_empty() {
+        return Ok(Some(tree.clone()));
+    }
+    let found = entry_at(reader, tree, folder)?;
+    Ok(found.filter(|entry| entry.kind == EntryKind::Tree).map(|entry| entry.oid))
+}
+
+/// The entries of a folder of a commit or tree, by name; empty if there is no such folder.
+pub(super) fn in_folder<R: Reader + ?Sized>(
+    reader: &R,
+    of: &Oid,
+    folder: &str,
+) -> Result<Vec<(String, TreeEntry)>> {
+    let tree = tree_of(reader, of)?;
+    let Some(id) = folder_at(reader, &tree, folder)? else { return Ok(Vec::new()) };
+    let text = self::tree(reader, &id)?;
+    let named =
+        |entry: Result<Entry<'_>>| entry.map(|(mode, name, id)| (lossy(name), entry_of(mode, id)));
+    entries(&text, id.bytes()).map(named).collect()
 }
 
 /// Parses the bytes of the commit with this id.

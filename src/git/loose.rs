@@ -1,8 +1,8 @@
-//! Writes objects. libgit2 can write them as well, but lists the folder of packs for each new one,
+//! Reads and writes the files of objects. libgit2 can write them as well, but lists the folder of packs for each new one,
 //! and sets up a compressor of 256 KiB. For a small object, this takes most of the time.
 
 use std::cell::RefCell;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -11,6 +11,7 @@ use git2::{ObjectType, OdbLookupFlags, Oid};
 use tempfile::NamedTempFile;
 
 use super::libgit2::Libgit2;
+use super::ref_files::present;
 
 /// Git deletes old files whose names begin like this, because a killed program left them.
 const TEMPORARY: &str = "tmp_obj_";
@@ -34,6 +35,24 @@ impl Compressor {
         ensure!(status == Status::StreamEnd, "an object does not fit");
         Ok(file)
     }
+}
+
+/// The kind of a loose object, and its bytes after a head of this length; `None` if there is no such
+/// file. libgit2 1.9 never returns from an object whose file was cut off.
+///
+/// # Errors
+/// The file is broken.
+pub(super) fn read(fast: &Libgit2, id: Oid) -> Result<Option<(ObjectType, Vec<u8>, usize)>> {
+    let Some(file) = present(std::fs::read(path_of(fast, &id.to_string())))? else {
+        return Ok(None);
+    };
+    let mut object = Vec::with_capacity(4 * file.len());
+    flate2::read::ZlibDecoder::new(&file[..]).read_to_end(&mut object)?;
+    let head = memchr::memchr(0, &object).context("a loose object without a head")?;
+    let (kind, size) = str::from_utf8(&object[..head])?.split_once(' ').context("no size")?;
+    let kind = ObjectType::from_str(kind).context("an unknown kind of object")?;
+    ensure!(object.len() - head - 1 == size.parse::<usize>()?, "a loose object is cut off");
+    Ok(Some((kind, object, head + 1)))
 }
 
 /// Writes an object that may already exist.

@@ -145,6 +145,8 @@ pub struct Git {
     opened: fallback::Opened,
     packed: packed_refs::KeptPacked,
     tables: ref_tables::Kept,
+    cat_file: spawn::cat_file::Kept,
+    diffs: tree_diff::KeptDiffs,
     index: index::Known,
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
@@ -213,6 +215,8 @@ impl Git {
             opened: fallback::Opened::default(),
             packed: packed_refs::KeptPacked::default(),
             tables: ref_tables::Kept::default(),
+            cat_file: spawn::cat_file::Kept::default(),
+            diffs: tree_diff::KeptDiffs::default(),
             index: index::Known::default(),
             plain: shared::Shared::default(),
             looks: status::Looks::default(),
@@ -272,6 +276,7 @@ impl Git {
         self.uncommitted = shared::Shared::default();
         self.hashed = shared::Shared::default();
         self.trees = shared::Shared::default();
+        self.cat_file = spawn::cat_file::Kept::default();
         self
     }
 

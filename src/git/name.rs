@@ -39,6 +39,11 @@ impl Oid {
         Self { digits, length }
     }
 
+    /// The number of bytes that it has in an object: 20 or 32.
+    pub(super) fn bytes(&self) -> usize {
+        usize::from(self.length / 2)
+    }
+
     /// The first 7 digits, for display.
     pub fn short(&self) -> &str {
         &self.as_str()[..7]

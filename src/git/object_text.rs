@@ -91,6 +91,12 @@ fn oid(digits: &[u8]) -> Result<Oid> {
     Ok(str::from_utf8(digits)?.parse()?)
 }
 
+/// The object that a tag names.
+pub(super) fn tagged(text: &[u8]) -> Result<Oid> {
+    let line = text.split(|&b| b == b'\n').next().unwrap_or_default();
+    oid(line.strip_prefix(b"object ").context("a broken tag")?)
+}
+
 /// An entry of a tree object: mode, name, and the bytes of the id.
 pub(super) type Entry<'a> = (u32, &'a [u8], &'a [u8]);
 

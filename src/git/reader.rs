@@ -1,10 +1,15 @@
 //! Reads objects that are named by an id: the trait and its types. Nothing here writes, or reads
 //! the working tree.
 
-use anyhow::Result;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use git2::ObjectType;
 use serde::{Deserialize, Serialize};
 
 use super::Oid;
+use super::object_text::CommitText;
+use crate::git::{lookup, tree_diff};
 
 /// A requested blob.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +36,8 @@ pub enum Part {
 pub struct TreeEntry {
     /// Its kind.
     pub kind: EntryKind,
+    /// Its mode.
+    pub mode: u32,
     /// Its id.
     pub oid: Oid,
 }
@@ -109,44 +116,22 @@ pub struct TreeChange {
     pub new: Option<Oid>,
 }
 
+/// The kind and the bytes of an object.
+pub type Content = (ObjectType, Arc<[u8]>);
+
 /// Reads a repository's objects.
 pub trait Reader: Send {
-    /// A blob's bytes; `None` if there is no such blob.
+    /// An object; `None` if it is missing.
     ///
     /// # Errors
-    /// The repository cannot be read.
-    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>>;
+    /// It is broken, or the repository cannot be read.
+    fn object(&self, id: &Oid) -> Result<Option<Content>>;
 
     /// A commit.
     ///
     /// # Errors
     /// There is no such commit.
     fn commit(&self, oid: &Oid) -> Result<Commit>;
-
-    /// The requested part of the object with this id; `None` if there is no such object or part.
-    ///
-    /// # Errors
-    /// The repository cannot be read.
-    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>>;
-
-    /// The entries of a commit or tree at these paths, in their order; `None` for a missing one.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>>;
-
-    /// The names in a folder of a commit or tree, in git's order; none if there is no such folder.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>>;
-
-    /// The folders in a folder of a commit or tree, with their ids; none if there is no such
-    /// folder.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>>;
 
     /// The commits reachable from `tips` but not from `hide`, each before its parents, otherwise
     /// newest first.
@@ -155,9 +140,78 @@ pub trait Reader: Send {
     /// A commit is missing.
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>>;
 
+    /// A blob's bytes; `None` if there is no such blob or no such commit.
+    ///
+    /// # Errors
+    /// The repository cannot be read, or the blob of a file is missing.
+    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+        let blob = |(kind, bytes): Content| (kind == ObjectType::Blob).then(|| bytes.to_vec());
+        match object {
+            Object::Id(id) => Ok(self.object(id)?.and_then(blob)),
+            Object::At(commit, path) => {
+                let Some(tree) = self.part(commit, Part::Tree)? else { return Ok(None) };
+                let found = lookup::entries_at(self, tree, &[path])?.pop().flatten();
+                match found.filter(|entry| entry.kind.is_blob()) {
+                    Some(entry) => Ok(blob(lookup::required(self, &entry.oid)?)),
+                    None => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// The requested part of the object with this id; `None` if there is no such object or part.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
+        Ok(match (lookup::peeled(self, oid)?, part) {
+            (Some((id, ObjectType::Commit, _)), Part::Commit) => Some(id),
+            (Some((_, ObjectType::Commit, text)), Part::Tree) => {
+                Some(CommitText::of(&text)?.tree()?)
+            }
+            (Some((id, ObjectType::Commit, _)), Part::Parent(number)) => {
+                let before = number.checked_sub(1).context("parents are counted from 1")?;
+                self.commit(&id)?.parents.into_iter().nth(before)
+            }
+            (Some((id, ObjectType::Tree, _)), Part::Tree) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// The entries of a commit or tree at these paths, in their order; `None` for a missing one.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
+        lookup::entries_at(self, lookup::tree_of(self, commit)?, paths)
+    }
+
+    /// The names in a folder of a commit or tree, in git's order; none if there is no such folder.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+        let found = lookup::in_folder(self, commit, folder)?;
+        Ok(found.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The folders in a folder of a commit or tree, with their ids; none if there is no such
+    /// folder.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        let mut found = lookup::in_folder(self, commit, folder)?;
+        found.retain(|(_, entry)| entry.kind == EntryKind::Tree);
+        Ok(found.into_iter().map(|(name, entry)| (name, entry.oid)).collect())
+    }
+
     /// The differences from commit or tree `from` (`None`: the empty tree) to `to`, sorted by path.
     ///
     /// # Errors
     /// One of them is missing.
-    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>>;
+    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
+        let from = from.map(|oid| lookup::tree_of(self, oid)).transpose()?;
+        tree_diff::changes(self, from, lookup::tree_of(self, to)?)
+    }
 }

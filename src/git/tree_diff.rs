@@ -1,17 +1,18 @@
 //! The differences between two trees, found folder by folder: a folder with the same id in both is
 //! never opened, while libgit2's own comparison lists every file of both trees.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
-use git2::{ObjectType, Oid};
 
-use super::libgit2::{Libgit2, oid};
+use super::Oid;
 use super::object_text::{Entry, first_entry};
 use super::output::lossy;
-use super::reader::{TreeChange, TreeChangeKind};
+use super::reader::{Reader, TreeChange, TreeChangeKind};
+use super::shared::Shared;
+use crate::git::lookup;
 
 const KIND: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
@@ -25,23 +26,23 @@ const LARGEST: usize = 1024;
 
 /// The most recent differences between trees, the newest last: each step of a task asks for the
 /// same few. A tree never changes, so they stay valid.
-#[derive(Default)]
-pub(super) struct KeptDiffs(RefCell<VecDeque<(Sides, Vec<TreeChange>)>>);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeptDiffs(Shared<Mutex<VecDeque<(Sides, Vec<TreeChange>)>>>);
 
 /// Two trees; `None` is the empty one.
 type Sides = (Option<Oid>, Oid);
 
 impl KeptDiffs {
-    fn get(&self, sides: Sides) -> Option<Vec<TreeChange>> {
-        let kept = self.0.borrow();
-        kept.iter().find(|(of, _)| *of == sides).map(|(_, changes)| changes.clone())
+    pub(super) fn get(&self, sides: &Sides) -> Option<Vec<TreeChange>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(of, _)| of == sides).map(|(_, changes)| changes.clone())
     }
 
-    fn keep(&self, sides: Sides, changes: &[TreeChange]) {
+    pub(super) fn keep(&self, sides: Sides, changes: &[TreeChange]) {
         if changes.len() > LARGEST {
             return;
         }
-        let mut kept = self.0.borrow_mut();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back((sides, changes.to_vec()));
         while kept.len() > KEPT
             || kept.iter().map(|(_, changes)| changes.len()).sum::<usize>() > KEPT_CHANGES
@@ -55,54 +56,40 @@ impl KeptDiffs {
 ///
 /// # Errors
 /// A tree that differs is missing.
-pub(super) fn changes(reader: &Libgit2, from: Option<Oid>, to: Oid) -> Result<Vec<TreeChange>> {
-    if let Some(known) = reader.diffs.get((from, to)) {
-        return Ok(known);
-    }
+pub(super) fn changes<R: Reader + ?Sized>(
+    reader: &R,
+    from: Option<Oid>,
+    to: Oid,
+) -> Result<Vec<TreeChange>> {
+    let id_bytes = to.bytes();
     let mut found = Vec::new();
     let mut folders = vec![(Vec::new(), from, Some(to))];
     while let Some((folder, from, to)) = folders.pop() {
         if from == to {
             continue;
         }
-        let mut compare = |old: &[u8], new: &[u8]| {
-            pairs(old, new, reader.id_bytes(), |before, after| {
-                let Some((_, name, _)) = before.or(after) else { return Ok(()) };
-                let mut path = [&folder[..], name].concat();
-                let id = |entry: Option<Entry<'_>>| {
-                    entry.map(|(.., id)| Oid::from_bytes(id)).transpose()
-                };
-                let (old, new) = (id(before)?, id(after)?);
-                if [before, after].iter().flatten().any(is_folder) {
-                    path.push(b'/');
-                    folders.push((path, old, new));
-                } else if old != new || before.map(mode) != after.map(mode) {
-                    let [old, new] = [old, new].map(|id| id.map(oid).transpose());
-                    let (old, new) = (old?, new?);
-                    let change =
-                        TreeChange { path: lossy(&path), kind: kind(before, after), old, new };
-                    found.push((path, change));
-                }
-                Ok(())
-            })
+        let text = |id: Option<Oid>| match id {
+            Some(id) => lookup::tree(reader, &id),
+            None => Ok(Arc::default()),
         };
-        match (from, to) {
-            (Some(from), Some(to)) => {
-                tree(reader, from, |old| tree(reader, to, |new| compare(old, new)))?;
+        let (old, new) = (text(from)?, text(to)?);
+        pairs(&old, &new, id_bytes, |before, after| {
+            let Some((_, name, _)) = before.or(after) else { return Ok(()) };
+            let mut path = [&folder[..], name].concat();
+            let id = |entry: Option<Entry<'_>>| entry.map(|(.., id)| Oid::of_bytes(id));
+            let (old, new) = (id(before), id(after));
+            if [before, after].iter().flatten().any(is_folder) {
+                path.push(b'/');
+                folders.push((path, old, new));
+            } else if old != new || before.map(mode) != after.map(mode) {
+                let change = TreeChange { path: lossy(&path), kind: kind(before, after), old, new };
+                found.push((path, change));
             }
-            (Some(from), None) => tree(reader, from, |old| compare(old, &[]))?,
-            (None, Some(to)) => tree(reader, to, |new| compare(&[], new))?,
-            (None, None) => {}
-        }
+            Ok(())
+        })?;
     }
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let found: Vec<TreeChange> = found.into_iter().map(|(_, change)| change).collect();
-    reader.diffs.keep((from, to), &found);
-    Ok(found)
-}
-
-fn tree(reader: &Libgit2, id: Oid, see: impl FnOnce(&[u8]) -> Result<()>) -> Result<()> {
-    reader.read(id, ObjectType::Tree, see)
+    Ok(found.into_iter().map(|(_, change)| change).collect())
 }
 
 /// Calls `each` with both entries of every name that differs between two tree objects, whose ids
@@ -173,9 +160,9 @@ fn kind(old: Option<Entry<'_>>, new: Option<Entry<'_>>) -> TreeChangeKind {
 #[cfg(test)]
 mod tests {
     use crate::git::Oid;
-    use crate::git::binary::Binary;
+    use crate::git::in_the_way;
     use crate::git::libgit2::Libgit2;
-    use crate::git::reader::Reader as _;
+    use crate::git::reader::{Reader as _, TreeChange, TreeChangeKind};
     use crate::git::test_repo::Repo;
 
     /// Names that sort differently as folders than as files.
@@ -197,14 +184,43 @@ mod tests {
         repo.commit_all("random")
     }
 
+    /// The differences as `git diff-tree` prints them, without modes.
+    fn by_git(repo: &Repo, from: Option<&Oid>, to: &Oid) -> Vec<String> {
+        let empty = in_the_way::empty_tree(&repo.git()).unwrap();
+        let sides = [from.unwrap_or(&empty).as_str(), to.as_str()];
+        let diff = ["diff-tree", "-r", "--no-renames", "--no-abbrev", sides[0], sides[1]];
+        let printed = repo.run(&diff);
+        let line = |line: &str| line.splitn(3, ' ').nth(2).unwrap().to_owned();
+        printed.lines().map(line).collect()
+    }
+
+    fn lines(changes: &[TreeChange]) -> Vec<String> {
+        let line = |change: &TreeChange| {
+            let [old, new] = [&change.old, &change.new].map(|id| match id {
+                Some(id) => id.to_string(),
+                None => {
+                    change.old.as_ref().or(change.new.as_ref()).unwrap().zero_like().to_string()
+                }
+            });
+            let kind = match change.kind {
+                TreeChangeKind::Added => 'A',
+                TreeChangeKind::Modified => 'M',
+                TreeChangeKind::Deleted => 'D',
+                TreeChangeKind::Type => 'T',
+            };
+            format!("{old} {new} {kind}\t{}", change.path)
+        };
+        changes.iter().map(line).collect()
+    }
+
     #[test]
     fn random_trees_differ_as_git_says() {
         let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(21));
         let commits: Vec<Oid> = (0..8).map(|_| random_commit(&repo, &mut random)).collect();
-        let (slow, fast) = (Binary::new(repo.git()), Libgit2::open(&repo.git()).unwrap());
+        let fast = Libgit2::open(&repo.git()).unwrap();
         for to in &commits {
             for from in std::iter::once(None).chain(commits.iter().map(Some)) {
-                assert_eq!(fast.diff(from, to).unwrap(), slow.diff(from, to).unwrap());
+                assert_eq!(lines(&fast.diff(from, to).unwrap()), by_git(&repo, from, to));
             }
         }
     }
@@ -230,12 +246,12 @@ mod tests {
         let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(22));
         let commits: Vec<Oid> =
             (0..super::KEPT + 4).map(|_| random_commit(&repo, &mut random)).collect();
-        let fast = Libgit2::open(&repo.git()).unwrap();
+        let git = repo.git();
         for pair in commits.windows(2) {
-            let first = fast.diff(Some(&pair[0]), &pair[1]).unwrap();
-            assert_eq!(fast.diff(Some(&pair[0]), &pair[1]).unwrap(), first);
+            let first = git.reader().diff(Some(&pair[0]), &pair[1]).unwrap();
+            assert_eq!(git.reader().diff(Some(&pair[0]), &pair[1]).unwrap(), first);
         }
-        let kept = fast.diffs.0.borrow();
+        let kept = git.diffs.0.lock().unwrap();
         assert!(kept.len() <= super::KEPT && kept.len() > 1, "{} are kept", kept.len());
     }
 
@@ -252,8 +268,8 @@ mod tests {
         let tree = odb.odb().unwrap().write(git2::ObjectType::Tree, &tree).unwrap();
         let old: Oid = tree.to_string().parse().unwrap();
         let fast = Libgit2::open(&repo.git()).unwrap();
-        let only_a = Binary::new(repo.git()).diff(Some(&old), &commit).unwrap();
-        assert_eq!(fast.diff(Some(&old), &commit).unwrap(), only_a);
-        assert!(!only_a.iter().any(|change| change.path == "a"), "{only_a:?}");
+        let found = fast.diff(Some(&old), &commit).unwrap();
+        assert_eq!(lines(&found), by_git(&repo, Some(&old), &commit));
+        assert!(!found.iter().any(|change| change.path == "a"), "{found:?}");
     }
 }

@@ -14,7 +14,7 @@ use super::index::{Entry, IndexedFile};
 use super::plain::Sources;
 use super::snapshot::relative;
 use super::{Git, Hidden};
-use crate::git::{blobs, index, plain, state};
+use crate::git::{blobs, index, libgit2, plain, state};
 use crate::moment::Kept;
 
 /// Settings with which two spellings of a path may name the same file.
@@ -51,12 +51,12 @@ fn without_git(git: &Git, paths: &[String]) -> Option<BTreeSet<String>> {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let head = git.head().ok()?;
     let head = head.oid()?;
-    let committed = git.in_process(|reader| reader.entries_at(reader.tree_id(head)?, &paths))?;
+    let committed = git.reader().entries(head, &paths).ok()?;
     let indexed = index::files(git, &paths)?;
     let (sources, mut rules) = (plain::plain_sources(git), IgnoreRules::of(git)?);
     let (mut folders, mut found) = (Folders::default(), BTreeSet::new());
     for ((path, committed), indexed) in paths.into_iter().zip(committed).zip(indexed) {
-        if committed.is_some_and(|(mode, _)| !FILE_MODES.contains(&mode)) {
+        if committed.as_ref().is_some_and(|entry| !FILE_MODES.contains(&entry.mode)) {
             return None;
         }
         let indexed = match indexed {
@@ -64,7 +64,9 @@ fn without_git(git: &Git, paths: &[String]) -> Option<BTreeSet<String>> {
             IndexedFile::Plain(entry) => Some(entry),
             IndexedFile::Special => return None,
         };
-        let is_listed = if committed == indexed.as_ref().map(|entry| (entry.mode, entry.id)) {
+        let committed = committed.map(|entry| (entry.mode, entry.oid));
+        let entry = |entry: &Entry| Some((entry.mode, libgit2::oid(entry.id).ok()?));
+        let is_listed = if committed == indexed.as_ref().and_then(entry) {
             match (folders.file(git, path)?, indexed) {
                 (None, indexed) => indexed.is_some(),
                 (Some(meta), Some(entry)) => differs(git, sources.as_ref(), path, &meta, &entry)?,

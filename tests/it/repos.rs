@@ -269,15 +269,8 @@ fn artifacts_are_committed_even_where_they_are_ignored() {
 
 /// The whole way in a repository of this format, if this git can make one.
 #[track_caller]
-fn whole_run_in(format: &str, value: &str) {
-    let probe = Sandbox::nowhere();
-    let option = format!("{format}={value}");
-    if probe.git_fails(&["init", "-q", &option]) {
-        return;
-    }
-    let sandbox = Sandbox::unborn(&[&option]);
-    sandbox.write("README.md", "# Somewhere\n");
-    sandbox.commit_all("first");
+fn whole_run_in(options: &[&str]) {
+    let Some(sandbox) = Sandbox::in_format(options) else { return };
     sandbox.wait(&[]).exits(3);
     sandbox.cowork(&["review", "--pass"]).exits(0);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
@@ -303,12 +296,13 @@ fn a_repository_made_from_gits_template_works() {
 
 #[test]
 fn sha256_repositories_work() {
-    whole_run_in("--object-format", "sha256");
+    whole_run_in(&["--object-format=sha256"]);
 }
 
 #[test]
 fn reftable_repositories_work() {
-    whole_run_in("--ref-format", "reftable");
+    whole_run_in(&["--ref-format=reftable"]);
+    whole_run_in(&["--object-format=sha256", "--ref-format=reftable"]);
 }
 
 #[test]

@@ -93,6 +93,55 @@ fn names_a_stage(line: &str) -> bool {
     })
 }
 
+/// The methods of an open repository that read objects by their ids. References, HEAD and
+/// configuration are read by other means: libgit2 does not know every format of them.
+const BY_ID: [&str; 10] = [
+    "find_commit",
+    "find_object",
+    "find_tag",
+    "find_tree",
+    "graph_ahead_behind",
+    "graph_descendant_of",
+    "object_format",
+    "odb",
+    "path",
+    "revwalk",
+];
+
+/// The other methods, each with the only file that may call it: where references are files.
+const BESIDES: [(&str, &str); 4] = [
+    ("src/git/libgit2.rs", "index"),
+    ("src/git/libgit2.rs", "set_index"),
+    ("src/git/move_ref.rs", "reference_ensure_log"),
+    ("src/git/move_ref.rs", "transaction"),
+];
+
+#[test]
+fn libgit2_is_asked_for_objects_by_their_ids() {
+    let method = regex::Regex::new(r"\brepository\s*\.\s*(\w+)\(").unwrap();
+    let opened = regex::Regex::new(r"Repository::(\w+)").unwrap();
+    let (mut findings, mut calls) = (Vec::new(), 0);
+    for source in rust_files("src") {
+        if source.room() != "git" {
+            continue;
+        }
+        let code: String = source.lines().map(|(_, line)| format!("{line}\n")).collect();
+        for (_, [called]) in method.captures_iter(&code).map(|found| found.extract()) {
+            calls += 1;
+            if !BY_ID.contains(&called) && !BESIDES.contains(&(source.path.as_str(), called)) {
+                findings.push(format!("{}: repository.{called}()", source.path));
+            }
+        }
+        for (_, [called]) in opened.captures_iter(&code).map(|found| found.extract()) {
+            if called != "open_ext" || source.path != "src/git/libgit2.rs" {
+                findings.push(format!("{}: Repository::{called}", source.path));
+            }
+        }
+    }
+    assert!(calls > 20, "{calls} calls of libgit2 are seen");
+    assert_none("a function of libgit2 that may not know every format", &findings);
+}
+
 #[test]
 fn lines_of_code_are_printed() {
     let mut rooms = BTreeMap::<String, usize>::new();

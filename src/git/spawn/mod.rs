@@ -1,6 +1,7 @@
 //! Starts git: sets the environment, flags and locale of a child, waits for a busy lock, and turns
 //! a failure into an error. The meaning of the commands is left to the other files.
 
+pub(super) mod cat_file;
 mod run;
 
 use std::borrow::Cow;

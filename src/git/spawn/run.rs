@@ -159,11 +159,11 @@ fn input(bytes: &[u8]) -> Result<Stdio> {
     Ok(file.into())
 }
 
-fn scratch() -> Result<File> {
+pub(super) fn scratch() -> Result<File> {
     tempfile::tempfile().context("creating a temporary file for git")
 }
 
-fn contents(file: &mut File) -> Result<Vec<u8>> {
+pub(super) fn contents(file: &mut File) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind().context("reading git's output")?;
     file.read_to_end(&mut bytes).context("reading git's output")?;

@@ -15,6 +15,7 @@ pub use super::outcome::Outcome;
 use super::running::{found, obey_hangups, run};
 use super::script::Script;
 use super::server::Server;
+use super::skip::skipped;
 
 const GITCONFIG: &str = "[user]
 \tname = Ana Example
@@ -58,6 +59,18 @@ impl Sandbox {
         sandbox.write("README.md", "# Somewhere\n");
         sandbox.commit_all("first");
         sandbox
+    }
+
+    /// [`Sandbox::new`] with these options of `git init`; `None` if this git does not know them.
+    pub fn in_format(options: &[&str]) -> Option<Self> {
+        if Self::nowhere().git_fails(&[&["init", "-q"], options].concat()) {
+            skipped(&format!("this git does not know {options:?}"));
+            return None;
+        }
+        let sandbox = Self::unborn(options);
+        sandbox.write("README.md", "# Somewhere\n");
+        sandbox.commit_all("first");
+        Some(sandbox)
     }
 
     /// A repository without a commit, and without git's examples of hooks: they are a third of the

@@ -1,0 +1,122 @@
+//! The `git cat-file --batch` that reads the objects libgit2 cannot read: those that a partial clone
+//! lacks, which git fetches, and all where objects are replaced. One child answers many questions.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use git2::ObjectType;
+
+use super::super::output::lossy;
+use super::super::reader::Content;
+use super::super::shared::Shared;
+use super::super::{Git, Oid};
+use super::cannot_start;
+use super::run::{contents, scratch};
+use crate::error::Error;
+use crate::moment::Moment;
+
+/// The running child. It ends with the moment in which it was started: then objects may have been
+/// fetched or replaced, which it may not notice.
+pub(in super::super) type Kept = Shared<Mutex<Option<(Moment, CatFile)>>>;
+
+/// A running child.
+pub(in super::super) struct CatFile {
+    child: Child,
+    /// Empty once the child has been told to end.
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    errors: File,
+}
+
+/// An object as git reads it: a replacement in place of a replaced one. `None` if it is missing.
+///
+/// # Errors
+/// The object is broken, or cannot be fetched (exit 5).
+pub(in super::super) fn object(git: &Git, id: &Oid) -> Result<Option<Content>> {
+    let mut kept = git.cat_file.lock().unwrap_or_else(PoisonError::into_inner);
+    // Something may have ended the child since its last answer: ask another one.
+    let is_running = kept.take_if(|(began, _)| !began.lasts()).is_none() && kept.is_some();
+    for is_last in [!is_running, true] {
+        let (_, child) = match &mut *kept {
+            Some(running) => running,
+            none => none.insert((Moment::now(), CatFile::start(git)?)),
+        };
+        match child.ask(id) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => {
+                let complaint = child.complaint();
+                *kept = None;
+                if is_last {
+                    tracing::debug!("git cat-file: {error:#}");
+                    let message = format!("git cannot read object {id}: {complaint}");
+                    return Err(Error::repository(message)
+                        .hint("look for other damage: git fsck")
+                        .into());
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+impl CatFile {
+    fn start(git: &Git) -> Result<Self> {
+        let errors = scratch()?;
+        let mut command = git.read(["cat-file", "--batch"]).command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(errors.try_clone().context("preparing git's output")?);
+        let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = BufReader::new(output.context("git has no output")?);
+        Ok(Self { child, input, output, errors })
+    }
+
+    /// The answer: `<id> SP <type> SP <size> LF <bytes> LF`, or `<id> SP missing LF`.
+    ///
+    /// # Errors
+    /// The child has ended, or answers something else.
+    fn ask(&mut self, id: &Oid) -> Result<Option<Content>> {
+        let input = self.input.as_mut().context("it has ended")?;
+        input.write_all(format!("{id}\n").as_bytes())?;
+        let mut header = String::new();
+        self.output.read_line(&mut header)?;
+        let fields: Vec<&str> = header.trim_end().split(' ').collect();
+        ensure!(fields.first() == Some(&id.as_str()), "an unexpected answer: {header:?}");
+        let (kind, size) = match fields[1..] {
+            ["missing"] => return Ok(None),
+            [kind, size] => (kind, size.parse()?),
+            _ => bail!("an unexpected answer: {header:?}"),
+        };
+        let kind = ObjectType::from_str(kind).context("an unknown kind of object")?;
+        let mut bytes = Vec::new();
+        (&mut self.output).take(size).read_to_end(&mut bytes)?;
+        let mut end = [0];
+        self.output.read_exact(&mut end)?;
+        ensure!(bytes.len() as u64 == size && end == *b"\n", "an answer of another size");
+        Ok(Some((kind, bytes.into())))
+    }
+
+    /// Ends the child; returns what it complained about.
+    fn complaint(&mut self) -> String {
+        self.end();
+        let text = lossy(&contents(&mut self.errors).unwrap_or_default());
+        let text = text.trim().trim_start_matches("fatal: ").replace('\n', "; ");
+        if text.is_empty() { "git cat-file ended without an answer".to_owned() } else { text }
+    }
+
+    fn end(&mut self) {
+        self.input = None;
+        // It may be in the middle of an answer that nobody reads.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for CatFile {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
