@@ -21,14 +21,12 @@ impl Binary {
     }
 
     /// A `git log` whose output [`commit`] parses; the revisions are passed on standard input.
-    pub(super) fn log<const N: usize>(&self, args: [&str; N]) -> Cmd<'_> {
+    fn log<const N: usize>(&self, args: [&str; N]) -> Cmd<'_> {
         let log = self.git.read(["log", "-z", "--no-show-signature"]);
         let log = log.args(["--encoding=UTF-8", "--no-color", "--no-patch", "--no-notes"]);
         log.args(args).args([COMMIT_FORMAT, "--stdin"])
     }
-}
 
-impl Binary {
     /// True if some commits have other parents than those named in their objects.
     fn has_other_parents(&self) -> bool {
         let is_file = |name: &&str| self.git.common_dir().join(name).exists();

@@ -17,7 +17,7 @@ use super::objects::KeptTrees;
 use super::output::lossy;
 use super::reader::{Commit, Content, Reader};
 use super::snapshot::relative;
-use super::{Git, Oid, Ref, RefInfo};
+use super::{Git, Oid};
 
 /// The fewest digits that git accepts in an abbreviated id.
 const SHORTEST: usize = 4;
@@ -105,28 +105,6 @@ impl Libgit2 {
     /// The first digits of an id, followed by zeros.
     pub(super) fn prefix(&self, digits: &str) -> Result<git2::Oid> {
         Ok(git2::Oid::from_str_ext(digits, self.repository.object_format())?)
-    }
-
-    /// The [`RefInfo`] of a reference, apart from the working tree.
-    pub(super) fn reference_info(&self, found: Ref) -> Result<RefInfo> {
-        let odb = self.repository.odb()?;
-        let object = odb.read(raw(&found.object)?)?;
-        let text = lossy(object.data());
-        let (mut committer_time, mut subject, mut message) = (0, String::new(), String::new());
-        if let ObjectType::Commit | ObjectType::Tag = object.kind() {
-            let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
-            let body = body.trim_start_matches('\n');
-            // Git ends the subject at the beginning of a signature.
-            ensure!(!body.contains("-----BEGIN "), "a message with a signature");
-            committer_time = made_at(header);
-            (subject, message) = (subject_of(body), body.to_owned());
-        }
-        let oid = match object.kind() {
-            ObjectType::Tag => peeled(&self.repository.find_tag(object.id())?)?,
-            _ => found.object.clone(),
-        };
-        let Ref { name, object } = found;
-        Ok(RefInfo { name, oid, object, worktree: None, committer_time, subject, message })
     }
 
     /// [`refs::object_id`] in process.
@@ -243,26 +221,6 @@ impl Reader for Libgit2 {
         }
         walk.map(|id| self.commit(&oid(id?)?)).collect()
     }
-}
-
-/// The time of a commit or a tag, from its header; 0 if the header does not contain it.
-fn made_at(header: &str) -> i64 {
-    let mut lines = header.lines();
-    let line = lines.find(|line| line.starts_with("committer ") || line.starts_with("tagger "));
-    let time = line.and_then(|line| line.rsplit_once("> "));
-    time.and_then(|(_, time)| time.split(' ').next()?.parse().ok()).unwrap_or(0)
-}
-
-/// The first paragraph of a message in one line.
-fn subject_of(body: &str) -> String {
-    let end = body.find("\n\n").or_else(|| body.find("\r\n\r\n")).unwrap_or(body.len());
-    let paragraph = body[..end].trim_end_matches(['\n', '\r']);
-    paragraph.replace("\r\n", "\n").replace('\n', " ")
-}
-
-/// The object that a tag points to, through any other tags.
-fn peeled(tag: &git2::Tag<'_>) -> Result<Oid> {
-    oid(tag.as_object().peel(ObjectType::Any)?.id())
 }
 
 pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
+use git2::ObjectType;
 
 use super::output::{lossy, path_buf};
 use super::ref_files::Ref;
 use super::switch::same_place;
-use super::{Git, Oid, Part, RefName, ref_tables};
+use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
+use crate::git::{lookup, ref_tables};
 use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
@@ -203,16 +205,50 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
         if !refs.is_empty() {
             places = git.in_ref_files(|files| files.checked_out())?;
         }
-        let infos = git.in_process(|fast| {
-            refs.into_iter().map(|found| fast.reference_info(found)).collect::<Result<Vec<_>>>()
-        });
-        let in_place = |info: RefInfo| {
-            let worktree = places.remove(info.name.as_str());
-            RefInfo { worktree, ..info }
+        let reader = git.reader();
+        let info = |found: Ref| {
+            let worktree = places.remove(found.name.as_str());
+            Ok(RefInfo { worktree, ..info_of(reader.as_ref(), found)? })
         };
-        Some(infos?.into_iter().map(in_place).collect())
+        let infos: Result<_> = refs.into_iter().map(info).collect();
+        infos.inspect_err(|error| tracing::debug!("git has to list references: {error:#}")).ok()
     };
     read().map_or_else(|| asked_list_refs(git, patterns), Ok)
+}
+
+/// The [`RefInfo`] of a reference, apart from the working tree.
+fn info_of(reader: &dyn Reader, Ref { name, object }: Ref) -> Result<RefInfo> {
+    let (kind, bytes) = lookup::required(reader, &object)?;
+    let text = lossy(&bytes);
+    let (mut committer_time, mut subject, mut message) = (0, String::new(), String::new());
+    if let ObjectType::Commit | ObjectType::Tag = kind {
+        let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let body = body.trim_start_matches('\n');
+        // Git ends the subject at the beginning of a signature.
+        ensure!(!body.contains("-----BEGIN "), "a message with a signature");
+        committer_time = made_at(header);
+        (subject, message) = (subject_of(body), body.to_owned());
+    }
+    let oid = match kind {
+        ObjectType::Tag => lookup::peeled(reader, &object)?.context("a tag of nothing")?.0,
+        _ => object.clone(),
+    };
+    Ok(RefInfo { name, oid, object, worktree: None, committer_time, subject, message })
+}
+
+/// The time of a commit or a tag, from its header; 0 if the header does not contain it.
+fn made_at(header: &str) -> i64 {
+    let mut lines = header.lines();
+    let line = lines.find(|line| line.starts_with("committer ") || line.starts_with("tagger "));
+    let time = line.and_then(|line| line.rsplit_once("> "));
+    time.and_then(|(_, time)| time.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+/// The first paragraph of a message in one line.
+fn subject_of(body: &str) -> String {
+    let end = body.find("\n\n").or_else(|| body.find("\r\n\r\n")).unwrap_or(body.len());
+    let paragraph = body[..end].trim_end_matches(['\n', '\r']);
+    paragraph.replace("\r\n", "\n").replace('\n', " ")
 }
 
 /// Returns the working tree that has this branch checked out.
