@@ -3,58 +3,52 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use git2::ObjectType;
 
+use super::lookup::missing;
+use super::object_text::first_entry;
 use super::output::lossy;
-use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _, snapshot};
-use crate::error::Error;
-
-/// Bytes of blobs requested from one child.
-const AT_ONCE: u64 = 2 * 1024 * 1024;
+use super::spawn::cat_file::object_here as here;
+use super::{EntryKind, Git, Oid, Reader as _};
+use crate::git::{lookup, snapshot};
 
 /// Calls `visit` with the path and blob of each regular file of a commit or tree (no links, no
 /// submodules), in git's order, until it returns `Break`. Does not check that the content is
-/// available; undecodable bytes of a path are replaced. `visit` must not read this repository.
+/// available; undecodable bytes of a path are replaced.
 ///
 /// # Errors
-/// Git fails, or there is no such commit.
+/// There is no such commit, or a tree is missing.
 pub fn each(
     git: &Git,
     commit: &Oid,
     visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
 ) -> Result<()> {
-    let mut told = 0;
-    let mut over = false;
-    let mut tell = |path: &str, blob: &Oid| {
-        told += 1;
-        let told = visit(path, blob);
-        over = told.is_break();
-        told
+    let tree = |id: &Oid| match git.in_process(|reader| reader.object(id)).flatten() {
+        Some((_, bytes)) => Ok(bytes),
+        None => Ok::<_, anyhow::Error>(here(git, id, u64::MAX)?.ok_or_else(|| missing(id))?.1),
     };
-    let here = git.in_process(|reader| reader.each_file(commit, &mut tell));
-    if here.is_some() || over {
-        return Ok(());
+    let (mut path, top) = (String::new(), lookup::tree_of(git.reader().as_ref(), commit)?);
+    // The current tree and those above it, each with its next entry and the length of its path.
+    let mut open = vec![(tree(&top)?, 0, 0)];
+    while let Some((text, next, length)) = open.last_mut() {
+        path.truncate(*length);
+        if *next == text.len() {
+            open.pop();
+            continue;
+        }
+        let (entry, after) = first_entry(&text[*next..], top.bytes()).context("a broken tree")?;
+        let (kind, id) = (lookup::kind_of(entry.0), Oid::of_bytes(entry.2));
+        path.push_str(&lossy(entry.1));
+        *next = text.len() - after.len();
+        if kind == EntryKind::Tree {
+            path.push('/');
+            open.push((tree(&id)?, 0, path.len()));
+        } else if kind == EntryKind::File && visit(&path, &id).is_break() {
+            break;
+        }
     }
-    // Skip the files that were already passed to `visit`.
-    let mut known = told;
-    let list = without_fetching(git, &["ls-tree", "-r", "-z", "--full-tree"]);
-    list.arg(commit.as_str()).each_nul(&mut |line| {
-        let line = lossy(line);
-        let broken =
-            || Error::repository(format!("git ls-tree printed unexpected output: {line:?}"));
-        let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
-        let [mode, _, blob] = meta.split(' ').collect::<Vec<_>>()[..] else {
-            return Err(broken().into());
-        };
-        if !mode.starts_with("100") {
-            return Ok(ControlFlow::Continue(()));
-        }
-        if known > 0 {
-            known -= 1;
-            return Ok(ControlFlow::Continue(()));
-        }
-        Ok(visit(path, &blob.parse()?))
-    })
+    Ok(())
 }
 
 /// Paths and blobs of the regular files of a commit at these paths, sorted by path: no links, no
@@ -73,47 +67,22 @@ pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<(St
     Ok(files.collect())
 }
 
-/// The bytes of these blobs, in their order, with at most one process; `None` for a missing blob.
+/// The bytes of these blobs, in their order; `None` for a missing blob.
 ///
 /// # Errors
 /// Git fails.
 pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
-    if blobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let here =
-        git.in_process(|reader| blobs.iter().map(|blob| reader.blob(Object::Id(blob))).collect());
-    if let Some(bytes) = here {
-        return Ok(bytes);
-    }
-    let ids: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
-    let cat = without_fetching(git, &["cat-file", "--batch", "--buffer"]).stdin(ids);
-    let output = cat.checked()?;
-    let mut rest = output.stdout.as_slice();
     let mut found = Vec::with_capacity(blobs.len());
-    for _ in blobs {
-        // `<id> SP <type> SP <size> LF <bytes> LF`, or `<id> SP missing LF`
-        let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-        let header = lossy(&rest[..end]);
-        rest = rest.get(end + 1..).unwrap_or_default();
-        let fields: Vec<&str> = header.split(' ').collect();
-        let [_, kind, size] = fields[..] else {
-            found.push(None);
-            continue;
-        };
-        let broken =
-            || Error::repository(format!("git cat-file printed unexpected output: {header:?}"));
-        let size: usize = size.parse().map_err(|_| broken())?;
-        let bytes = rest.get(..size).ok_or_else(broken)?;
-        found.push((kind == "blob").then(|| bytes.to_vec()));
-        rest = rest.get(size + 1..).unwrap_or_default();
-    }
+    each_content(git, blobs, u64::MAX, &mut |_, bytes| {
+        found.push(bytes);
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(found)
 }
 
 /// Calls `visit` with the bytes of each of these blobs, in their order, until it returns `Break`;
 /// `None` for an object that is missing, is not a blob or has more than `most` bytes. Nothing is
-/// fetched, and only a few blobs are in memory at once.
+/// fetched, and only one blob is in memory at once.
 ///
 /// # Errors
 /// Git fails, or `visit` does.
@@ -124,8 +93,9 @@ pub fn each_content(
     visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     for (at, blob) in blobs.iter().enumerate() {
-        let Some(bytes) = git.in_process(|reader| reader.small_blob(blob, most)) else {
-            return each_blob_by_git(git, at, blobs, most, visit);
+        let bytes = match git.in_process(|reader| reader.small_blob(blob, most)) {
+            Some(bytes) => bytes,
+            None => blob_here(git, blob, most)?,
         };
         if visit(at, bytes)?.is_break() {
             break;
@@ -134,56 +104,15 @@ pub fn each_content(
     Ok(())
 }
 
-fn each_blob_by_git(
-    git: &Git,
-    from: usize,
-    blobs: &[Oid],
-    most: u64,
-    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    let ids: String = blobs[from..].iter().map(|blob| format!("{blob}\n")).collect();
-    let check = without_fetching(git, &["cat-file", "--batch-check"]).stdin(ids).checked()?;
-    // `<id> SP <type> SP <size>`, or `<id> SP missing`
-    let sizes: Vec<Option<u64>> = check.text().lines().map(small(most)).collect();
-    let mut at = from;
-    while at < blobs.len() {
-        let size = |at: usize| sizes.get(at - from).copied().flatten();
-        let mut end = at;
-        let mut bytes = 0;
-        while end < blobs.len() && (end == at || bytes + size(end).unwrap_or(0) <= AT_ONCE) {
-            bytes += size(end).unwrap_or(0);
-            end += 1;
-        }
-        let wanted = (at..end).filter(|at| size(*at).is_some());
-        let wanted: Vec<Oid> = wanted.map(|at| blobs[at].clone()).collect();
-        let mut found = contents(git, &wanted)?.into_iter();
-        for at in at..end {
-            let bytes = size(at).and_then(|_| found.next().flatten());
-            if visit(at, bytes)?.is_break() {
-                return Ok(());
-            }
-        }
-        at = end;
-    }
-    Ok(())
-}
-
-fn without_fetching<'a>(git: &'a Git, args: &[&str]) -> Cmd<'a> {
-    // Older versions of git ignore this variable, and fetch.
-    git.read(args).env("GIT_NO_LAZY_FETCH", "1")
-}
-
-/// The size in a line of `cat-file --batch-check`, if it is a blob of at most `most` bytes.
-fn small(most: u64) -> impl Fn(&str) -> Option<u64> {
-    move |line| {
-        let (_, rest) = line.split_once(' ')?;
-        rest.strip_prefix("blob ")?.parse().ok().filter(|size| *size <= most)
-    }
+/// What git reads without fetching.
+fn blob_here(git: &Git, blob: &Oid, most: u64) -> Result<Option<Vec<u8>>> {
+    let found = here(git, blob, most)?.filter(|(kind, _)| *kind == ObjectType::Blob);
+    Ok(found.map(|(_, bytes)| bytes.to_vec()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_repo::Repo;
+    use super::super::test_repo::{FORMATS, Repo};
     use super::*;
 
     #[test]
@@ -216,7 +145,7 @@ mod tests {
     /// The two readers are compared with each other.
     #[test]
     fn both_readers_visit_files_and_contents_one_at_a_time() {
-        for format in [&[][..], &["--object-format=sha256"]] {
+        for format in FORMATS {
             let repo = Repo::with_commit_in(format);
             for path in ["a/b", "a.c", "a-b/c/d", "z"] {
                 repo.file(path, path);
@@ -253,7 +182,14 @@ mod tests {
                 };
                 match from {
                     0 => each_content(&git, &blobs, 1_000, &mut add).unwrap(),
-                    _ => each_blob_by_git(&git, 0, &blobs, 1_000, &mut add).unwrap(),
+                    _ => {
+                        for (at, blob) in blobs.iter().enumerate() {
+                            let bytes = blob_here(&git, blob, 1_000).unwrap();
+                            if add(at, bytes).unwrap().is_break() {
+                                break;
+                            }
+                        }
+                    }
                 }
                 contents
             };

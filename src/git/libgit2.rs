@@ -3,7 +3,6 @@
 //! so that the caller asks the binary.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,7 +13,6 @@ use super::kept_objects::KeptObjects;
 use super::lookup::commit;
 use super::loose::Compressor;
 use super::objects::KeptTrees;
-use super::output::lossy;
 use super::reader::{Commit, Content, Reader};
 use super::snapshot::relative;
 use super::{Git, Oid};
@@ -137,40 +135,6 @@ impl Libgit2 {
         Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
     }
 
-    /// Calls `visit` with the path and blob of each regular file of a commit or tree, in git's
-    /// order, until it returns `Break`. Undecodable bytes are replaced.
-    ///
-    /// # Errors
-    /// A tree is missing.
-    pub(super) fn each_file(
-        &self,
-        commit: &Oid,
-        visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let mut path = String::new();
-        // The current tree and those above it, each with its next entry and the length of its path.
-        let mut open = vec![(self.tree(commit)?, 0, 0)];
-        while let Some((tree, next, length)) = open.last_mut() {
-            path.truncate(*length);
-            let Some(entry) = tree.get(*next) else {
-                open.pop();
-                continue;
-            };
-            *next += 1;
-            path.push_str(&lossy(entry.name_bytes()));
-            let (mode, id) = (entry.filemode() & 0o170_000, entry.id());
-            drop(entry);
-            if mode == 0o040_000 {
-                path.push('/');
-                let length = path.len();
-                open.push((self.repository.find_tree(id)?, 0, length));
-            } else if mode == 0o100_000 && visit(&path, &oid(id)?).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The bytes of a blob that has at most `most` bytes; `None` for a larger one.
     ///
     /// # Errors
@@ -182,7 +146,7 @@ impl Libgit2 {
         if u64::try_from(size)? > most {
             return Ok(None);
         }
-        Ok(Some(odb.read(raw(blob)?)?.data().to_vec()))
+        self.read_once(raw(blob)?, |_, bytes| Ok(Some(bytes.to_vec())))
     }
 }
 

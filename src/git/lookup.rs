@@ -52,10 +52,7 @@ impl Libgit2 {
             self.kept.keep(id, found, bytes);
             see(found, bytes)
         };
-        match loose::read(self, id)? {
-            Some((found, object, head)) => see(found, &object[head..]),
-            None => self.read_once(id, see),
-        }
+        self.read_once(id, see)
     }
 
     /// Like `read_any`, for an object that will not be read again: it is not cached.
@@ -67,6 +64,9 @@ impl Libgit2 {
         id: git2::Oid,
         see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
     ) -> Result<T> {
+        if let Some((kind, object, head)) = loose::read(self, id)? {
+            return see(kind, &object[head..]);
+        }
         let odb = self.repository.odb()?;
         let object = odb.read(id)?;
         see(object.kind(), object.data())
@@ -108,7 +108,7 @@ impl Libgit2 {
 }
 
 /// The error for an object that git needs and does not have.
-fn missing(id: &Oid) -> anyhow::Error {
+pub(super) fn missing(id: &Oid) -> anyhow::Error {
     Error::repository(format!("object {id} is missing"))
         .hint("look for other damage: git fsck")
         .into()

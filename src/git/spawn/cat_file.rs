@@ -1,5 +1,6 @@
 //! The `git cat-file --batch` that reads the objects libgit2 cannot read: those that a partial clone
-//! lacks, which git fetches, and all where objects are replaced. One child answers many questions.
+//! lacks, and all where objects are replaced. One child fetches, the other never does; each answers
+//! many questions.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,9 +19,9 @@ use super::run::{contents, scratch};
 use crate::error::Error;
 use crate::moment::Moment;
 
-/// The running child. It ends with the moment in which it was started: then objects may have been
+/// The running children: one that fetches, and one that does not. Each ends with the moment in which it was started: then objects may have been
 /// fetched or replaced, which it may not notice.
-pub(in super::super) type Kept = Shared<Mutex<Option<(Moment, CatFile)>>>;
+pub(in super::super) type Kept = Shared<[Mutex<Option<(Moment, CatFile)>>; 2]>;
 
 /// A running child.
 pub(in super::super) struct CatFile {
@@ -31,20 +32,34 @@ pub(in super::super) struct CatFile {
     errors: File,
 }
 
-/// An object as git reads it: a replacement in place of a replaced one. `None` if it is missing.
+/// An object as git reads it: a replacement in place of a replaced one. It is fetched if a partial
+/// clone lacks it. `None` if it is missing.
 ///
 /// # Errors
 /// The object is broken, or cannot be fetched (exit 5).
 pub(in super::super) fn object(git: &Git, id: &Oid) -> Result<Option<Content>> {
-    let mut kept = git.cat_file.lock().unwrap_or_else(PoisonError::into_inner);
+    asked(git, id, true, u64::MAX)
+}
+
+/// [`object`], but nothing is fetched, and an object of more than `most` bytes is left out.
+///
+/// # Errors
+/// The object is broken (exit 5).
+pub(in super::super) fn object_here(git: &Git, id: &Oid, most: u64) -> Result<Option<Content>> {
+    asked(git, id, false, most)
+}
+
+fn asked(git: &Git, id: &Oid, fetches: bool, most: u64) -> Result<Option<Content>> {
+    let mut kept =
+        git.cat_file[usize::from(fetches)].lock().unwrap_or_else(PoisonError::into_inner);
     // Something may have ended the child since its last answer: ask another one.
     let is_running = kept.take_if(|(began, _)| !began.lasts()).is_none() && kept.is_some();
     for is_last in [!is_running, true] {
         let (_, child) = match &mut *kept {
             Some(running) => running,
-            none => none.insert((Moment::now(), CatFile::start(git)?)),
+            none => none.insert((Moment::now(), CatFile::start(git, fetches)?)),
         };
-        match child.ask(id) {
+        match child.ask(id, most) {
             Ok(answer) => return Ok(answer),
             Err(error) => {
                 let complaint = child.complaint();
@@ -63,9 +78,13 @@ pub(in super::super) fn object(git: &Git, id: &Oid) -> Result<Option<Content>> {
 }
 
 impl CatFile {
-    fn start(git: &Git) -> Result<Self> {
+    fn start(git: &Git, fetches: bool) -> Result<Self> {
         let errors = scratch()?;
         let mut command = git.read(["cat-file", "--batch"]).command();
+        if !fetches {
+            // Older versions of git ignore this variable, and fetch.
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(errors.try_clone().context("preparing git's output")?);
         let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
@@ -78,7 +97,7 @@ impl CatFile {
     ///
     /// # Errors
     /// The child has ended, or answers something else.
-    fn ask(&mut self, id: &Oid) -> Result<Option<Content>> {
+    fn ask(&mut self, id: &Oid, most: u64) -> Result<Option<Content>> {
         let input = self.input.as_mut().context("it has ended")?;
         input.write_all(format!("{id}\n").as_bytes())?;
         let mut header = String::new();
@@ -91,12 +110,15 @@ impl CatFile {
             _ => bail!("an unexpected answer: {header:?}"),
         };
         let kind = ObjectType::from_str(kind).context("an unknown kind of object")?;
-        let mut bytes = Vec::new();
-        (&mut self.output).take(size).read_to_end(&mut bytes)?;
+        let (mut bytes, mut answer) = (Vec::new(), (&mut self.output).take(size));
+        let read = match size <= most {
+            true => u64::try_from(answer.read_to_end(&mut bytes)?)?,
+            false => std::io::copy(&mut answer, &mut std::io::sink())?,
+        };
         let mut end = [0];
         self.output.read_exact(&mut end)?;
-        ensure!(bytes.len() as u64 == size && end == *b"\n", "an answer of another size");
-        Ok(Some((kind, bytes.into())))
+        ensure!(read == size && end == *b"\n", "an answer of another size");
+        Ok((size <= most).then(|| (kind, bytes.into())))
     }
 
     /// Ends the child; returns what it complained about.

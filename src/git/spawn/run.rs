@@ -1,49 +1,18 @@
 //! Runs a command of git to its end.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
-use std::ops::ControlFlow;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 
 use super::super::locks::{self, with_lock};
 use super::super::output::{Output, lossy, signal_of};
-use super::{Cmd, Meanwhile, REPOSITORY_VARIABLES, Role, STARTS, cannot_start, parse_ready};
+use super::{Cmd, Meanwhile, REPOSITORY_VARIABLES, Role, cannot_start, parse_ready};
 use crate::error::Error;
 use crate::moment;
 
 impl Cmd<'_> {
-    /// Runs the command and calls `visit` with each piece of its output that ends with a NUL, one
-    /// in memory at a time, until `visit` returns `Break`.
-    ///
-    /// # Errors
-    /// It failed (exit 5), or `visit` did.
-    pub(in super::super) fn each_nul(
-        &self,
-        visit: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        let mut starts = 1;
-        let (mut output, mut file) = self.run_into_file()?;
-        while output.killed() && starts < STARTS {
-            starts += 1;
-            (output, file) = self.run_into_file()?;
-        }
-        if !output.success() {
-            return Err(self.failure(&output).into());
-        }
-        file.rewind().context("reading git's output")?;
-        let mut reader = BufReader::new(file);
-        let mut piece = Vec::new();
-        while reader.read_until(0, &mut piece).context("reading git's output")? > 0 {
-            if visit(piece.strip_suffix(&[0]).unwrap_or(&piece))?.is_break() {
-                break;
-            }
-            piece.clear();
-        }
-        Ok(())
-    }
-
     pub(super) fn run_once(&self) -> Result<Output> {
         let (output, mut file) = self.run_into_file()?;
         Ok(Output { stdout: contents(&mut file)?, ..output })
