@@ -107,7 +107,9 @@ impl Configuration {
             })
             .collect();
         if !settings.iter().any(|setting| setting.key.starts_with("includeif.onbranch:")) {
-            branch_files(git).iter().for_each(|path| drop(files.remove(path)));
+            for path in branch_files(git) {
+                files.remove(&path);
+            }
         }
         let mut keep = true;
         for path in settings.iter().flat_map(|setting| files_of(git, setting)) {

@@ -405,7 +405,8 @@ mod tests {
                     }
                 }
                 for hidden in [&[][..], std::slice::from_ref(&first)] {
-                    let walk = |reader: &dyn Reader| reader.walk(&[tip.clone()], hidden).unwrap();
+                    let tips = std::slice::from_ref(&tip);
+                    let walk = |reader: &dyn Reader| reader.walk(tips, hidden).unwrap();
                     assert_eq!(walk(&fast), walk(&sure), "{place}");
                 }
                 let diff = |reader: &dyn Reader| reader.diff(Some(&first), &tip).unwrap();

@@ -4,14 +4,15 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use git2::ObjectType;
 use memchr::memmem;
 
+use super::binary::Binary;
 use super::libgit2::Libgit2;
 use super::object_text::CommitText;
 use super::output::lossy;
-use super::{Git, Oid};
+use super::{Commit, Git, Oid, Reader as _};
 
 /// A path of the walk ends after more than this many commits in a row that are too old, not after
 /// the first, so that a single commit from a machine with a wrong clock hides nothing.
@@ -202,36 +203,20 @@ fn has(text: &[u8], word: &[u8]) -> bool {
     })
 }
 
-/// The history reported by git, with two `git log` calls. They are not limited by time: git would
-/// leave out a tip with a wrong clock, and everything behind it.
+/// The whole history, with the parents that git reports. It is not limited by time: git would leave
+/// out a tip with a wrong clock, and everything behind it.
 struct Asked(HashMap<Key, Seen>);
 
 impl Asked {
     fn of(git: &Git, tips: &[(Oid, u64)], word: &str) -> Result<Self> {
-        let input: String = tips.iter().map(|(tip, _)| format!("{tip}\n")).collect();
-        let list = git.read(["log", "-z", "--no-show-signature", "--format=%H %ct %P", "--stdin"]);
-        let list = list.stdin(input.clone()).checked()?;
-        let mut commits = HashMap::new();
-        for line in list.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
-            let line = lossy(line);
-            let mut words = line.split_whitespace();
-            let commit = words.next().context("git log printed nothing")?.parse()?;
-            let time = words.next().and_then(|time| time.parse().ok()).unwrap_or(0);
-            let parents: Result<_> = words.map(|parent| Ok(key(&parent.parse()?))).collect();
-            commits.insert(key(&commit), Seen { time, parents: parents?, message: None });
-        }
-        let log = git.read(["log", "-z", "--no-show-signature", "--encoding=UTF-8", "--no-color"]);
-        let log = log.args(["--format=%H%n%B", "--stdin", "-i", "--fixed-strings"]);
-        let log = log.arg(format!("--grep={word}")).stdin(input).checked()?;
-        for record in log.stdout.split(|&b| b == 0).filter(|record| !record.is_empty()) {
-            let record = lossy(record);
-            let (commit, message) =
-                record.split_once('\n').context("git log printed no message")?;
-            if let Some(seen) = commits.get_mut(&key(&commit.parse()?)) {
-                seen.message = Some(message.trim_matches('\n').to_owned());
-            }
-        }
-        Ok(Self(commits))
+        let tips: Vec<Oid> = tips.iter().map(|(tip, _)| tip.clone()).collect();
+        let word = word.to_ascii_lowercase().into_bytes();
+        let seen = |Commit { id, parents, committer_time: time, message, .. }: Commit| {
+            let message = has(message.as_bytes(), &word).then_some(message);
+            (key(&id), Seen { time, parents: parents.iter().map(key).collect(), message })
+        };
+        let commits = Binary::new(git.clone()).walk(&tips, &[])?;
+        Ok(Self(commits.into_iter().map(seen).collect()))
     }
 }
 

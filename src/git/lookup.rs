@@ -122,17 +122,14 @@ pub(super) fn required<R: Reader + ?Sized>(reader: &R, id: &Oid) -> Result<Conte
 /// Number of tags that point to one another.
 const TAGS: usize = 64;
 
-/// The commit, tree or blob with this id, or to which a tag with this id points: its own id, kind
-/// and bytes. `None` if it is missing.
-pub(super) fn peeled<R: Reader + ?Sized>(
-    reader: &R,
-    id: &Oid,
-) -> Result<Option<(Oid, ObjectType, Arc<[u8]>)>> {
+/// The commit, tree or blob with this id, or to which a tag with this id points, and its own id.
+/// `None` if it is missing.
+pub(super) fn peeled<R: Reader + ?Sized>(reader: &R, id: &Oid) -> Result<Option<(Oid, Content)>> {
     let mut id = id.clone();
     for _ in 0..TAGS {
         let Some((kind, bytes)) = reader.object(&id)? else { return Ok(None) };
         if kind != ObjectType::Tag {
-            return Ok(Some((id, kind, bytes)));
+            return Ok(Some((id, (kind, bytes))));
         }
         id = tagged(&bytes)?;
     }

@@ -165,15 +165,15 @@ pub trait Reader: Send {
     /// The repository cannot be read.
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
         Ok(match (lookup::peeled(self, oid)?, part) {
-            (Some((id, ObjectType::Commit, _)), Part::Commit) => Some(id),
-            (Some((_, ObjectType::Commit, text)), Part::Tree) => {
+            (Some((id, (ObjectType::Commit, _))), Part::Commit) => Some(id),
+            (Some((_, (ObjectType::Commit, text))), Part::Tree) => {
                 Some(CommitText::of(&text)?.tree()?)
             }
-            (Some((id, ObjectType::Commit, _)), Part::Parent(number)) => {
+            (Some((id, (ObjectType::Commit, _))), Part::Parent(number)) => {
                 let before = number.checked_sub(1).context("parents are counted from 1")?;
                 self.commit(&id)?.parents.into_iter().nth(before)
             }
-            (Some((id, ObjectType::Tree, _)), Part::Tree) => Some(id),
+            (Some((id, (ObjectType::Tree, _))), Part::Tree) => Some(id),
             _ => None,
         })
     }

@@ -443,10 +443,7 @@ mod tests {
             assert_eq!(one.as_ref(), Some(fast));
         }
         assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
-        assert_eq!(
-            refs::list(&git, patterns).unwrap(),
-            refs::asked_list_refs(&git, patterns).unwrap()
-        );
+        assert_eq!(refs::list(&git, patterns).unwrap(), refs::tests::listed_by_git(&git, patterns));
         fast.into_iter().map(|one| one.name.to_string()).collect()
     }
 
@@ -570,7 +567,7 @@ mod tests {
         let trees = || -> Vec<Option<PathBuf>> {
             let patterns = ["refs/heads/"];
             let refs = refs::list(&git, &patterns).unwrap();
-            assert_eq!(refs, refs::asked_list_refs(&git, &patterns).unwrap());
+            assert_eq!(refs, refs::tests::listed_by_git(&git, &patterns));
             refs.into_iter().map(|info| info.worktree).collect()
         };
         let found = trees();

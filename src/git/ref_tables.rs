@@ -52,30 +52,26 @@ pub(super) fn listed(git: &Git) -> Result<Arc<Listed>> {
     let mut text = String::new();
     let (mut symbolic, mut checked_out) = (Vec::new(), BTreeMap::new());
     let (mut head, mut roots) = (None, BTreeSet::new());
-    let one = |fields: &[&[u8]]| -> Result<[Vec<u8>; FIELDS.len()]> {
-        let field = |at: usize| fields.get(at).map(|field| field.to_vec()).unwrap_or_default();
-        Ok(std::array::from_fn(field))
-    };
-    // Every git that knows tables knows this option.
-    let root = ["--include-root-refs"];
-    for [name, object, target, tree, mark] in refs::printed_refs(git, &FIELDS, root, one)? {
-        // The line break ended the previous reference.
-        let name = lossy(name.trim_ascii_start());
+    let one = |[name, object, target, tree, mark]: [&[u8]; FIELDS.len()]| {
+        let name = lossy(name);
         if !tree.is_empty() {
-            checked_out.insert(name.clone(), path_buf(&tree));
+            checked_out.insert(name.clone(), path_buf(tree));
         }
         if !name.starts_with("refs/") {
             roots.insert(name);
-            continue;
+            return Ok(());
         }
         if mark == b"*" {
             head = Some(name.clone());
         }
-        text.push_str(&format!("{} {name}\n", lossy(&object)));
+        text.push_str(&format!("{} {name}\n", lossy(object)));
         if !target.is_empty() {
-            symbolic.push((name, lossy(&target)));
+            symbolic.push((name, lossy(target)));
         }
-    }
+        Ok(())
+    };
+    // Every git that knows tables knows this option.
+    refs::printed_refs(git, FIELDS, ["--include-root-refs"], one)?;
     let packed = Arc::new(Packed::listed(text.into_bytes(), git.format));
     let listed = Arc::new(Listed { packed, symbolic, checked_out, head, roots });
     *kept() = Some((now, Arc::clone(&listed)));
@@ -144,7 +140,7 @@ mod tests {
             let shared = git.refs(&["refs/heads/", "refs/tags/"]).unwrap();
             assert_eq!(shared, refs::asked_refs(&git, &["refs/heads/", "refs/tags/"]).unwrap());
             let all = refs::list(&git, &["refs/heads/"]).unwrap();
-            assert_eq!(all, refs::asked_list_refs(&git, &["refs/heads/"]).unwrap());
+            assert_eq!(all, refs::tests::listed_by_git(&git, &["refs/heads/"]));
             git.resolve(name).unwrap()
         };
         assert_eq!(listed("refs/heads/a"), None);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
 use super::output::{lossy, path_buf};
-use super::ref_files::Ref;
+use super::ref_files::{Ref, RefFiles};
 use super::switch::same_place;
 use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
@@ -44,11 +44,8 @@ pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
     let found = match git.in_ref_files(|files| files.symbolic(patterns)) {
         Some(found) => found,
         None => {
-            let one = |fields: &[&[u8]]| -> Result<(String, String)> {
-                let text = |at: usize| lossy(fields.get(at).copied().unwrap_or_default());
-                Ok((text(0).trim_start_matches('\n').to_owned(), text(1)))
-            };
-            for_each_ref(git, &["%(refname)", "%(symref)"], patterns, one)?
+            let one = |[name, target]: [&[u8]; 2]| Ok((lossy(name), lossy(target)));
+            for_each_ref(git, ["%(refname)", "%(symref)"], patterns, one)?
         }
     };
     let Some((name, to)) = found.into_iter().find(|(_, to)| !to.is_empty()) else { return Ok(()) };
@@ -59,20 +56,6 @@ pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
         ))
         .into())
 }
-
-/// The number of [`FIELDS`], from the first, that contain a reference's name and object.
-const NAMED: usize = 2;
-
-/// The fields that [`list`] requests, in the order in which they are parsed.
-const FIELDS: [&str; 7] = [
-    "%(refname)",
-    "%(objectname)",
-    "%(*objectname)",
-    "%(worktreepath)",
-    "%(creatordate:unix)",
-    "%(contents:subject)",
-    "%(contents)",
-];
 
 impl Git {
     /// Returns the commit that a revision names; `None` if there is none. Prefer full reference
@@ -186,11 +169,10 @@ pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i
     if let Some(found) = git.in_ref_files(|files| files.moved(patterns)) {
         return Ok(found);
     }
-    let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
-        let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-        Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse().unwrap_or(0)))
+    let one = |[name, time]: [&[u8]; 2]| {
+        Ok((RefName::new(lossy(name))?, lossy(time).parse().unwrap_or(0)))
     };
-    for_each_ref(git, &["%(refname)", "%(creatordate:unix)"], patterns, one)
+    for_each_ref(git, ["%(refname)", "%(creatordate:unix)"], patterns, one)
 }
 
 /// [`Git::refs`] with the times and messages of their commits, and the working trees that have them
@@ -199,21 +181,28 @@ pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i
 /// # Errors
 /// Git fails.
 pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
-    let read = || {
-        let refs = git.in_ref_files(|files| files.list(patterns))?;
-        let mut places = BTreeMap::new();
-        if !refs.is_empty() {
-            places = git.in_ref_files(|files| files.checked_out())?;
-        }
-        let reader = git.reader();
-        let info = |found: Ref| {
-            let worktree = places.remove(found.name.as_str());
-            Ok(RefInfo { worktree, ..info_of(reader.as_ref(), found)? })
-        };
-        let infos: Result<_> = refs.into_iter().map(info).collect();
-        infos.inspect_err(|error| tracing::debug!("git has to list references: {error:#}")).ok()
+    let refs = git.refs(patterns)?;
+    if refs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut places, reader) = (checked_out(git, patterns)?, git.reader());
+    let info = |found: Ref| {
+        let worktree = places.remove(found.name.as_str());
+        Ok(RefInfo { worktree, ..info_of(reader.as_ref(), found)? })
     };
-    read().map_or_else(|| asked_list_refs(git, patterns), Ok)
+    refs.into_iter().map(info).collect()
+}
+
+/// The working trees that have a branch checked out, by the full name of the branch: at least those
+/// of the references that match one of the patterns.
+fn checked_out<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<BTreeMap<String, PathBuf>> {
+    if let Ok(places) = RefFiles::of(git).and_then(|files| files.checked_out()) {
+        return Ok(places);
+    }
+    let place = |[name, path]: [&[u8]; 2]| Ok((lossy(name), path_buf(path)));
+    let mut places = for_each_ref(git, ["%(refname)", "%(worktreepath)"], patterns, place)?;
+    places.retain(|(_, path)| !path.as_os_str().is_empty());
+    Ok(places.into_iter().collect())
 }
 
 /// The [`RefInfo`] of a reference, apart from the working tree.
@@ -225,9 +214,9 @@ fn info_of(reader: &dyn Reader, Ref { name, object }: Ref) -> Result<RefInfo> {
         let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
         let body = body.trim_start_matches('\n');
         // Git ends the subject at the beginning of a signature.
-        ensure!(!body.contains("-----BEGIN "), "a message with a signature");
+        let unsigned = body.find("-----BEGIN ").map_or(body, |at| &body[..at]);
         committer_time = made_at(header);
-        (subject, message) = (subject_of(body), body.to_owned());
+        (subject, message) = (subject_of(unsigned), body.to_owned());
     }
     let oid = match kind {
         ObjectType::Tag => lookup::peeled(reader, &object)?.context("a tag of nothing")?.0,
@@ -256,35 +245,23 @@ fn subject_of(body: &str) -> String {
 /// # Errors
 /// Git fails.
 pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
-    let place = match git.in_ref_files(|files| files.checked_out()) {
-        Some(mut places) => places.remove(branch.as_str()),
-        None => {
-            let found = list(git, &[branch.as_str()])?.into_iter();
-            found.filter(|info| info.name == *branch).find_map(|info| info.worktree)
-        }
-    };
+    let place = checked_out(git, &[branch.as_str()])?.remove(branch.as_str());
     Ok(place.filter(|path| !same_place(path, git.common_dir())))
 }
 
 /// [`Git::refs`], read with the git binary.
 pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<Ref>> {
-    let one = |fields: &[&[u8]]| -> Result<Ref> {
-        let (name, object) = named(fields)?;
-        Ok(Ref { name, object })
+    let one = |[name, object]: [&[u8]; 2]| {
+        Ok(Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? })
     };
-    for_each_ref(git, &FIELDS[..NAMED], patterns, one)
+    for_each_ref(git, ["%(refname)", "%(objectname)"], patterns, one)
 }
 
-/// [`list`], read with the git binary.
-pub(super) fn asked_list_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
-    for_each_ref(git, &FIELDS, patterns, ref_info)
-}
-
-fn for_each_ref<S: AsRef<str>, T>(
+fn for_each_ref<S: AsRef<str>, T, const N: usize>(
     git: &Git,
-    fields: &[&str],
+    fields: [&str; N],
     patterns: &[S],
-    one: impl Fn(&[&[u8]]) -> Result<T>,
+    one: impl Fn([&[u8]; N]) -> Result<T>,
 ) -> Result<Vec<T>> {
     if patterns.is_empty() {
         return Ok(Vec::new());
@@ -297,18 +274,24 @@ fn for_each_ref<S: AsRef<str>, T>(
 ///
 /// # Errors
 /// Git fails, a table of references is missing, or `one` fails.
-pub(super) fn printed_refs<'a, T>(
+pub(super) fn printed_refs<'a, T, const N: usize>(
     git: &Git,
-    fields: &[&str],
+    fields: [&str; N],
     options: impl IntoIterator<Item = &'a str>,
-    one: impl Fn(&[&[u8]]) -> Result<T>,
+    mut one: impl FnMut([&[u8]; N]) -> Result<T>,
 ) -> Result<Vec<T>> {
     ref_tables::check(git)?;
     let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
     let list = git.read(["for-each-ref", &format!("--format={format}")]);
     let output = list.args(options).checked()?;
     let texts: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
-    texts.chunks_exact(fields.len()).map(one).collect()
+    let record = |texts: &[&[u8]]| {
+        let mut fields = std::array::from_fn(|at| texts.get(at).copied().unwrap_or_default());
+        // A line break ended the previous record.
+        fields[0] = fields[0].trim_ascii_start();
+        one(fields)
+    };
+    texts.chunks_exact(N).map(record).collect()
 }
 
 /// True if there is a local branch of this short name.
@@ -367,34 +350,38 @@ pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
     Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
 }
 
-/// Parses the first [`NAMED`] fields: the name and the object.
-fn named(fields: &[&[u8]]) -> Result<(RefName, Oid)> {
-    let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-    // The text begins with the line break that ended the previous record.
-    Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse()?))
-}
-
-fn ref_info(fields: &[&[u8]]) -> Result<RefInfo> {
-    let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-    let (name, object) = named(fields)?;
-    let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
-    let worktree = fields.get(3).filter(|path| !path.is_empty()).map(|path| path_buf(path));
-    Ok(RefInfo {
-        name,
-        oid,
-        object,
-        worktree,
-        committer_time: text(4).parse().unwrap_or(0),
-        subject: text(5),
-        message: text(6),
-    })
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::test_repo::Repo;
     use super::*;
     use crate::git::{made, snapshot, worktree};
+
+    /// [`list`], all by git.
+    pub(in super::super) fn listed_by_git(git: &Git, patterns: &[&str]) -> Vec<RefInfo> {
+        let fields = [
+            "%(refname)",
+            "%(objectname)",
+            "%(*objectname)",
+            "%(worktreepath)",
+            "%(creatordate:unix)",
+            "%(contents:subject)",
+            "%(contents)",
+        ];
+        let info = |[name, object, peeled, path, time, subject, message]: [&[u8]; 7]| {
+            let worktree = (!path.is_empty()).then(|| path_buf(path));
+            let object: Oid = lossy(object).parse()?;
+            Ok(RefInfo {
+                name: RefName::new(lossy(name))?,
+                oid: if peeled.is_empty() { object.clone() } else { lossy(peeled).parse()? },
+                object,
+                worktree,
+                committer_time: lossy(time).parse().unwrap_or(0),
+                subject: lossy(subject),
+                message: lossy(message),
+            })
+        };
+        for_each_ref(git, fields, patterns, info).unwrap()
+    }
 
     #[test]
     fn references_are_listed_with_what_one_wants_to_know() {

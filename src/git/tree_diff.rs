@@ -27,7 +27,10 @@ const LARGEST: usize = 1024;
 /// The most recent differences between trees, the newest last: each step of a task asks for the
 /// same few. A tree never changes, so they stay valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptDiffs(Shared<Mutex<VecDeque<(Sides, Vec<TreeChange>)>>>);
+pub(super) struct KeptDiffs(Shared<Mutex<VecDeque<Known>>>);
+
+/// Two trees and their differences.
+type Known = (Sides, Vec<TreeChange>);
 
 /// Two trees; `None` is the empty one.
 type Sides = (Option<Oid>, Oid);

@@ -19,8 +19,8 @@ use super::run::{contents, scratch};
 use crate::error::Error;
 use crate::moment::Moment;
 
-/// The running children: one that fetches, and one that does not. Each ends with the moment in which it was started: then objects may have been
-/// fetched or replaced, which it may not notice.
+/// The running children: one that does not fetch, and one that does. Each ends with the moment in
+/// which it was started: then objects may have been replaced, which it does not notice.
 pub(in super::super) type Kept = Shared<[Mutex<Option<(Moment, CatFile)>>; 2]>;
 
 /// A running child.
