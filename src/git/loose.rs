@@ -1,5 +1,6 @@
-//! Reads and writes the files of objects. libgit2 can write them as well, but lists the folder of packs for each new one,
-//! and sets up a compressor of 256 KiB. For a small object, this takes most of the time.
+//! Reads and writes the files of objects. libgit2 can write them as well, but lists the folder of
+//! packs for each new one, and sets up a compressor of 256 KiB. For a small object, this takes most
+//! of the time.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read as _, Write as _};

@@ -14,7 +14,12 @@ const ASKED: &str = "stop for now";
 
 /// True when a reference reaches a file that is exactly this.
 fn is_kept(sandbox: &Sandbox, text: &str) -> bool {
-    let id = git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).unwrap().to_string();
+    let format = match sandbox.git(&["rev-parse", "HEAD"]).len() {
+        40 => git2::ObjectFormat::Sha1,
+        _ => git2::ObjectFormat::Sha256,
+    };
+    let blob = git2::ObjectType::Blob;
+    let id = git2::Oid::hash_object_ext(blob, text.as_bytes(), format).unwrap().to_string();
     sandbox.git(&["rev-list", "--objects", "--all"]).lines().any(|line| line.starts_with(&id))
 }
 

@@ -17,6 +17,9 @@ use super::script::Script;
 use super::server::Server;
 use super::skip::skipped;
 
+/// With these set, the tests make their repositories in another format; some need the usual one.
+const FORMAT: [&str; 2] = ["GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT"];
+
 const GITCONFIG: &str = "[user]
 \tname = Ana Example
 \temail = ana@example.org
@@ -321,7 +324,8 @@ impl Sandbox {
             .env("COWORK_LLM_API_KEY", "test-key")
             .env("COWORK_LLM_MODEL", "scripted")
             .env("COWORK_TEST_RETRY_MS", "1")
-            .env("GIT_PAGER", "cat");
+            .env("GIT_PAGER", "cat")
+            .envs(FORMAT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         #[cfg(unix)]
         if let Some(user) = self.user {
             use std::os::unix::process::CommandExt as _;
