@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use super::commit::{Hooks, said};
+use super::hook_trace::{Hooks, said};
 use super::output::nul_texts;
 use super::take_back::Goal;
 use super::{Cmd, CommitOutcome, Git, Oid};

@@ -37,6 +37,7 @@ mod format;
 pub mod gained;
 mod hashed_files;
 pub mod hidden;
+mod hook_trace;
 pub mod hooks;
 mod ignore_rules;
 pub mod in_the_way;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 
-use super::commit::Hooks;
+use super::hook_trace::Hooks;
 use super::{Git, Oid, RefName};
 use crate::git::settings;
 
