@@ -30,9 +30,9 @@ const FILE: &str = "command.json";
 /// How often a running command's state file is touched, to show that the command still runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
 /// A new folder with more files than this is bulk.
-pub(crate) const BULK_FILES: usize = 200;
+const BULK_FILES: usize = 200;
 /// A new folder or file with more bytes than this is bulk.
-pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
+const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
 /// A new file and the problem of its name: other systems cannot check out the name, or the name
 /// reorders text.
@@ -352,6 +352,11 @@ fn without_odd_names(
     Ok((paths, odd))
 }
 
+/// True if a new folder with so many files and bytes is not recorded.
+pub(crate) fn is_bulk(files: usize, bytes: u64) -> bool {
+    files > BULK_FILES || bytes > BULK_BYTES
+}
+
 /// Excludes bulk: too many files or bytes in one folder without tracked files.
 fn without_bulk(
     tree: &WorkingTree,
@@ -378,7 +383,7 @@ fn without_bulk(
         }
     }
     for (folder, files) in by_folder {
-        if files.len() > BULK_FILES || files.iter().map(size).sum::<u64>() > BULK_BYTES {
+        if is_bulk(files.len(), files.iter().map(size).sum()) {
             bulk.push((folder, files.len()));
         } else {
             paths.extend(files);

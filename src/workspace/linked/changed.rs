@@ -8,7 +8,7 @@ use cap_std::fs::Metadata;
 use ignore::WalkBuilder;
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::effects::{BULK_BYTES, BULK_FILES};
+use crate::workspace::effects::is_bulk;
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -74,11 +74,13 @@ impl ShownFiles {
         }
         let (new, bulk) = self.without_bulk(tree, self.new_paths(tree));
         for (folder, files) in bulk {
-            // At the top of the tree there is no folder that a line could name.
-            let path = if folder.is_empty() { "./".to_owned() } else { format!("{folder}/") };
+            let (path, line) = match folder.as_str() {
+                "" => ("./".to_owned(), String::new()),
+                folder => (format!("{folder}/"), format!(", like /{folder}/")),
+            };
             let why = format!(
                 "too big to be recorded ({files} new files); to keep them out for good, add a line \
-                 to .gitignore, like /{path}"
+                 to .gitignore{line}"
             );
             changes.push(LinkedChange { path, is_new: true, now: Err(why) });
         }
@@ -128,13 +130,12 @@ impl ShownFiles {
             *files += 1;
             *bytes += tree.look(path).map_or(0, |metadata| metadata.len());
         }
-        sizes.retain(|_, (files, bytes)| *files > BULK_FILES || *bytes > BULK_BYTES);
-        let is_bulk =
-            |path: &&String| self.new_folder(path).is_some_and(|folder| sizes.contains_key(folder));
+        sizes.retain(|_, (files, bytes)| is_bulk(*files, *bytes));
+        let is_small =
+            |path: &&String| self.new_folder(path).is_none_or(|folder| !sizes.contains_key(folder));
         let mut bulk: BTreeMap<String, usize> =
             sizes.iter().map(|(folder, (files, _))| ((*folder).to_owned(), *files)).collect();
-        let mut kept: BTreeSet<String> =
-            new.iter().filter(|path| !is_bulk(path)).cloned().collect();
+        let mut kept: BTreeSet<String> = new.iter().filter(is_small).cloned().collect();
         while kept.len() > NEW_MAX {
             let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
             for path in &kept {
