@@ -100,35 +100,6 @@ pub fn repeats_own_checks(tool: &str) -> bool {
     is_command || TOOLS.iter().any(|own| own.name() == tool)
 }
 
-/// True for a tool whose work another tool of the same role does: reading a document, saving a
-/// section of one, asking to go back, opening the gate. A feature has the status of its tasks.
-pub fn repeats_another(tool: &str, role: &[&str]) -> bool {
-    let other = match tool {
-        "load_idea"
-        | "load_prd_doc"
-        | "load_design_doc"
-        | "load_plan_doc"
-        | "load_change_request"
-        | "load_feedback_history"
-        | "get_requirements"
-        | "get_design"
-        | "get_plan" => "read_file",
-        "create_requirement" | "update_requirement" | "add_feature" | "update_feature" => {
-            "save_prd_doc"
-        }
-        "create_design_component" | "update_design_component" => "save_design_doc",
-        "create_task" | "update_task" => "save_plan_doc",
-        "update_feature_status" => "update_task_status",
-        "goto_stage" => "request_replanning",
-        // An actor's draft comes to the gate anyway; only a critic can put a person in its place.
-        "request_human_review" | "review_with_feedback_content" | "review_and_edit_content" => {
-            return !role.contains(&"exit_loop");
-        }
-        _ => return false,
-    };
-    role.contains(&other)
-}
-
 /// Formats the findings. A check that finds problems is still a successful call.
 fn told(report: &Report) -> Answer {
     if report.is_ok() {

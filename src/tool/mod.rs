@@ -28,11 +28,11 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use checks::{repeats_another, repeats_own_checks};
+pub use checks::repeats_own_checks;
 pub use command_tool::CommandTool;
 pub use documents::saving_call;
 pub use numbers::Numbers;
-pub use registry::{all, call, changes_something, find, plain_name, specs};
+pub use registry::{all, call, changes_something, find, plain_name, repeats_another, specs};
 
 use crate::artifact::{Feedback, Ledger, Plan, Store};
 use crate::config::Limits;

@@ -71,6 +71,35 @@ pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     names.iter().filter_map(spec).collect()
 }
 
+/// True for a tool whose work another tool of the same role does: reading a document, saving a
+/// section of one, asking to go back, opening the gate. A feature has the status of its tasks.
+pub fn repeats_another(tool: &str, role: &[&str]) -> bool {
+    let other = match tool {
+        "load_idea"
+        | "load_prd_doc"
+        | "load_design_doc"
+        | "load_plan_doc"
+        | "load_change_request"
+        | "load_feedback_history"
+        | "get_requirements"
+        | "get_design"
+        | "get_plan" => "read_file",
+        "create_requirement" | "update_requirement" | "add_feature" | "update_feature" => {
+            "save_prd_doc"
+        }
+        "create_design_component" | "update_design_component" => "save_design_doc",
+        "create_task" | "update_task" => "save_plan_doc",
+        "update_feature_status" => "update_task_status",
+        "goto_stage" => "request_replanning",
+        // An actor's draft comes to the gate anyway; only a critic can put a person in its place.
+        "request_human_review" | "review_with_feedback_content" | "review_and_edit_content" => {
+            return !role.contains(&"exit_loop");
+        }
+        _ => return false,
+    };
+    role.contains(&other)
+}
+
 /// Refuses to write artifacts of another stage: the results of an earlier stage are read-only.
 fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<()> {
     let (name, now) = (tool.name(), context.stage);
@@ -328,7 +357,7 @@ mod tests {
             let critic = row.critic.as_ref().map(crate::stages::RoleSpec::tools);
             for (role, mut names) in [("actor", own), ("critic", critic.unwrap_or_default())] {
                 let all = names.clone();
-                names.retain(|name| !super::super::repeats_another(name, &all));
+                names.retain(|name| !repeats_another(name, &all));
                 let bytes = bytes(&names);
                 assert!(bytes <= MOST, "{bytes} bytes of tools for the {role} of {}", row.stage);
             }

@@ -113,10 +113,12 @@ async fn converse_once(
     let without_tools = works || configured.provider == AGENT;
     let mut typed = transcript.typed_in_cut_run();
     typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
-    let begins = goes_on.is_none() && !works && role_tools::drafts(part);
-    let rules =
-        if begins { run.env.prompts.render(ACTOR, &part.variables)? } else { String::new() };
-    let mut prompt = asked(run, part, goes_on.as_ref(), &rules, &typed, restarts)?;
+    let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
+    if goes_on.is_none() && !works && role_tools::drafts(part) {
+        // They are the same in every stage, and so come before what the stages are told.
+        let rules = run.env.prompts.render(ACTOR, &part.variables)?;
+        prompt = format!("{}\n\n{prompt}", rules.trim_end());
+    }
     if without_tools {
         let last = if works { AGENT_ACTOR } else { NO_TOOLS };
         prompt += &run.env.prompts.render(last, &part.variables)?;
@@ -227,13 +229,12 @@ fn asked(
     run: &Run<'_>,
     part: &Part<'_>,
     goes_on: Option<&GoesOn>,
-    rules: &str,
     typed: &[String],
     restarts: u32,
 ) -> anyhow::Result<String> {
     let mut prompt = match goes_on {
         Some(on) => continued::opening(run, part, on)?,
-        None => rules.to_owned() + &beginning(run, part, restarts)?,
+        None => beginning(run, part, restarts)?,
     };
     prompt += &typed_notes::typed_before(run, part, typed)?;
     let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);

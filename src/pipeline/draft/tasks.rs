@@ -11,7 +11,7 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
-use crate::pipeline::draft::closing::{Closing, closing_acts};
+use crate::pipeline::draft::closing::Closing;
 use crate::pipeline::draft::{agent_program, checks, finish_draft, keep};
 use crate::pipeline::edits;
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
@@ -67,7 +67,7 @@ pub(crate) async fn work_on_tasks(
             prompt: spec.actor.prompt,
             again: run.joins(spec.stage, spec.stage).then_some(NEXT_TASK),
             tools: run.actor_tools(spec),
-            closing: closing_acts(spec, false, false),
+            closing: spec.closing.to_vec(),
             iteration: progress.iteration,
             task: Some(&task),
             question: None,
