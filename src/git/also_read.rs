@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::Git;
-use super::output::nul_texts;
 use crate::git::{hooks, index, settings};
 use crate::instructions;
 
@@ -59,11 +58,9 @@ pub struct AlsoRead {
 /// # Errors
 /// Git fails.
 pub fn list(git: &Git) -> Result<AlsoRead> {
-    let tracked = match index::paths(git) {
-        Some(paths) => paths,
-        None => nul_texts(&git.read(["ls-files", "-z"]).checked()?.stdout).collect(),
-    };
-    let mut files: BTreeSet<String> = tracked.into_iter().filter(|path| is_read(path)).collect();
+    let facts = index::facts(git)?;
+    let mut files: BTreeSet<String> =
+        facts.paths.iter().filter(|path| is_read(path)).cloned().collect();
     let mut folders = BTreeSet::new();
     let hooks = hooks::folder(git)?;
     match in_tree(git, &hooks) {

@@ -4,7 +4,6 @@
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
@@ -124,49 +123,6 @@ impl<'a> PlainFiles<'a> {
     }
 }
 
-/// The blob id of this file or link, whose metadata was just read; `None` if only git can compute
-/// it. It may be known from an earlier step.
-pub(super) fn blob_of(
-    git: &Git,
-    sources: Option<&Sources<'_>>,
-    path: &str,
-    meta: &Metadata,
-) -> Option<Oid> {
-    blob_with(git, path, meta, || file_in_process(git, path, meta, sources?, Store::No, None))
-}
-
-/// Like [`blob_of`], but uses a known hash only if the metadata would show any change of the file
-/// since it was hashed.
-pub(super) fn blob_as_it_lies(
-    git: &Git,
-    sources: Option<&Sources<'_>>,
-    path: &str,
-    meta: &Metadata,
-) -> Option<Oid> {
-    let read = || {
-        let known = git.hashed.get(path, &Reading::of(meta)?);
-        match known.filter(|hashed| hashed.was_settled) {
-            Some(hashed) => Some(hashed.blob),
-            None => blob_in_process(git, &plain_bytes(git, path, meta, sources?)?, Store::No),
-        }
-    };
-    blob_with(git, path, meta, read)
-}
-
-/// The blob of a link, or what `of_file` finds for a file that is not large.
-fn blob_with(
-    git: &Git,
-    path: &str,
-    meta: &Metadata,
-    of_file: impl FnOnce() -> Option<Oid>,
-) -> Option<Oid> {
-    if meta.is_symlink() {
-        let target = std::fs::read_link(git.top.join(path)).ok()?;
-        return blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No);
-    }
-    if meta.is_file() && meta.len() <= LARGE { of_file() } else { None }
-}
-
 /// The blob of a file whose bytes git stores unchanged. It is not written if it equals `base`.
 fn file_in_process(
     git: &Git,
@@ -212,17 +168,6 @@ fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {
     }
 }
 
-/// A regular file that is not large and not behind a link, and the mode git gives it if the modes
-/// of the file system are trusted.
-pub(super) fn regular_file(git: &Git, path: &str) -> Option<(PathBuf, u32)> {
-    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-    if folders.any(|folder| !state::lies_at(git, folder).is_some_and(|meta| meta.is_dir())) {
-        return None;
-    }
-    let meta = state::lies_at(git, path).filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
-    Some((git.top.join(path), mode(&meta)))
-}
-
 /// The mode git gives to a file or link.
 pub(super) fn mode(meta: &Metadata) -> u32 {
     if meta.is_symlink() {
@@ -263,15 +208,13 @@ mod tests {
     fn a_file_that_is_rewritten_at_once_is_read_again() {
         let (repo, name) = (Repo::with_commit(), "a");
         let git = repo.git();
-        let sources = plain::plain_sources(&git);
         for round in 0..300 {
             // Of the same size, and often with the same time.
             repo.file(name, &format!("{round:04}"));
             let (first, bytes) = PlainFiles::of(&git).read_unless(name, |_| false).unwrap();
             assert_eq!(bytes.unwrap(), format!("{round:04}").as_bytes());
             repo.file(name, &format!("{:04}", round + 5_000));
-            let meta = state::lies_at(&git, name).unwrap();
-            let now = blob_as_it_lies(&git, sources.as_ref(), name, &meta).unwrap();
+            let (now, _) = PlainFiles::of(&git).read_unless(name, |_| true).unwrap();
             assert_ne!(now, first, "{round}");
         }
     }

@@ -224,21 +224,6 @@ impl Git {
     }
 }
 
-/// Calls `run`, which writes to the repository in this process, and records it like a git child
-/// that writes: if this process is killed in the meantime, the next run removes the lock files that
-/// `run` left behind.
-pub(super) fn as_child<T>(git: &Git, what: &str, run: impl FnOnce() -> T) -> T {
-    let children = git.children.as_deref();
-    if let Some(children) = children {
-        drop(children.begin(what, &git.top));
-    }
-    let done = run();
-    if let Some(children) = children {
-        children.ended();
-    }
-    done
-}
-
 fn open(path: &Path) -> Result<File> {
     let file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path);
     file.with_context(|| format!("opening {}", path.display()))

@@ -1,14 +1,27 @@
 //! Commits made like the user's: `git commit --only` on exactly the given paths, with hooks,
 //! signing, filters and attributes. The hook that refused is read from trace2, not from messages.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result};
 
 use super::hook_trace::{Hooks, said};
 use super::output::nul_texts;
 use super::unfinished::Step;
-use super::{Git, Oid};
+use super::{Change, Git, Oid, StatusKind};
 use crate::error::Error;
-use crate::git::{commit_here, made, paths, snapshot, special_files, state, status, unfinished};
+use crate::git::{hooks, index, made, paths, snapshot, special_files, state, status, unfinished};
+use crate::moment;
+
+/// The hooks that a commit may run.
+const HOOKS: [&str; 6] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-index-change",
+    "reference-transaction",
+];
 
 /// Options of one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,11 +60,9 @@ pub fn only<S: AsRef<str>>(
     options: CommitOptions,
 ) -> Result<CommitOutcome> {
     let Selection { paths, new } = select(git, paths)?;
-    if options == CommitOptions::default()
-        && let Some(commit) = commit_here::commit(git, &paths, message)?
-    {
-        return Ok(CommitOutcome::Committed(commit));
-    }
+    // Nobody else acts while git makes such a commit.
+    let is_alone = !HOOKS.iter().any(|hook| hooks::has(git, hook))
+        && !state::config_bool(git, "commit.gpgSign")?;
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let message_file = scratch.path().join("message");
     let trace = scratch.path().join("trace");
@@ -60,7 +71,7 @@ pub fn only<S: AsRef<str>>(
     if !new.is_empty() {
         // Only record the intent to add them: if a hook refuses the commit, that can be undone
         // without a trace.
-        let add = git.write(["add", "--force", "--intent-to-add"]);
+        let add = git.write(["add", "--force", "--intent-to-add"]).beside(is_alone);
         let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         add.stdin_nul(&new).checked()?;
     }
@@ -81,7 +92,8 @@ pub fn only<S: AsRef<str>>(
         .args(["--quiet", "--cleanup=whitespace", "-F"])
         .arg(&message_file)
         .env("GIT_EDITOR", ":")
-        .env("GIT_TRACE2_EVENT", &trace);
+        .env("GIT_TRACE2_EVENT", &trace)
+        .beside(is_alone && special.is_empty());
     if !options.refuse_empty {
         commit = commit.arg("--allow-empty");
     }
@@ -108,9 +120,14 @@ pub fn only<S: AsRef<str>>(
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
         if !no_hook_ran() || !special.is_empty() {
             index_what_hooks_changed(git, &head, paths)?;
+        } else if is_alone && output.success() {
+            status::note_committed(git, &paths);
+            index::note_committed(git, &paths);
+            moment::wrote();
         }
         return Ok(CommitOutcome::Committed(head));
     }
+    moment::end();
     if output.killed() {
         forget_uncommitted(git, &new)?;
         index_as_committed(git, &became_folders)?;
@@ -159,16 +176,31 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
     if wanted.is_empty() {
         return Ok(Selection { paths: wanted, new: Vec::new() });
     }
-    let tracked = status::tracked(git, &wanted)?;
-    let is_file = |p: &String| state::lies_at(git, p).is_some_and(|m| state::is_recorded(&m));
-    let (indexed, mut rest): (Vec<_>, Vec<_>) =
-        wanted.into_iter().partition(|path| tracked.contains(path));
-    let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();
-    rest.retain(|path| !new.contains(path));
-    // Already `git rm`ed: only HEAD contains it.
-    let removed = in_head(git, &rest)?;
-    let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
-    Ok(Selection { paths, new })
+    let listed = status::of(git, &wanted)?;
+    let in_head: BTreeSet<String> = in_head(git, &wanted)?.into_iter().collect();
+    let (mut committed, mut new) = (Vec::new(), Vec::new());
+    for path in wanted {
+        let mut kinds = listed.iter().filter(|entry| entry.path == path).map(|entry| entry.kind);
+        let (first, second) = (kinds.next(), kinds.next());
+        let is_tracked = match first {
+            Some(StatusKind::Untracked) => false,
+            // Removed from the index, it may be an untracked file as well: then it is listed twice.
+            Some(StatusKind::Tracked { staged: Change::Deleted, .. }) => second.is_none(),
+            Some(_) => true,
+            // Unchanged; otherwise ignored, or missing.
+            None => in_head.contains(&path),
+        };
+        let is_file = || state::lies_at(git, &path).is_some_and(|meta| state::is_recorded(&meta));
+        if is_tracked {
+            committed.push(path);
+        } else if is_file() {
+            new.push(path.clone());
+            committed.push(path);
+        } else if in_head.contains(&path) {
+            committed.push(path);
+        }
+    }
+    Ok(Selection { paths: committed, new })
 }
 
 /// True for a tracked file that is a folder now, with files that are committed: these take its place
@@ -251,10 +283,88 @@ struct Selection {
 
 #[cfg(test)]
 mod tests {
+    use fastrand::Rng;
+
     use super::super::test_repo::Repo;
     use super::*;
     use crate::error::hints_of;
     use crate::git::{blobs, worktree};
+
+    const PATHS: [&str; 8] =
+        ["a", "b.log", "d/x", "d/e/x.o", "d/Build/y", "d/[z]", "n/x", "f/deep"];
+
+    const RULES: [&str; 16] = [
+        "*.log", "x", "/a", "d/", "!d/e/x.o", "build", "e/**/x.*", "*.[oa]", "\\[z\\]", "{a,b}*",
+        "# a", "other", "dx*", "*~ ", "f/d?", "d/e x",
+    ];
+
+    /// Puts something at a path, or nothing.
+    fn put(repo: &Repo, random: &mut Rng, path: &str) {
+        let full = repo.path(path);
+        let _ = std::fs::remove_file(&full);
+        let above = full.parent().unwrap();
+        if std::fs::create_dir_all(above).is_err() || full.is_dir() {
+            return;
+        }
+        match random.u32(0..12) {
+            0..6 => std::fs::write(&full, ["1", "2", "1\r\n"][random.usize(0..3)]).unwrap(),
+            #[cfg(unix)]
+            6 => repo.script(path, "exit 0"),
+            #[cfg(unix)]
+            7 => std::os::unix::fs::symlink("1", &full).unwrap(),
+            8 if path != "d/x" => std::fs::create_dir(&full).unwrap(),
+            _ => {}
+        }
+    }
+
+    /// Changes the index, the configuration or the rules.
+    fn confuse(repo: &Repo, random: &mut Rng) {
+        let path = PATHS[random.usize(0..PATHS.len())];
+        let rule = RULES[random.usize(0..RULES.len())];
+        let files = [".gitignore", "d/.gitignore", ".git/info/exclude"];
+        match random.u32(0..20) {
+            0..10 => repo.file(files[random.usize(0..3)], &format!("{rule}\n")),
+            10 => drop(repo.git().write(["add", "-f", path]).output()),
+            11 => drop(repo.git().write(["add", "-N", "-f", path]).output()),
+            12 => drop(repo.git().write(["rm", "-rq", "--cached", path]).output()),
+            13 => drop(repo.git().write(["update-index", "--skip-worktree", path]).output()),
+            14 => drop(repo.git().write(["update-index", "--assume-unchanged", path]).output()),
+            15 => drop(repo.git().write(["config", "core.autocrlf", "input"]).output()),
+            16 => drop(repo.git().write(["config", "core.fileMode", "false"]).output()),
+            17 => drop(repo.git().write(["init", "-q", "n"]).output()),
+            18 => repo.file(".gitattributes", "*.o filter=none\n"),
+            _ => drop(repo.git().write(["config", "core.excludesFile", "own"]).output()),
+        }
+    }
+
+    /// In any state of the index, exactly the files that git does not track are new.
+    #[test]
+    fn what_is_selected_is_what_git_would_add() {
+        let mut random = Rng::with_seed(21);
+        for _ in 0..60 {
+            let repo = Repo::with_commit();
+            repo.file("own", "deep\n");
+            PATHS.iter().for_each(|path| put(&repo, &mut random, path));
+            repo.commit_all("all");
+            PATHS.iter().for_each(|path| put(&repo, &mut random, path));
+            for _ in 0..random.u32(0..3) {
+                confuse(&repo, &mut random);
+            }
+            let git = repo.git();
+            let found = select(&git, &PATHS).unwrap();
+            let index = status::tracked(&git, &PATHS).unwrap();
+            let state = || repo.run(&["status", "--short", "--ignored"]);
+            for path in PATHS.map(str::to_owned) {
+                let meta = state::lies_at(&git, &path);
+                let is_file = meta.is_some_and(|meta| state::is_recorded(&meta));
+                let is_new = is_file && !index.contains(&path);
+                assert_eq!(found.new.contains(&path), is_new, "{path} in\n{}", state());
+                let in_head = !in_head(&git, std::slice::from_ref(&path)).unwrap().is_empty();
+                let takes = is_new || index.contains(&path) || in_head;
+                assert_eq!(found.paths.contains(&path), takes, "{path} in\n{}", state());
+            }
+        }
+    }
 
     fn commit(repo: &Repo, paths: &[&str]) -> CommitOutcome {
         only(&repo.git(), paths, "coding: x\n\nTrailer: y\n", CommitOptions::default()).unwrap()

@@ -2,7 +2,6 @@
 //! references: libgit2 does not know reftable. If it does not find something it returns an error,
 //! so that the caller asks the binary.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,7 +13,6 @@ use super::lookup::commit;
 use super::loose::Compressor;
 use super::objects::KeptTrees;
 use super::reader::{Commit, Content, Reader};
-use super::snapshot::relative;
 use super::{Git, Oid};
 
 /// The fewest digits that git accepts in an abbreviated id.
@@ -55,36 +53,6 @@ impl Libgit2 {
 
     pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
         Ok(self.repository.find_tree(self.tree_id(oid)?)?)
-    }
-
-    /// The index in this file, which is read again only if the file has changed since the last
-    /// time.
-    ///
-    /// # Errors
-    /// It is a sparse, split or broken index.
-    pub(super) fn index_in(&self, file: &Path) -> Result<git2::Index> {
-        let mut index = self.repository.index()?;
-        if index.path() == Some(file) {
-            index.read(false)?;
-        } else {
-            // Each linked working tree has its own index.
-            index = git2::Index::open_ext(file, self.repository.object_format())?;
-            self.repository.set_index(&mut index)?;
-        }
-        Ok(index)
-    }
-
-    /// Those of `paths` that the index in the file `index` contains, merged or not.
-    ///
-    /// # Errors
-    /// It is a sparse, split or broken index.
-    pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
-        let index = self.index_in(index)?;
-        // git2 panics on some of the paths that `relative` refuses.
-        ensure!(paths.iter().all(|path| relative(path).is_ok()), "not a relative path");
-        let has =
-            |path: &str| (0..=3).any(|stage| index.get_path(Path::new(path), stage).is_some());
-        Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
     }
 
     /// The number of bytes of an id in this repository.

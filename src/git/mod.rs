@@ -26,20 +26,17 @@ mod bounded;
 pub mod browse;
 mod child;
 pub mod commit;
-mod commit_here;
 mod configuration;
 pub mod diff;
 mod environment;
 pub mod fallback;
 pub mod files;
-pub mod folders;
 mod format;
 pub mod gained;
 mod hashed_files;
 pub mod hidden;
 mod hook_trace;
 pub mod hooks;
-mod ignore_rules;
 pub mod in_the_way;
 mod index;
 mod init;
@@ -52,9 +49,7 @@ mod loose;
 pub mod made;
 pub mod many;
 pub mod merge;
-mod move_ref;
 mod name;
-mod next_index;
 pub mod notes;
 mod object_text;
 mod objects;
@@ -85,7 +80,6 @@ mod take_back;
 #[cfg(test)]
 mod test_repo;
 mod tree_diff;
-pub mod uncommitted;
 mod unfinished;
 mod variables;
 pub mod worktree;
@@ -151,10 +145,8 @@ pub struct Git {
     index: index::Known,
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
-    uncommitted: shared::Shared<uncommitted::Known>,
     hashed: shared::Shared<HashedFiles>,
     trees: shared::Shared<snapshot::Trees>,
-    folders: shared::Shared<folders::Seen>,
     configuration: configuration::Kept,
     told: variables::Told,
     /// Set once git is known to be new enough for commands that write.
@@ -221,10 +213,8 @@ impl Git {
             index: index::Known::default(),
             plain: shared::Shared::default(),
             looks: status::Looks::default(),
-            uncommitted: shared::Shared::default(),
             hashed: shared::Shared::default(),
             trees: shared::Shared::default(),
-            folders: shared::Shared::default(),
             configuration: configuration::Kept::default(),
             told: variables::Told::default(),
             new_enough: shared::Shared::default(),
@@ -274,7 +264,6 @@ impl Git {
         self.configuration = configuration::Kept::default();
         self.told = variables::Told::default();
         self.looks = status::Looks::default();
-        self.uncommitted = shared::Shared::default();
         self.hashed = shared::Shared::default();
         self.trees = shared::Shared::default();
         self.cat_file = spawn::cat_file::Kept::default();

@@ -14,15 +14,7 @@ use crate::git::{index, put_back, take_back, unfinished};
 /// # Errors
 /// Git fails.
 pub fn tracked(git: &Git) -> Result<Vec<String>> {
-    let mut paths = match index::paths(git) {
-        Some(paths) => paths,
-        None => {
-            let output = git.read(["ls-files", "-z", "--cached"]).checked()?;
-            nul_texts(&output.stdout).collect()
-        }
-    };
-    paths.dedup();
-    Ok(paths)
+    Ok(index::facts(git)?.paths.clone())
 }
 
 /// The folders that are submodules in the index, checked out or not.
@@ -30,15 +22,7 @@ pub fn tracked(git: &Git) -> Result<Vec<String>> {
 /// # Errors
 /// Git fails.
 pub fn submodules(git: &Git) -> Result<BTreeSet<String>> {
-    if let Some(more) = &index::facts(git)?.more {
-        return Ok(more.submodules.clone());
-    }
-    let output = git.read(["ls-files", "-z", "--stage"]).checked()?;
-    let path = |line: String| {
-        let (entry, path) = line.split_once('\t')?;
-        entry.starts_with("160000 ").then(|| path.to_owned())
-    };
-    Ok(nul_texts(&output.stdout).filter_map(path).collect())
+    Ok(index::facts(git)?.submodules.clone())
 }
 
 /// Untracked files that git ignores; a directory that contains nothing else is one entry, with a

@@ -66,7 +66,7 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
     if elsewhere || configuration.value("attr.tree").is_some() {
         return None;
     }
-    let index = index::facts(git).ok().filter(|facts| facts.more.is_some())?;
+    let index = index::facts(git).ok()?;
     let mut files = git.plain.system.get_or_init(|| system_attributes(git)).clone()?;
     files.push(git.common_dir.join("info/attributes"));
     files.extend(users_files(git, "core.attributesfile", "attributes")?);
@@ -131,10 +131,7 @@ impl Sources<'_> {
         if let Some(known) = self.of_folders.borrow().get(folder) {
             return *known;
         }
-        let is_indexed = || {
-            let more = self.index.more.as_ref();
-            more.is_none_or(|more| more.attributes.contains(folder))
-        };
+        let is_indexed = || self.index.attributes.contains(folder);
         let found = match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
             None if !is_indexed() => Some(Names::default()),
             found => found,

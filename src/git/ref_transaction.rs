@@ -2,11 +2,10 @@
 
 use anyhow::Result;
 
-use super::move_ref::MoveRef;
 use super::refs::{refuse_symbolic, verified};
 use super::spawn::STARTS;
 use super::{Git, Oid, RefName};
-use crate::git::{hooks, move_ref};
+use crate::git::hooks;
 
 /// Changes to references, which are made together or not at all. A branch is moved even if it is
 /// checked out: check with [`list`] first.
@@ -77,13 +76,6 @@ impl RefTransaction {
     pub fn commit(mut self, git: &Git) -> Result<()> {
         let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
         refuse_symbolic(git, &names)?;
-        if let [RefChange { name, new: Some(new), old }] = self.changes.as_slice() {
-            git.require_new_enough()?;
-            let reason = &self.reflog_message;
-            if move_ref::step(git, MoveRef { name, new, old: old.as_ref(), reason }) {
-                return Ok(());
-            }
-        }
         // A git process that was killed may have made some or all changes: retry the others.
         for start in 1.. {
             if self.is_empty() {

@@ -10,9 +10,10 @@ use anyhow::Result;
 use super::arguments::chunks;
 use super::output::nul_texts;
 use super::shared::Shared;
-use super::{Git, Hidden};
+use super::snapshot::relative;
+use super::{Git, Hidden, Object};
 use crate::error::Error;
-use crate::git::{hidden, index, paths};
+use crate::git::{blobs, hidden, index, paths, snapshot};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -76,9 +77,11 @@ impl Look {
         let looked =
             |place: &S| self.places.iter().any(|seen| is_at_or_below(place.as_ref(), seen));
         let covers = self.places.is_empty() || (!places.is_empty() && places.iter().all(looked));
-        if !self.at.lasts() || !covers {
-            return None;
-        }
+        (self.at.lasts() && covers).then(|| self.about(places))
+    }
+
+    /// The entries at these places; all if none is given.
+    fn about<S: AsRef<str>>(&self, places: &[S]) -> Vec<StatusEntry> {
         let asked = |entry: &&StatusEntry| {
             places.is_empty()
                 || places.iter().any(|place| {
@@ -88,7 +91,7 @@ impl Look {
                         || (nested && is_at_or_below(place.as_ref(), &entry.path))
                 })
         };
-        Some(self.entries.iter().filter(asked).cloned().collect())
+        self.entries.iter().filter(asked).cloned().collect()
     }
 }
 
@@ -140,33 +143,45 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result
     if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
         return Ok(entries);
     }
-    *last = None;
-    let at = Moment::now();
-    // If the paths do not fit on one command line, ask for all.
+    // The second question of a moment is about everything, and answers all that follow; so is one
+    // about more paths than fit on a command line.
+    let is_second = last.take().is_some_and(|look| look.at.lasts());
     let chunks = chunks(paths);
-    let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
+    let asked: &[S] = match chunks.as_slice() {
+        [paths] if !is_second => paths,
+        _ => &[],
+    };
+    let at = Moment::now();
     let entries = look_at(git, asked, meanwhile)?;
     let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
-    *last = Some(Look { at, places, entries: entries.clone() });
-    Ok(entries)
+    let look = Look { at, places, entries };
+    let found = look.about(paths);
+    *last = Some(look);
+    Ok(found)
 }
 
-/// Records that git-cowork itself has written a file of a session: the last result of `git status`
-/// stays valid, and only the entry of this path is updated.
+/// Records that git-cowork itself has written a file: the last result of `git status` stays valid,
+/// and only the entry of this path is updated; also for an ignored file, because it belongs to the
+/// session.
 pub fn note_written(git: &Git, path: &str) {
     git.hashed.forget(path);
     let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
-    look.entries.retain(|entry| entry.path != path);
-    if !index::is_as_committed(git, path) {
-        // Also for an ignored file: git does not list it, but it belongs to the session.
-        look.entries.push(StatusEntry {
-            path: path.to_owned(),
-            kind: StatusKind::Untracked,
-            submodule: false,
-            hidden: None,
-        });
-        look.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let was_listed = look.entries.iter().any(|entry| entry.path == path);
+    match committed(git, path) {
+        // Only git knows what is staged, and which filters apply.
+        Ok(Committed { same: true, .. }) if was_listed => *last = None,
+        Ok(Committed { same: true, .. }) => {}
+        _ if was_listed => {}
+        Ok(Committed { exists, .. }) => {
+            let (staged, unstaged) = (Change::None, Change::Modified);
+            let kind = StatusKind::Tracked { staged, unstaged };
+            let kind = if exists { kind } else { StatusKind::Untracked };
+            let path = path.to_owned();
+            look.entries.push(StatusEntry { path, kind, submodule: false, hidden: None });
+            look.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        Err(_) => *last = None,
     }
 }
 
@@ -179,13 +194,42 @@ pub(super) fn note_committed(git: &Git, paths: &[String]) {
     }
 }
 
+/// A file in HEAD.
+struct Committed {
+    exists: bool,
+    /// It has the bytes and the mode of the file on disk.
+    same: bool,
+}
+
+fn committed(git: &Git, path: &str) -> Result<Committed> {
+    relative(path)?;
+    let head = git.head()?;
+    let Some(head) = head.oid() else { return Ok(Committed { exists: false, same: false }) };
+    let Some(entry) = snapshot::entries(git, head, &[path])?.pop().flatten() else {
+        return Ok(Committed { exists: false, same: false });
+    };
+    let file = git.top.join(path);
+    let mode = blobs::mode(&file.symlink_metadata()?);
+    let same = entry.mode == mode
+        && git
+            .reader()
+            .blob(Object::Id(&entry.oid))?
+            .is_some_and(|blob| std::fs::read(&file).is_ok_and(|bytes| bytes == blob));
+    Ok(Committed { exists: true, same })
+}
+
 fn look_at<S: AsRef<str>>(
     git: &Git,
     paths: &[S],
     meanwhile: &dyn Fn(),
 ) -> Result<Vec<StatusEntry>> {
     let status = git.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
-    let status = status.meanwhile(meanwhile);
+    let list = || {
+        meanwhile();
+        // Git looks for both at the same time; an error comes again below.
+        let _ = index::facts(git);
+    };
+    let status = status.meanwhile(&list);
     let status = status.args(["--no-renames", "--ignored=no", "--"]);
     let status = status.args(paths.iter().map(AsRef::as_ref));
     let mut entries = parse_status(&status.checked()?.stdout)?;
@@ -208,10 +252,6 @@ pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>
         return Ok(nul_texts(&git.read(["ls-files", "-z"]).checked()?.stdout).collect());
     }
     let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
-    let index = git.git_dir.join("index");
-    if let Some(tracked) = git.in_process(|fast| fast.tracked(&index, &wanted)) {
-        return Ok(tracked);
-    }
     let mut tracked = BTreeSet::new();
     for chunk in chunks(paths) {
         let list = git.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
@@ -227,7 +267,7 @@ pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>
 /// # Errors
 /// Git fails.
 pub fn is_uncommitted(git: &Git, path: &str) -> Result<bool> {
-    Ok(!index::is_as_committed(git, path) && !of(git, &[path])?.is_empty())
+    Ok(!of(git, &[path])?.is_empty())
 }
 
 /// True if anything below this folder is tracked.
@@ -355,6 +395,7 @@ fn change_of(letter: char) -> Option<Change> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{CommitOptions, commit};
 
     #[test]
     fn status_lists_staged_unstaged_and_untracked_changes() {
@@ -469,18 +510,58 @@ mod tests {
         }
     }
 
+    /// A look that git-cowork's own writes have kept valid says what a new one says.
+    #[test]
+    fn own_writes_and_commits_are_noted() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let paths = ["a", "d/b", "d/c.log", "e"];
+        let repo = Repo::with_commit();
+        repo.file(".gitignore", "*.log\n");
+        repo.file("a", "1\n");
+        repo.file("d/b", "1\n");
+        repo.commit_all("files");
+        let git = repo.git();
+        for _ in 0..80 {
+            let path = paths[random.usize(..paths.len())];
+            match random.u8(..6) {
+                0 => drop(git.write(["add", "--force", path]).output()),
+                1 => drop(git.write(["rm", "-q", "--cached", path]).output()),
+                2 => {
+                    let some: Vec<&str> = paths.into_iter().filter(|_| random.bool()).collect();
+                    git.status().unwrap();
+                    commit::only(&git, &some, "some", CommitOptions::default()).unwrap();
+                }
+                _ => {
+                    git.status().unwrap();
+                    repo.file(path, random.choice(["1\n", "2\n"]).unwrap());
+                    note_written(&git, path);
+                }
+            }
+            let kept = git.status().unwrap();
+            crate::moment::end();
+            let listed = |entries: &[StatusEntry]| -> BTreeSet<String> {
+                // A written file is listed even if it is ignored.
+                let paths = entries.iter().map(|entry| entry.path.clone());
+                paths.filter(|path| path != "d/c.log").collect()
+            };
+            assert_eq!(listed(&kept), listed(&git.status().unwrap()));
+        }
+    }
+
     #[test]
     fn one_file_is_uncommitted_unless_head_and_index_have_its_bytes() {
         let repo = Repo::with_commit();
         repo.file("dir/a", "1\n");
         repo.commit_all("a");
         let git = repo.git();
-        assert!(index::is_as_committed(&git, "dir/a") && !is_uncommitted(&git, "dir/a").unwrap());
+        assert!(!is_uncommitted(&git, "dir/a").unwrap());
         repo.file("dir/a", "2\n");
+        crate::moment::end();
         assert!(is_uncommitted(&git, "dir/a").unwrap());
         // Staged, then reverted on disk: a commit by git-cowork would lose the staged change.
         repo.run(&["add", "dir/a"]);
         repo.file("dir/a", "1\n");
+        crate::moment::end();
         assert!(is_uncommitted(&git, "dir/a").unwrap());
         repo.run(&["reset", "-q"]);
         crate::moment::end();

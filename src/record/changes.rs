@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
-
-/// The folder in a session's folder that contains its change requests.
-const CHANGES: &str = "changes";
 
 /// The paths that a commit may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,38 +36,54 @@ pub fn collect(
 ) -> anyhow::Result<Vec<String>> {
     let mut dirs = vec![name.artifact_dir(), name.record_dir()];
     dirs.dedup();
-    let found = git::folders::look(git, &dirs, CHANGES)?;
     let written: BTreeSet<String> = workspace.written().paths().into_iter().collect();
     let is_code = |path: &String| !path.starts_with(".cowork/") && scope.reaches(path);
-    let may_be_recorded = |path: &String| workspace.proposals().may_be_recorded(path);
-    let code: Vec<String> = written.iter().filter(|path| is_code(path)).cloned().collect();
-    let mut paths: BTreeSet<String> = match &found.gone {
-        Some(gone) if code.is_empty() => gone.clone(),
-        Some(gone) => {
-            let code = git::uncommitted::among(git, &code)?.into_iter().filter(may_be_recorded);
-            gone.iter().cloned().chain(code).collect()
-        }
-        None => {
-            // A file marked skip-worktree is not in any commit, whoever wrote it.
-            let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
-            let ours = |path: &String| {
-                // Here, only `git status` lists a committed session file that was deleted.
-                in_session(path, &dirs)
-                    || (is_code(path) && written.contains(path) && may_be_recorded(path))
-            };
-            takes.map(|entry| entry.path).filter(ours).collect()
-        }
+    let code = written.iter().filter(|path| is_code(path));
+    let asked: Vec<String> = dirs.iter().chain(code).cloned().collect();
+    let ours = |path: &String| {
+        let is_recorded = || workspace.proposals().may_be_recorded(path);
+        in_session(path, &dirs) || (is_code(path) && written.contains(path) && is_recorded())
     };
+    let listed = taken(git::status::of(git, &asked)?).map(|entry| entry.path);
+    let mut paths: BTreeSet<String> = listed.filter(ours).collect();
     // Users may ignore `.cowork`; a session's own files are recorded all the same.
-    paths.extend(found.there.iter().cloned());
+    for dir in &dirs {
+        paths.extend(files_in(git, dir)?);
+    }
     Ok(paths.into_iter().collect())
 }
 
-/// Paths that differ from HEAD, except submodules and nested repositories, which have their own
+/// The files directly in a folder of the working tree, except those of a killed run that are
+/// half-written: their names begin with a dot.
+fn files_in(git: &Git, folder: &str) -> anyhow::Result<Vec<String>> {
+    let full = git.top().join(folder);
+    let entries = match std::fs::read_dir(&full) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("reading {}", full.display())),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("reading {}", full.display()))?;
+        let name = entry.file_name();
+        let name = name.to_str().filter(|name| !name.starts_with('.'));
+        if let (Some(name), true) = (name, entry.file_type().is_ok_and(|kind| kind.is_file())) {
+            files.push(format!("{folder}/{name}"));
+        }
+    }
+    Ok(files)
+}
+
+/// The entries among these that a commit can take.
+fn taken(entries: Vec<StatusEntry>) -> impl Iterator<Item = StatusEntry> {
+    // A file marked skip-worktree is not in any commit, whoever wrote it.
+    own(entries).filter(|entry| entry.hidden != Some(Hidden::Skipped))
+}
+
+/// The entries among these that are no submodules or nested repositories, which have their own
 /// history.
-fn uncommitted(git: &Git) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
-    let own = |entry: &StatusEntry| !entry.submodule && !entry.path.ends_with('/');
-    Ok(git.status()?.into_iter().filter(own))
+fn own(entries: Vec<StatusEntry>) -> impl Iterator<Item = StatusEntry> {
+    entries.into_iter().filter(|entry| !entry.submodule && !entry.path.ends_with('/'))
 }
 
 /// Gives the workspace access to the repository.
@@ -76,7 +91,7 @@ pub struct Tracked(pub Git);
 
 impl Tracking for Tracked {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-        Ok(uncommitted(&self.0)?.map(|entry| entry.path).collect())
+        Ok(own(self.0.status()?).map(|entry| entry.path).collect())
     }
 
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {

@@ -136,8 +136,8 @@ impl<'a> Cmd<'a> {
         self
     }
 
-    /// With `true`, the command changes neither HEAD nor index nor working tree, and runs no hook:
-    /// earlier results about them stay valid ([`crate::moment`]).
+    /// With `true`, the command runs no hook, and changes HEAD, index or working tree only if the
+    /// caller updates earlier results about them: these stay valid ([`crate::moment`]).
     #[must_use]
     pub(super) fn beside(mut self, beside: bool) -> Self {
         self.beside = beside;

@@ -66,9 +66,17 @@ pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow:
     let written = run.env.workspace.written();
     let mut edited = run.edited_earlier.borrow_mut();
     edited.clear();
-    for artifact in documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact)) {
-        let path = artifact_path(&run.session.name, artifact);
-        if written.is_as_written(&path) || !git::status::is_uncommitted(run.env.git, &path)? {
+    let earlier = documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact));
+    let paths: Vec<String> = earlier
+        .map(|artifact| artifact_path(&run.session.name, artifact))
+        .filter(|path| !written.is_as_written(path))
+        .collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    for entry in git::status::of(run.env.git, &[run.session.name.artifact_dir()])? {
+        let path = entry.path;
+        if !paths.contains(&path) {
             continue;
         }
         run.warn_once(format!(
