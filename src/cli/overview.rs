@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context) -> Answer {
         context.print(&list::json(context, &heads(git, &refs)?.0, true)?)?;
         return Ok(0);
     }
-    let there = overview(git, &refs, pending_start::NOTE)?;
+    let there = overview(git, &refs)?;
     let text = match there.sessions {
         0 if git.refs(&[RefNames::ARCHIVE])?.is_empty() => {
             "No session in this repository yet.".to_owned()
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context) -> Answer {
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };
     let name = there.open.as_ref().map(Head::name);
-    let killed = pending_start::newest_of(git, &refs, there.noted, name)?;
+    let killed = pending_start::newest_unfinished(git, &refs, name)?;
     let next = match (killed, there.open) {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")

@@ -91,7 +91,7 @@ impl Configuration {
         if !output.success() {
             // This is usually the first command in a repository: if git refuses the repository,
             // report that.
-            locate::asked(&git.top, &git.env, CallersGitDir::Ignored)?;
+            locate::locate(&git.top, &git.env, CallersGitDir::Ignored)?;
             return Err(list.failure(&output).into());
         }
         let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();

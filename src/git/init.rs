@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::Git;
+use super::format::Format;
 use super::locate::Located;
 use crate::git::state;
 
@@ -18,7 +19,12 @@ impl Git {
         std::fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
         let top = path.canonicalize().with_context(|| format!("finding {}", path.display()))?;
         let git_dir = top.join(".git");
-        let future = Self::of(Located { common_dir: git_dir.clone(), git_dir, top });
+        let future = Self::of(Located {
+            common_dir: git_dir.clone(),
+            git_dir,
+            top,
+            format: Format::default(),
+        });
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;
         for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {

@@ -63,7 +63,6 @@ pub mod put_back;
 mod reader;
 mod ref_files;
 mod ref_patterns;
-mod ref_stamp;
 mod ref_tables;
 mod ref_transaction;
 pub mod refs;
@@ -98,7 +97,6 @@ pub use name::{Oid, RefName};
 pub use output::Output;
 pub use reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry};
 pub use ref_files::Ref;
-pub use ref_stamp::RefStamp;
 pub use ref_transaction::RefTransaction;
 pub use refs::RefInfo;
 pub use remote::{Push, PushOutcome};
@@ -194,9 +192,9 @@ impl Git {
 
     /// A repository of which nothing is known yet.
     fn of(found: locate::Located) -> Self {
-        let locate::Located { top, git_dir, common_dir } = found;
+        let locate::Located { top, git_dir, common_dir, format } = found;
         Self {
-            format: format::Format::of(&common_dir),
+            format,
             top,
             git_dir,
             common_dir,

@@ -141,6 +141,11 @@ impl Packed {
         if self.whole.get().is_some() { self.length } else { PART }
     }
 
+    /// All entries, and the header of a file.
+    pub(super) fn all(&self) -> io::Result<&[u8]> {
+        self.read_whole()
+    }
+
     /// The value of one name.
     pub(super) fn value(&self, name: &str) -> Result<Option<Value>> {
         let mut found = None;
@@ -290,7 +295,7 @@ mod tests {
     }
 
     fn packed(path: &Path) -> Packed {
-        Packed::read(path, Format::named_in("")).unwrap()
+        Packed::read(path, Format::default()).unwrap()
     }
 
     /// Reads the value of one name from the file, without a cache.

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::Git;
 use super::output::{lossy, path_buf};
 use super::packed_refs::Packed;
 use super::ref_files::{entries, present};
 use super::shared::Shared;
+use super::{Git, Oid, RefName};
 use crate::error::Error;
 use crate::git::refs;
 
@@ -21,6 +21,7 @@ use crate::git::refs;
 pub(super) type Kept = Shared<Mutex<Option<(String, Arc<Listed>)>>>;
 
 /// All references that git lists.
+#[derive(Clone)]
 pub(super) struct Listed {
     /// Their objects; for a symbolic one, that of its target.
     pub(super) packed: Arc<Packed>,
@@ -78,6 +79,55 @@ pub(super) fn listed(git: &Git) -> Result<Arc<Listed>> {
     Ok(listed)
 }
 
+/// The tables and the list of them, if it is the current one.
+pub(super) fn known(git: &Git) -> Option<(String, Arc<Listed>)> {
+    let now = tables(git).ok()?;
+    let kept = git.tables.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.as_ref().filter(|(known, _)| *known == now).cloned()
+}
+
+/// Records that git-cowork itself has just made these changes to references that are not symbolic
+/// (`None` for a deletion): the list that was [`known`] before is updated, if the tables show that
+/// nobody else has changed anything.
+pub(super) fn note_changed<'a>(
+    git: &Git,
+    (before, listed): &(String, Arc<Listed>),
+    changes: impl Iterator<Item = (&'a RefName, Option<&'a Oid>)>,
+) -> Option<()> {
+    let now = tables(git).ok()?;
+    let (from, to) = (changes_in(before)?, changes_in(&now)?);
+    if from.1 != to.1 || from.0.checked_add(1)? != to.0 {
+        return None;
+    }
+    let text = listed.packed.all().ok()?;
+    let text = str::from_utf8(text).ok()?;
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let mut refs: BTreeMap<&str, &str> = lines.map(|(id, name)| (name, id)).collect();
+    for (name, new) in changes {
+        if listed.symbolic.iter().any(|(_, target)| target == name.as_str()) {
+            return None;
+        }
+        match new {
+            Some(new) => refs.insert(name.as_str(), new.as_str()),
+            None => refs.remove(name.as_str()),
+        };
+    }
+    let text: String = refs.into_iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+    let packed = Arc::new(Packed::listed(text.into_bytes(), git.format));
+    let listed = Arc::new(Listed { packed, ..Listed::clone(listed) });
+    *git.tables.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, listed));
+    Some(())
+}
+
+/// The number of changes of the shared tables, which is part of the name of the newest one
+/// (`0x000000000001-0x000000000007-1b0a3c4d.ref`), and the tables of the working trees.
+fn changes_in(tables: &str) -> Option<(u64, &str)> {
+    let end = tables.rfind(".ref\n\n")? + ".ref\n".len();
+    let (shared, of_trees) = tables.split_at(end);
+    let newest = shared.lines().last()?.split('-').nth(1)?;
+    Some((u64::from_str_radix(newest.strip_prefix("0x")?, 16).ok()?, of_trees))
+}
+
 /// The names of the tables of all references that the working trees share, one a line.
 ///
 /// # Errors
@@ -110,6 +160,7 @@ pub(super) fn check(git: &Git) -> Result<()> {
 /// The names of all tables, and the paths of the working trees: each has tables for its HEAD.
 fn tables(git: &Git) -> Result<String> {
     let mut text = shared_tables(git)?;
+    text.push('\n');
     let mut trees = entries(&git.common_dir.join("worktrees"))?;
     trees.sort();
     for (name, folder, _) in trees {
@@ -126,7 +177,7 @@ fn tables(git: &Git) -> Result<String> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
-    use crate::git::{Head, RefName, state, worktree};
+    use crate::git::{Head, RefTransaction, state, worktree};
 
     /// Each change, by git, is seen by a repository that has already listed its references.
     #[cfg(unix)]
@@ -178,6 +229,43 @@ mod tests {
         let revert = Some(state::Operation::Revert);
         assert_eq!(state::operation_in_progress(&git).unwrap(), revert);
         assert_eq!(state::operation_in_progress(&linked).unwrap(), None);
+    }
+
+    /// The list is kept over own changes, unless somebody else makes another.
+    #[test]
+    fn own_changes_are_noted_in_the_list() {
+        let repo = Repo::with_commit_in(&["--ref-format=reftable"]);
+        let (git, first) = (repo.git(), repo.head());
+        let second = repo.commit_all("second");
+        let name = |n: usize| RefName::new(format!("refs/cowork/{n}")).unwrap();
+        let mut kept = 0;
+        for n in 0..40 {
+            git.refs(&["refs/"]).unwrap();
+            let mut change = RefTransaction::new("x").create(&name(n), &first);
+            if n > 0 {
+                change = change.update(&name(n - 1), &second, &first);
+            }
+            if n > 1 {
+                change = change.delete(&name(n - 2), &second);
+            }
+            change.commit(&git).unwrap();
+            kept += usize::from(known(&git).is_some());
+            if n % 4 == 0 {
+                repo.run(&["update-ref", "refs/heads/other", first.as_str()]);
+                repo.run(&["update-ref", "-d", "refs/heads/other"]);
+            }
+            if n == 20 {
+                repo.run(&["symbolic-ref", "refs/cowork/link", name(20).as_str()]);
+            }
+            let found = git.refs(&["refs/"]).unwrap();
+            assert_eq!(found, refs::asked_refs(&git, &["refs/"]).unwrap());
+        }
+        assert!(kept > 30, "{kept}");
+        // Two changes since the list was read: only one of them is known.
+        let before = known(&git).unwrap();
+        repo.run(&["update-ref", "refs/heads/other", first.as_str()]);
+        RefTransaction::new("x").create(&name(99), &first).commit(&git).unwrap();
+        assert_eq!(note_changed(&git, &before, [(&name(99), Some(&first))].into_iter()), None);
     }
 
     #[test]

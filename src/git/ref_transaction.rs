@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::refs::{refuse_symbolic, verified};
 use super::spawn::STARTS;
 use super::{Git, Oid, RefName};
-use crate::git::hooks;
+use crate::git::{hooks, ref_tables};
 
 /// Changes to references, which are made together or not at all. A branch is moved even if it is
 /// checked out: check with [`list`] first.
@@ -76,6 +76,7 @@ impl RefTransaction {
     pub fn commit(mut self, git: &Git) -> Result<()> {
         let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
         refuse_symbolic(git, &names)?;
+        let known = ref_tables::known(git);
         // A git process that was killed may have made some or all changes: retry the others.
         for start in 1.. {
             if self.is_empty() {
@@ -90,6 +91,8 @@ impl RefTransaction {
             let update = update.args(["-z", "--stdin"]).stdin(input).beside(beside);
             let output = update.attempt(|| true, || false)?;
             if output.success() {
+                let changes = self.changes.iter().map(|one| (&one.name, one.new.as_ref()));
+                known.and_then(|known| ref_tables::note_changed(git, &known, changes));
                 break;
             }
             let mut left = Vec::new();

@@ -1,16 +1,11 @@
 //! Lists sessions, and finds the session that a command operates on. References are the only
 //! registry of sessions.
 
-mod known_newest;
-
-pub use known_newest::{Overview, overview, wrong_newest};
-
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::known_heads::KnownHeads;
-use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, artifact_path, key};
-use crate::artifact::Artifact;
+use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
@@ -18,12 +13,13 @@ use crate::stages;
 /// Number of branches that are read first to find the newest session.
 const FIRST: usize = 32;
 
-/// The number of sessions, and the newest session that is not completed.
-struct NewestOpen {
-    sessions: usize,
-    open: Option<Head>,
-    /// True if each branch that was checked could be read or has no `session.json`.
-    is_sure: bool,
+/// The number of sessions, and the newest one that is not completed.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// Number of sessions with a branch, here or on a remote.
+    pub sessions: usize,
+    /// The newest session that is not completed; local branches come first.
+    pub open: Option<Head>,
 }
 
 /// Returns all sessions that have a local branch or one on a remote, newest commit first. The
@@ -96,13 +92,16 @@ fn newest_first(
 /// # Errors
 /// Git cannot be read.
 pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
-    Ok(look_for_newest(git, refs)?.open)
+    Ok(overview(git, refs)?.open)
 }
 
 /// [`newest_open`], with the number of all sessions.
-fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
+///
+/// # Errors
+/// Git cannot be read.
+pub fn overview(git: &Git, refs: &RefNames) -> anyhow::Result<Overview> {
     let mut names = HashSet::new();
-    let mut found = NewestOpen { sessions: 0, open: None, is_sure: true };
+    let mut found = Overview::default();
     let known = OnceCell::new();
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
         let branches =
@@ -127,7 +126,7 @@ fn look_for_newest(git: &Git, refs: &RefNames) -> anyhow::Result<NewestOpen> {
     Ok(found)
 }
 
-impl NewestOpen {
+impl Overview {
     /// Sets `open` to the newest session of these branches that is not completed, if it is newer
     /// than the current `open`.
     fn look_among(
@@ -146,7 +145,6 @@ impl NewestOpen {
             let is_open = !completes(&commit, name);
             Some(is_open.then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip)))
         });
-        self.is_sure &= tips.iter().all(Option::is_some);
         let mut tips: Vec<_> = tips.into_iter().flatten().flatten().collect();
         if let Some(head) = &self.open {
             let (time, name) = (std::cmp::Reverse(head.time()), head.name());
@@ -154,22 +152,14 @@ impl NewestOpen {
         }
         tips.sort();
         for (_, name, tip) in tips {
-            match Head::load(git, &name, &tip) {
-                Ok(head) if !head.is_completed() => {
-                    self.open = Some(head);
-                    break;
-                }
-                Ok(_) => {}
-                Err(_) => self.is_sure &= is_no_session(git, &name, &tip),
+            if let Ok(head) = Head::load(git, &name, &tip)
+                && !head.is_completed()
+            {
+                self.open = Some(head);
+                break;
             }
         }
     }
-}
-
-/// True if a tip certainly has no `session.json` of this session.
-fn is_no_session(git: &Git, name: &SessionName, tip: &Oid) -> bool {
-    let path = artifact_path(name, Artifact::Session);
-    git.reader().entries(tip, &[&path]).is_ok_and(|found| found == [None])
 }
 
 /// True if the trailers of a commit mark it as the delivery of this session.

@@ -41,7 +41,7 @@ use crate::config::Config;
 use crate::git::{self, Git};
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
-    wrong_changes, wrong_head, wrong_newest,
+    wrong_changes, wrong_head,
 };
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
@@ -56,17 +56,6 @@ pub struct Verify<'a> {
     pub config: &'a Config,
     /// The working tree that has the session checked out, to be checked as well.
     pub there: Option<&'a Git>,
-}
-
-/// The problem that the cache of the newest branches is wrong. The cache is about all sessions, so
-/// the problem is reported with one of them, `with`.
-///
-/// # Errors
-/// Git cannot be read.
-pub fn kept_of_all(git: &Git, refs: &RefNames, with: &Session) -> anyhow::Result<Option<Problem>> {
-    let details = "does not match the session branches";
-    let wrong = wrong_newest(git, refs)?;
-    Ok(wrong.map(|file| Problem::to_remove(with, "kept-newest-differs", &file, details)))
 }
 
 impl Verify<'_> {

@@ -149,9 +149,9 @@ fn five_more(files: usize, changed: usize) -> (usize, String) {
 }
 
 #[test]
-fn a_task_takes_none_however_many_files_there_are() {
+fn a_task_takes_three_however_many_files_there_are() {
     let (few, told) = five_more(10, 1);
-    assert!(few == 0, "{few} for 5 more tasks\n{told}");
+    assert!(few == 5 * 3, "{few} for 5 more tasks\n{told}");
     let (many, told) = five_more(2_000, 1);
     assert!(many == few, "{many} for 5 more tasks among 2,000 files, {few} among 10\n{told}");
     let (large, told) = five_more(10, 20);

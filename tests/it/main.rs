@@ -105,7 +105,6 @@ mod init;
 mod json;
 mod json_edits;
 mod kept_heads;
-mod kept_newest;
 mod kill;
 #[cfg(unix)]
 mod knowledge;
@@ -134,6 +133,7 @@ mod moved;
 mod named_tests;
 mod names;
 mod new;
+mod newest;
 mod next;
 #[cfg(unix)]
 mod notify;

@@ -20,7 +20,7 @@ use crate::record;
 use crate::session::{RefNames, Session, SessionName, delivered_here};
 use crate::ui::sanitize;
 use crate::verify::{
-    Problem, UNREADABLE, Verify, follow_documents, in_progress, kept_of_all, renumber_collisions,
+    Problem, UNREADABLE, Verify, follow_documents, in_progress, renumber_collisions,
     restore_unreadable, stray_drafts, working_tree, wrong_tags,
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
         args.names.iter().map(|name| session(context, Some(name))).collect::<Result<_, _>>()?
     };
     let mut found = !unreadable.is_empty();
-    let (mut told, mut is_first) = (BTreeSet::new(), true);
+    let mut told = BTreeSet::new();
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
@@ -69,9 +69,6 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
         if args.fix && (fixable || is_a_branch_here(context, &session)?) {
             session = fix(context, session, &problems)?;
             problems = examine(context, &session)?;
-        }
-        if std::mem::take(&mut is_first) {
-            problems.extend(kept_of_all(context.git()?, &context.refs()?, &session)?);
         }
         if is_elsewhere(context, &session)? {
             // All sessions share the knowledge file: report each of its problems once.

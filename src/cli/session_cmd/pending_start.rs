@@ -74,19 +74,8 @@ pub(crate) fn newest_unfinished(
     refs: &RefNames,
     guessed: Option<&SessionName>,
 ) -> anyhow::Result<Option<SessionName>> {
-    newest_of(git, refs, StateDir::with_note(&git.state_dir(), NOTE), guessed)
-}
-
-/// Like [`newest_unfinished`], but looks only at `names`, which must include every session that has
-/// the note.
-pub(crate) fn newest_of(
-    git: &Git,
-    refs: &RefNames,
-    names: Vec<SessionName>,
-    guessed: Option<&SessionName>,
-) -> anyhow::Result<Option<SessionName>> {
     let mut newest = None;
-    for name in names {
+    for name in StateDir::with_note(&git.state_dir(), NOTE) {
         if let Some(starting) = unfinished(git, refs, &name)? {
             let began = clock::parse_rfc3339(&starting.file.created_at).unwrap_or_default();
             newest = newest.max(Some((began, name)));
