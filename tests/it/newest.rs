@@ -11,7 +11,7 @@ use crate::support::Sandbox;
 use crate::support::copied::Refs;
 use crate::support::kill::abort_at;
 use crate::support::sessions::Sessions;
-use crate::support::trials::number;
+use crate::support::trials::{in_formats, number};
 
 /// More sessions than are read first.
 const MANY: usize = 40;
@@ -137,15 +137,20 @@ fn apply(sandbox: &Sandbox, operation: &str, random: &mut fastrand::Rng) {
 
 #[test]
 fn whatever_was_done_to_branches_the_newest_is_what_a_slow_reading_finds() {
-    let seed = number("COWORK_NEWEST_SEED", 1);
+    let first = number("COWORK_NEWEST_SEED", 1);
+    let seeds: Vec<u64> = (first..first + number("COWORK_NEWEST_TRIALS", 2)).collect();
+    in_formats("branches of sessions", &seeds, search);
+}
+
+fn search(seeds: &[u64]) {
     let base = repository(MANY, Refs::Packed);
     for session in 0..MANY {
         let (of, to) =
             (format!("cowork/session-{session}"), format!("refs/spare/session-{session}"));
         base.git_outcome(&["update-ref", &to, &format!("refs/heads/{of}")]);
     }
-    for seed in seed..seed + number("COWORK_NEWEST_TRIALS", 2) {
-        let (mut random, mut sandbox) = (fastrand::Rng::with_seed(seed), base.fork());
+    for seed in seeds {
+        let (mut random, mut sandbox) = (fastrand::Rng::with_seed(*seed), base.fork());
         sandbox.git(&["clone", "-q", "--bare", "--shared", ".", "../hub.git"]);
         sandbox.git(&["remote", "add", "hub", "../hub.git"]);
         sandbox.git(&["worktree", "add", "-q", "--detach", "../linked"]);
@@ -155,7 +160,7 @@ fn whatever_was_done_to_branches_the_newest_is_what_a_slow_reading_finds() {
             told.push(operation);
             apply(&sandbox, operation, &mut random);
             let expected = slow(&sandbox);
-            for place in ["", "../linked"] {
+            for place in ["../linked", ""] {
                 sandbox.enter(place);
                 assert_eq!(said(&sandbox), expected, "seed {seed}: {} {place}", told.join(", "));
             }

@@ -6,14 +6,12 @@
 //! which seed they begin. By hand:
 //! `COWORK_KILL_TRIALS=500 cargo test --locked --test it kill::commands -- --nocapture`
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use crate::support::inject::{Fault, run};
-use crate::support::trials::number;
+use crate::support::trials::{failing, in_formats, number};
 use crate::support::{Reply, Sandbox, at};
 
 /// A command, where it begins, and the branch whose new tip says that it goes on with `resume`.
@@ -233,46 +231,35 @@ fn trial(case: &Case, base: &Sandbox, wanted: &[String], fault: Fault) {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
 fn a_command_killed_anywhere_comes_to_its_end_when_it_is_given_again() {
     let first = number("COWORK_KILL_SEED", 1);
-    let seeds = first..first + number("COWORK_KILL_TRIALS", 21);
-    let prepared: Vec<_> = CASES
-        .iter()
-        .map(|case| {
+    let seeds: Vec<u64> = (first..first + number("COWORK_KILL_TRIALS", 21)).collect();
+    in_formats("commands that are killed", &seeds, search);
+}
+
+fn search(seeds: &[u64]) {
+    let case_of = |seed: &u64| usize::try_from(*seed).unwrap() % CASES.len();
+    let cases: BTreeSet<usize> = seeds.iter().map(case_of).collect();
+    let prepared: BTreeMap<usize, _> = cases
+        .into_iter()
+        .map(|at| {
+            let case = &CASES[at];
             let base = (case.prepared)();
             let undisturbed = copied(case, &base);
             let (outcome, told) = run(&undisturbed, case.args, Fault::Nothing);
             assert_eq!(outcome.code, 0, "{:?}: {}", case.args, outcome.stderr);
             assert!(told.calls > 0, "{:?} writes nothing", case.args);
-            (case, base, state(&undisturbed), told.calls)
+            (at, (case, base, state(&undisturbed), told.calls))
         })
         .collect();
-    let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if !seeds.contains(&seed) {
-                        break;
-                    }
-                    let mut random = fastrand::Rng::with_seed(seed);
-                    let at = usize::try_from(seed).unwrap() % prepared.len();
-                    let (case, base, wanted, calls) = &prepared[at];
-                    // Half of them near the end, where references are moved.
-                    let last = if random.bool() { calls.saturating_sub(40) } else { 0 };
-                    let call = random.u64(last + 1..=*calls);
-                    let fault = if random.bool() { Fault::Last(call) } else { Fault::Alone(call) };
-                    let run = || trial(case, base, wanted, fault);
-                    if catch_unwind(AssertUnwindSafe(run)).is_err() {
-                        failed.lock().unwrap().push(seed);
-                    }
-                }
-            });
-        }
+    let failed = failing(seeds, |seed| {
+        let mut random = fastrand::Rng::with_seed(*seed);
+        let (case, base, wanted, calls) = &prepared[&case_of(seed)];
+        // Half of them near the end, where references are moved.
+        let last = if random.bool() { calls.saturating_sub(40) } else { 0 };
+        let call = random.u64(last + 1..=*calls);
+        let fault = if random.bool() { Fault::Last(call) } else { Fault::Alone(call) };
+        trial(case, base, wanted, fault);
     });
-    let failed = failed.into_inner().unwrap();
-    println!("{} kills of {} commands", seeds.end - seeds.start, CASES.len());
     assert!(failed.is_empty(), "{} failed, seeds {failed:?}", failed.len());
 }

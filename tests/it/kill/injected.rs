@@ -8,15 +8,11 @@
 //! `COWORK_INJECT_FIRST` with which to begin. By hand:
 //! `COWORK_INJECT_EVERY=1 cargo test --locked --test it injected:: -- --nocapture`
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use super::begun;
 use super::random::{at_work, story, trailers, users};
 use crate::support::Sandbox;
 use crate::support::inject::{Fault, Told, run};
-use crate::support::trials::number;
+use crate::support::trials::{failing, in_formats, number};
 
 const NEW: [&str; 8] = [
     "new",
@@ -70,42 +66,34 @@ fn trial(base: &Sandbox, undisturbed: &Sandbox, fault: Fault) {
 
 #[test]
 fn whatever_call_fails_or_is_the_last_nothing_is_lost() {
-    try_all(&at_work());
+    in_formats("faults", &parts(), |parts| try_all(&at_work(), parts));
 }
 
 #[test]
 fn nor_where_git_makes_the_commits_and_runs_a_hook() {
-    let base = at_work();
-    base.hook("post-commit", "exit 0");
-    try_all(&base);
+    in_formats("faults with a hook", &parts(), |parts| {
+        let base = at_work();
+        base.hook("post-commit", "exit 0");
+        try_all(&base, parts);
+    });
 }
 
-#[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
-fn try_all(base: &Sandbox) {
+/// What each format tries: every fault of these calls, of so many each.
+fn parts() -> Vec<u64> {
+    let every = number("COWORK_INJECT_EVERY", 120);
+    let first = number("COWORK_INJECT_FIRST", every.div_ceil(3));
+    (0..64).map(|at| first + at * every).collect()
+}
+
+fn try_all(base: &Sandbox, calls: &[u64]) {
     let undisturbed = base.fork();
     let (outcome, told) = run(&undisturbed, &NEW, Fault::Nothing);
     outcome.exits(0);
     assert_eq!(undisturbed.stages("main..").last().unwrap(), "idea");
     assert!(told.calls > 300, "{} calls that write", told.calls);
-    let every = number("COWORK_INJECT_EVERY", 120);
-    let first = number("COWORK_INJECT_FIRST", every.div_ceil(3));
     let kinds = [Fault::Once, Fault::NoRoom, Fault::Last];
-    let at = (first..=told.calls).step_by(usize::try_from(every).unwrap());
-    let faults: Vec<Fault> = at.flat_map(|at| kinds.map(|kind| kind(at))).collect();
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let run = || trial(base, &undisturbed, *fault);
-                    if catch_unwind(AssertUnwindSafe(run)).is_err() {
-                        failed.lock().unwrap().push(*fault);
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().unwrap();
-    println!("{} calls, {} faults", told.calls, faults.len());
+    let calls = calls.iter().filter(|at| **at <= told.calls);
+    let faults: Vec<Fault> = calls.flat_map(|at| kinds.map(|kind| kind(*at))).collect();
+    let failed = failing(&faults, |fault| trial(base, &undisturbed, *fault));
     assert!(failed.is_empty(), "{} of {} failed: {failed:?}", failed.len(), faults.len());
 }

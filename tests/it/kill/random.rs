@@ -8,8 +8,6 @@
 //! `COWORK_KILL_TRIALS=300 COWORK_KILL_SEED=1000 cargo test --locked --test it random:: -- --nocapture`
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
@@ -18,7 +16,7 @@ use super::{NEW, RESUME, begun};
 use crate::support::kill::{abort_at, points, signal_at_request};
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
-use crate::support::trials::number;
+use crate::support::trials::{failing, in_formats, number};
 use crate::support::wrapper::{How, Side, children_killed_at, children_of, orphan_ends};
 use crate::support::{Reply, Sandbox, at, todo};
 
@@ -247,8 +245,13 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
 fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
+    let first = number("COWORK_KILL_SEED", 1);
+    let seeds: Vec<u64> = (first..first + number("COWORK_KILL_TRIALS", 12)).collect();
+    in_formats("runs that are stopped", &seeds, search);
+}
+
+fn search(seeds: &[u64]) {
     let base = at_work();
     let mut undisturbed = copy_of(&base);
     git_commits(&undisturbed);
@@ -267,35 +270,12 @@ fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
     let moments = Moments { requests, points, children, transactions };
     assert!(requests > 12 && moments.points.len() > 12 && children > 50, "what is there to kill?");
 
-    let seed = number("COWORK_KILL_SEED", 1);
-    let next = AtomicU64::new(seed);
-    let end = seed + number("COWORK_KILL_TRIALS", 12);
-    let (failed, killed) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= end {
-                        break;
-                    }
-                    let run = || trial(&base, &moments, &undisturbed, seed);
-                    match catch_unwind(AssertUnwindSafe(run)) {
-                        Ok(n) => drop(killed.fetch_add(n, Ordering::Relaxed)),
-                        Err(_) => failed.lock().unwrap().push(seed),
-                    }
-                }
-            });
-        }
+    let killed = AtomicU64::new(0);
+    let failed = failing(seeds, |seed| {
+        killed.fetch_add(trial(&base, &moments, &undisturbed, *seed), Ordering::Relaxed);
     });
-    let failed = failed.into_inner().unwrap();
-    assert!(
-        failed.is_empty(),
-        "{} of {} trials failed: seeds {failed:?}",
-        failed.len(),
-        end - seed
-    );
-    let killed = killed.into_inner();
-    assert!(killed > (end - seed) / 2, "only {killed} kills in {} trials", end - seed);
-    println!("{killed} kills in {} trials", end - seed);
+    let number = seeds.len();
+    assert!(failed.is_empty(), "{} of {number} trials failed: seeds {failed:?}", failed.len());
+    let killed = usize::try_from(killed.into_inner()).unwrap();
+    assert!(killed > number / 2, "only {killed} kills in {number} trials");
 }

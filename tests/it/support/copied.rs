@@ -165,6 +165,11 @@ impl<'a> Copier<'a> {
             (name.clone(), oid.clone())
         });
         let git = self.sandbox.path(".git");
+        if git.join("reftable").exists() {
+            let lines: String = refs.map(|(name, oid)| format!("update {name} {oid}\n")).collect();
+            self.sandbox.git_input(&["update-ref", "--stdin"], &lines);
+            return;
+        }
         if kept == Refs::Loose {
             for (name, oid) in refs {
                 let path = git.join(name);

@@ -112,6 +112,13 @@ impl Sandbox {
         self.git(&["ls-tree", "-r", commit])
     }
 
+    /// What git prints with this standard input, without the final newline.
+    pub fn git_input(&self, args: &[&str], input: &str) -> String {
+        let mut git = self.command("git");
+        git.args(args);
+        pipe(git, input).trim_end().to_owned()
+    }
+
     /// A path's content in a commit, to the last byte.
     #[track_caller]
     pub fn blob(&self, commit: &str, path: &str) -> String {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::sandbox::Sandbox;
+use super::trials::Format;
 
 impl Sandbox {
     /// [`Sandbox::new`] with session `todo`, which ran without a person to the end of this stage.
@@ -20,10 +21,14 @@ impl Sandbox {
 
 fn prepared(stage: &'static str, options: &[&str]) -> Sandbox {
     type Once = Arc<OnceLock<Sandbox>>;
-    static PREPARED: Mutex<BTreeMap<&str, Once>> = Mutex::new(BTreeMap::new());
+    static PREPARED: Mutex<BTreeMap<(&str, Option<Format>), Once>> = Mutex::new(BTreeMap::new());
     // Other stages can be prepared at the same time.
     let once = Arc::clone(
-        PREPARED.lock().unwrap_or_else(PoisonError::into_inner).entry(stage).or_default(),
+        PREPARED
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry((stage, Format::of_thread()))
+            .or_default(),
     );
     let original = once.get_or_init(|| {
         let sandbox = Sandbox::new();

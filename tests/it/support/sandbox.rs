@@ -16,6 +16,7 @@ use super::running::{found, obey_hangups, run};
 use super::script::Script;
 use super::server::Server;
 use super::skip::skipped;
+use super::trials::Format;
 
 /// With these set, the tests make their repositories in another format; some need the usual one.
 const FORMAT: [&str; 2] = ["GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT"];
@@ -104,7 +105,7 @@ impl Sandbox {
         Self {
             dir,
             server: Server::start(Script::todo()),
-            env: Vec::new(),
+            env: Format::of_thread().map(Format::variables).unwrap_or_default(),
             cwd,
             user: None,
             leaves_open: false,
