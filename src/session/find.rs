@@ -103,11 +103,14 @@ pub fn overview(git: &Git, refs: &RefNames) -> anyhow::Result<Overview> {
     let mut names = HashSet::new();
     let mut found = Overview::default();
     let known = OnceCell::new();
-    for pattern in [refs.branch_root(), refs.remote_pattern()] {
-        let branches =
-            git::refs::moved(git, &[pattern])?.into_iter().filter_map(|(branch, moved)| {
-                Some((refs.session_of_any(branch.as_str())?, branch, moved))
-            });
+    let root = refs.branch_root();
+    let all = git::refs::moved(git, &[&root, &refs.remote_pattern()])?.into_iter();
+    let (local, remote): (Vec<_>, Vec<_>) =
+        all.partition(|(branch, _)| branch.as_str().starts_with(&root));
+    for branches in [local, remote] {
+        let branches = branches.into_iter().filter_map(|(branch, moved)| {
+            Some((refs.session_of_any(branch.as_str())?, branch, moved))
+        });
         let mut branches: Vec<_> = branches.filter(|(name, ..)| !names.contains(name)).collect();
         names.extend(branches.iter().map(|(name, ..)| name.clone()));
         if found.open.is_none() {
