@@ -1,14 +1,19 @@
 //! The reader that runs the git binary: it knows replaced objects and grafts, and fetches objects
 //! that a partial clone lacks.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
 use super::reader::{Commit, Content, Reader};
+use super::shared::Shared;
 use super::spawn::cat_file;
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::lookup;
+use crate::moment::Moment;
 
 pub(super) struct Binary {
     git: Git,
@@ -61,6 +66,13 @@ impl Reader for Binary {
         if tips.is_empty() {
             return Ok(Vec::new());
         }
+        let now = Moment::now();
+        let kept = || self.git.walks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(part) =
+            kept().as_ref().filter(|walk| walk.at.lasts()).and_then(|walk| walk.part(tips, hide))
+        {
+            return Ok(part);
+        }
         let mut revisions = String::new();
         for tip in tips {
             revisions.push_str(&format!("{tip}\n"));
@@ -69,6 +81,96 @@ impl Reader for Binary {
             revisions.push_str(&format!("^{hidden}\n"));
         }
         let list = self.git.read(["rev-list", "--date-order", "--parents", "--stdin"]);
-        list.stdin(revisions).capture()?.lines().map(|line| self.listed(line)).collect()
+        let lines = list.stdin(revisions).capture()?;
+        let commits = lines.lines().map(|line| self.listed(line)).collect::<Result<Vec<_>>>()?;
+        *kept() = Some(Walk { at: now, hide: hide.to_vec(), commits: commits.clone() });
+        Ok(commits)
+    }
+}
+
+/// The last walk: with replaced objects, each one is a process, and most are parts of one history.
+pub(super) type Walks = Shared<Mutex<Option<Walk>>>;
+
+/// The commits of a walk, in its order, valid until anybody may have moved a replacement.
+pub(super) struct Walk {
+    at: Moment,
+    hide: Vec<Oid>,
+    commits: Vec<Commit>,
+}
+
+impl Walk {
+    /// The commits that another walk would find, if it goes no further than this one.
+    fn part(&self, tips: &[Oid], hide: &[Oid]) -> Option<Vec<Commit>> {
+        let seen: HashMap<&Oid, &Commit> = self.commits.iter().map(|one| (&one.id, one)).collect();
+        if !tips.iter().all(|tip| seen.contains_key(tip)) {
+            return None;
+        }
+        let reached = |from: &[Oid]| {
+            let (mut found, mut next) = (HashSet::new(), from.to_vec());
+            while let Some(id) = next.pop() {
+                next.extend(seen.get(&id).iter().flat_map(|one| one.parents.clone()));
+                found.insert(id);
+            }
+            found
+        };
+        // What was hidden then has to be hidden now: otherwise it would be found too.
+        let hidden = reached(hide);
+        let known = |id: &Oid| seen.contains_key(id) || self.hide.contains(id);
+        if !self.hide.iter().all(|id| hidden.contains(id)) || !hide.iter().all(known) {
+            return None;
+        }
+        let found = reached(tips);
+        let is_part = |one: &&Commit| found.contains(&one.id) && !hidden.contains(&one.id);
+        Some(self.commits.iter().filter(is_part).cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::git::made;
+
+    /// Parts of a walk are what git finds, whatever is merged into what.
+    #[test]
+    fn a_part_of_a_walk_is_what_another_walk_finds() {
+        let (repo, mut random) = (Repo::with_commit(), fastrand::Rng::with_seed(3));
+        let git = repo.git();
+        let tree = repo.run(&["rev-parse", "HEAD^{tree}"]).parse().unwrap();
+        let mut all = vec![repo.head()];
+        for n in 0..40_i64 {
+            let date = format!("{} +0000", 1_900_000_000 + n);
+            let dated = repo.git().with_env(vec![("GIT_COMMITTER_DATE".into(), date.into())]);
+            let near = all.len().saturating_sub(6);
+            let mut parents: Vec<Oid> = (0..random.usize(1..3))
+                .map(|_| all[random.usize(near..all.len())].clone())
+                .collect();
+            parents.dedup();
+            all.push(made::commit_tree(&dated, &tree, &parents, &n.to_string()).unwrap());
+        }
+        let mut parts = 0;
+        for _ in 0..150 {
+            let mut some = |most: usize| -> Vec<Oid> {
+                (0..random.usize(0..=most)).map(|_| random.choice(&all).unwrap().clone()).collect()
+            };
+            let kept = Binary::new(git.clone());
+            let (whole, hidden) = (vec![all[all.len() - 1].clone()], some(1));
+            kept.walk(&whole, &hidden).unwrap();
+            for _ in 0..4 {
+                let (tips, hide) = (some(2), some(2));
+                let walk = git.walks.lock().unwrap().take().unwrap();
+                let part = walk.part(&tips, &hide);
+                *git.walks.lock().unwrap() = Some(walk);
+                if let Some(part) = part.filter(|_| !tips.is_empty()) {
+                    let ids = |walk: &[Commit]| -> HashSet<Oid> {
+                        walk.iter().map(|one| one.id.clone()).collect()
+                    };
+                    let told = Binary::new(repo.git()).walk(&tips, &hide).unwrap();
+                    assert_eq!(ids(&part), ids(&told));
+                    parts += usize::from(!part.is_empty());
+                }
+            }
+        }
+        assert!(parts > 50, "{parts}");
     }
 }

@@ -140,6 +140,7 @@ pub struct Git {
     tables: ref_tables::Kept,
     cat_file: spawn::cat_file::Kept,
     diffs: tree_diff::KeptDiffs,
+    walks: binary::Walks,
     index: index::Known,
     plain: shared::Shared<plain::Known>,
     looks: status::Looks,
@@ -208,6 +209,7 @@ impl Git {
             tables: ref_tables::Kept::default(),
             cat_file: spawn::cat_file::Kept::default(),
             diffs: tree_diff::KeptDiffs::default(),
+            walks: binary::Walks::default(),
             index: index::Known::default(),
             plain: shared::Shared::default(),
             looks: status::Looks::default(),
@@ -265,6 +267,7 @@ impl Git {
         self.hashed = shared::Shared::default();
         self.trees = shared::Shared::default();
         self.cat_file = spawn::cat_file::Kept::default();
+        self.walks = binary::Walks::default();
         self
     }
 
