@@ -305,6 +305,52 @@ fn reftable_repositories_work() {
     whole_run_in(&["--object-format=sha256", "--ref-format=reftable"]);
 }
 
+/// Between two commands, git moves the references from files into tables, or back.
+#[test]
+fn references_that_are_migrated_go_on_where_they_were() {
+    for (from, to) in [("files", "reftable"), ("reftable", "files")] {
+        let Some(sandbox) = Sandbox::in_format(&[&format!("--ref-format={from}")]) else {
+            continue;
+        };
+        sandbox.wait(&["--stop-after", "prd"]).exits(3);
+        let (status, list) = (sandbox.cowork(&["status", "--json"]), sandbox.cowork(&["list"]));
+        let migrate = ["refs", "migrate", &format!("--ref-format={to}")];
+        if sandbox.git_fails(&migrate) {
+            // Before 2.48, git migrates only references without logs.
+            std::fs::remove_dir_all(sandbox.path(".git/logs")).ok();
+            if sandbox.git_fails(&migrate) {
+                skipped(&format!("this git cannot migrate references to {to}"));
+                continue;
+            }
+        }
+        assert_eq!(sandbox.git(&["rev-parse", "--show-ref-format"]), to);
+        assert_eq!(sandbox.cowork(&["status", "--json"]).stdout, status.stdout);
+        assert_eq!(sandbox.cowork(&["list"]).stdout, list.stdout);
+        sandbox.cowork(&["review", "--pass"]).exits(0);
+        sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+        assert_eq!(sandbox.stages("main..").last().unwrap(), "delivery");
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.assert_sound();
+    }
+}
+
+/// The HEAD of a linked working tree is in tables of its own.
+#[test]
+fn a_linked_working_tree_of_a_reftable_repository_works() {
+    let format = ["--object-format=sha256", "--ref-format=reftable"];
+    let Some(mut sandbox) = Sandbox::in_format(&format) else { return };
+    sandbox.auto(&["--worktree=../linked", "--stop-after", "plan"]).exits(0);
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+    sandbox.enter("../linked");
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo");
+    sandbox.git(&["switch", "-q", "--detach"]);
+    assert!(!sandbox.cowork(&["list"]).exits(0).stdout.contains("linked"));
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert_eq!(sandbox.stages("main..").last().unwrap(), "delivery");
+    sandbox.assert_sound();
+}
+
 #[test]
 fn after_a_merge_git_describe_says_what_it_said() {
     let sandbox = Sandbox::new();
