@@ -118,12 +118,15 @@ pub fn only<S: AsRef<str>>(
     let head = git.resolve("HEAD")?;
     if output.success() || (output.killed() && landed(&head)?) {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
-        if !no_hook_ran() || !special.is_empty() {
-            index_what_hooks_changed(git, &head, paths)?;
-        } else if is_alone && output.success() {
+        if is_alone && special.is_empty() && output.success() {
             status::note_committed(git, &paths);
             index::note_committed(git, &paths);
             moment::wrote();
+        } else {
+            moment::end();
+            if !no_hook_ran() || !special.is_empty() {
+                index_what_hooks_changed(git, &head, paths)?;
+            }
         }
         return Ok(CommitOutcome::Committed(head));
     }

@@ -167,12 +167,16 @@ pub fn note_written(git: &Git, path: &str) {
     git.hashed.forget(path);
     let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
-    let was_listed = look.entries.iter().any(|entry| entry.path == path);
+    let listed = look.entries.iter().find(|entry| entry.path == path).map(|entry| entry.kind);
+    let was_deleted = matches!(
+        listed,
+        Some(StatusKind::Tracked { unstaged: Change::Deleted, .. } | StatusKind::Unmerged)
+    );
     match committed(git, path) {
         // Only git knows what is staged, and which filters apply.
-        Ok(Committed { same: true, .. }) if was_listed => *last = None,
+        Ok(Committed { same, .. }) if was_deleted || (same && listed.is_some()) => *last = None,
         Ok(Committed { same: true, .. }) => {}
-        _ if was_listed => {}
+        _ if listed.is_some() => {}
         Ok(Committed { exists, .. }) => {
             let (staged, unstaged) = (Change::None, Change::Modified);
             let kind = StatusKind::Tracked { staged, unstaged };
