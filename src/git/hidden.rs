@@ -56,15 +56,6 @@ pub fn skipped_files(git: &Git) -> Result<Vec<String>> {
     Ok(skipped.map(|(path, _)| path.to_owned()).collect())
 }
 
-/// True if any file in this folder is marked, on disk or not.
-///
-/// # Errors
-/// Git fails.
-pub fn marks_below(git: &Git, folder: &str) -> Result<bool> {
-    let below = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    Ok(index::facts(git)?.marked.iter().any(|(path, _)| below(path)))
-}
-
 /// Removes the marks of these files: git lists their changes again, and commits include them.
 ///
 /// # Errors

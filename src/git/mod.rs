@@ -257,8 +257,9 @@ impl Git {
     }
 
     /// Adds variables to the environment of every child.
+    #[cfg(test)]
     #[must_use]
-    pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
+    pub(crate) fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
         // They may contain configuration.
         self.configuration = configuration::Kept::default();
