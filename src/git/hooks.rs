@@ -7,10 +7,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
 use super::configuration::Configuration;
+use super::shared::Shared;
 use super::{Git, locate};
 use crate::git::settings;
 
@@ -172,6 +174,9 @@ pub fn are_installed(git: &Git) -> Result<bool> {
     Ok(true)
 }
 
+/// The folder that git was asked for, valid until the configuration changes.
+pub(super) type Folder = Shared<Mutex<Option<(Arc<Configuration>, PathBuf)>>>;
+
 /// The folder in which git looks for hooks; it may be anywhere.
 pub(super) fn folder(git: &Git) -> Result<PathBuf> {
     match settings::get(git, "core.hooksPath")? {
@@ -179,8 +184,15 @@ pub(super) fn folder(git: &Git) -> Result<PathBuf> {
         Some(path) if path.starts_with('/') => return Ok(PathBuf::from(path)),
         Some(_) => {}
     }
+    let now = git.configuration()?;
+    let mut kept = git.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, folder)) = kept.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &now)) {
+        return Ok(folder.clone());
+    }
     let ask = git.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
-    Ok(PathBuf::from(ask.capture()?))
+    let folder = PathBuf::from(ask.capture()?);
+    *kept = Some((now, folder.clone()));
+    Ok(folder)
 }
 
 fn configure_hook(git: &Git, event: &str) -> Result<HookChange> {

@@ -147,6 +147,7 @@ pub struct Git {
     hashed: shared::Shared<HashedFiles>,
     trees: shared::Shared<snapshot::Trees>,
     configuration: configuration::Kept,
+    hooks: hooks::Folder,
     told: variables::Told,
     /// Set once git is known to be new enough for commands that write.
     new_enough: shared::Shared<OnceLock<()>>,
@@ -216,6 +217,7 @@ impl Git {
             hashed: shared::Shared::default(),
             trees: shared::Shared::default(),
             configuration: configuration::Kept::default(),
+            hooks: hooks::Folder::default(),
             told: variables::Told::default(),
             new_enough: shared::Shared::default(),
         }
@@ -263,6 +265,7 @@ impl Git {
         self.env.extend(env);
         // They may contain configuration.
         self.configuration = configuration::Kept::default();
+        self.hooks = hooks::Folder::default();
         self.told = variables::Told::default();
         self.looks = status::Looks::default();
         self.hashed = shared::Shared::default();

@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::snapshot::relative;
 use super::{Git, Hidden, Object};
 use crate::error::Error;
-use crate::git::{blobs, hidden, index, paths, snapshot};
+use crate::git::{blobs, hidden, index, paths, snapshot, state};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -198,6 +198,21 @@ pub(super) fn note_committed(git: &Git, paths: &[String]) {
     }
 }
 
+/// True if each of these files has the bytes and the mode that it has in HEAD, or is in neither. What
+/// is staged makes no difference.
+///
+/// # Errors
+/// Git fails.
+pub fn lie_as_committed<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<bool> {
+    for path in paths {
+        let Committed { exists, same } = committed(git, path.as_ref())?;
+        if !same && (exists || state::lies_at(git, path.as_ref()).is_some()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// A file in HEAD.
 struct Committed {
     exists: bool,
@@ -212,13 +227,12 @@ fn committed(git: &Git, path: &str) -> Result<Committed> {
     let Some(entry) = snapshot::entries(git, head, &[path])?.pop().flatten() else {
         return Ok(Committed { exists: false, same: false });
     };
-    let file = git.top.join(path);
-    let mode = blobs::mode(&file.symlink_metadata()?);
-    let same = entry.mode == mode
+    let has_mode = state::lies_at(git, path).is_some_and(|meta| blobs::mode(&meta) == entry.mode);
+    let same = has_mode
         && git
             .reader()
             .blob(Object::Id(&entry.oid))?
-            .is_some_and(|blob| std::fs::read(&file).is_ok_and(|bytes| bytes == blob));
+            .is_some_and(|blob| std::fs::read(git.top.join(path)).is_ok_and(|bytes| bytes == blob));
     Ok(Committed { exists: true, same })
 }
 

@@ -192,23 +192,25 @@ fn uncommitted_edits(
 ) -> anyhow::Result<Vec<Problem>> {
     let path = |artifact: &Artifact| artifact_path(&session.name, *artifact);
     let paths: Vec<String> = Artifact::ALL.iter().map(path).collect();
-    let dirty = git::status::of(there, &paths)?;
-    if dirty.is_empty() {
+    if git::status::lie_as_committed(there, &paths)? {
         return Ok(Vec::new());
     }
+    let now = git::blobs::hash_files(there, &paths, Store::No)?;
+    let committed = match there.head()?.oid() {
+        Some(head) => git::snapshot::blob_ids(there, head, &paths)?,
+        None => vec![None; paths.len()],
+    };
     let draft = session.next_stage().map(|stage| kept_draft(there, session, stage));
     let draft = match draft.transpose()?.flatten() {
         Some(KeptDraft::Live(draft)) => git::snapshot::blob_ids(there, &draft.commit, &paths)?,
         _ => vec![None; paths.len()],
     };
-    let now = git::blobs::hash_files(there, &paths, Store::No)?;
     let written = lying_as_written(there.top(), state.path())?;
     let mut found = Vec::new();
-    for ((artifact, path), (now, draft)) in
-        Artifact::ALL.iter().zip(&paths).zip(now.iter().zip(draft))
+    let blobs = now.iter().zip(committed).zip(draft);
+    for ((artifact, path), ((now, committed), draft)) in Artifact::ALL.iter().zip(&paths).zip(blobs)
     {
-        let is_dirty = dirty.iter().any(|entry| entry.path == *path);
-        if !is_dirty || now.is_none() || *now == draft || written.contains(path) {
+        if *now == committed || now.is_none() || *now == draft || written.contains(path) {
             continue;
         }
         let details = match RECORDS.contains(artifact) {
