@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 
+use super::output::TABLES_LOCKED;
 use super::{Git, processes};
 use crate::error::Error;
 use crate::shell_quote::quoted;
@@ -62,14 +63,22 @@ pub(super) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
         .hint(format!("rm {}", quoted(&lock.display().to_string())))
 }
 
-/// The lock file that a message of git names by its full path, in whatever language.
+/// The lock file that a message of git names by its full path, in whatever language, or that of the
+/// tables of references.
 fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
     let root = git.common_dir.display().to_string();
-    text.lines().find_map(|line| {
+    let named = text.lines().find_map(|line| {
         let path = &line[line.find(&root)?..];
         let end = path.find(".lock")? + ".lock".len();
         Some(PathBuf::from(&path[..end]))
-    })
+    });
+    let of_tables = || {
+        let mut locks = [&git.git_dir, &git.common_dir]
+            .map(|dir| dir.join("reftable/tables.list.lock"))
+            .into_iter();
+        locks.find(|lock| text.contains(TABLES_LOCKED) && lock.exists())
+    };
+    named.or_else(of_tables)
 }
 
 /// Lock files in this working tree, of HEAD's branch, and of these references (a name, or a folder

@@ -98,6 +98,9 @@ pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
     }
 }
 
+/// What git says if the tables of references are locked; it does not name the file.
+pub(super) const TABLES_LOCKED: &str = "cannot lock references";
+
 /// True if git complains about a lock file, or about a linked working tree that is just being
 /// created (its `commondir` is empty for a moment). Some of these messages are recognized by the
 /// file name alone, because a command that runs hooks prints them in the user's language.
@@ -105,7 +108,9 @@ pub(super) fn names_a_busy_lock(stderr: &str) -> bool {
     let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
     // Git reads a working tree that another git process is just creating.
     let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
-    let locked = |line: &str| busy(line) || begun(line) || line.contains("/index.lock");
+    let locked = |line: &str| {
+        busy(line) || begun(line) || line.contains("/index.lock") || line.contains(TABLES_LOCKED)
+    };
     // The error for a full disk names the lock as well, but waiting does not help.
     !says_disk_full(stderr) && stderr.lines().any(locked)
 }

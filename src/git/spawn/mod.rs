@@ -338,6 +338,17 @@ mod tests {
         assert!(lock.exists());
     }
 
+    /// Git does not name the lock of the tables of references.
+    #[test]
+    fn the_lock_of_tables_is_named() {
+        let repo = Repo::with_commit_in(&["--ref-format=reftable"]);
+        let lock = repo.path(".git/reftable/tables.list.lock");
+        std::fs::write(&lock, "").unwrap();
+        let error = repo.git().write(["branch", "side"]).once().checked().unwrap_err();
+        let hints = crate::error::hints_of(&error).concat();
+        assert!(hints.contains(&format!("rm {}", lock.display())), "{error} {hints}");
+    }
+
     #[test]
     fn a_writing_child_is_noted_while_it_runs() {
         let repo = Repo::with_commit();

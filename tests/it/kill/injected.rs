@@ -66,12 +66,12 @@ fn trial(base: &Sandbox, undisturbed: &Sandbox, fault: Fault) {
 
 #[test]
 fn whatever_call_fails_or_is_the_last_nothing_is_lost() {
-    in_formats("faults", &parts(), |parts| try_all(&at_work(), parts));
+    in_formats("calls that fail, at most", &parts(), |parts| try_all(&at_work(), parts));
 }
 
 #[test]
 fn nor_where_git_makes_the_commits_and_runs_a_hook() {
-    in_formats("faults with a hook", &parts(), |parts| {
+    in_formats("calls that fail with a hook, at most", &parts(), |parts| {
         let base = at_work();
         base.hook("post-commit", "exit 0");
         try_all(&base, parts);
