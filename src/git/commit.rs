@@ -104,19 +104,23 @@ pub fn only<S: AsRef<str>>(
     let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
     // No retry after a hook has run, even if git failed because of a lock or was killed.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
-    let landed =
-        |head: &Option<Oid>| -> Result<bool> { Ok(*head != tip && git.resolve("HEAD^1")? == tip) };
+    // A hook that refuses may have made a commit itself.
+    let refused = || Hooks::read(&trace).is_ok_and(|hooks| hooks.refusing().is_some());
+    let landed = |head: &Option<Oid>| -> Result<bool> {
+        Ok(*head != tip && !refused() && git.resolve("HEAD^1")? == tip)
+    };
     let output = unfinished::noting(git, step, || {
         let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
         let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
-        if output.killed() && landed(&git.resolve("HEAD")?)? {
-            // Git died after it had moved the branch.
+        if !output.success() && landed(&git.resolve("HEAD")?)? {
+            // Git died after it had moved the branch; or it failed to join the tables of references
+            // (no room is left, say), and has not written the index either.
             index_as_committed(git, &paths)?;
         }
         Ok(output)
     })?;
     let head = git.resolve("HEAD")?;
-    if output.success() || (output.killed() && landed(&head)?) {
+    if output.success() || landed(&head)? {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
         if is_alone && special.is_empty() && output.success() {
             status::note_committed(git, &paths);
