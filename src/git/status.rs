@@ -203,7 +203,7 @@ pub(super) fn note_committed(git: &Git, paths: &[String]) {
 ///
 /// # Errors
 /// Git fails.
-pub fn lie_as_committed<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<bool> {
+pub fn are_as_committed<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<bool> {
     for path in paths {
         let Committed { exists, same } = committed(git, path.as_ref())?;
         if !same && (exists || state::lies_at(git, path.as_ref()).is_some()) {

@@ -192,7 +192,7 @@ fn uncommitted_edits(
 ) -> anyhow::Result<Vec<Problem>> {
     let path = |artifact: &Artifact| artifact_path(&session.name, *artifact);
     let paths: Vec<String> = Artifact::ALL.iter().map(path).collect();
-    if git::status::lie_as_committed(there, &paths)? {
+    if git::status::are_as_committed(there, &paths)? {
         return Ok(Vec::new());
     }
     let now = git::blobs::hash_files(there, &paths, Store::No)?;

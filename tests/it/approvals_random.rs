@@ -234,7 +234,7 @@ fn what_still_holds_is_what_a_slow_reading_finds() {
     assert!(kept > 0 && lost > 0, "{kept} held, {lost} did not");
 }
 
-fn search(seeds: &[u64], kept: &Cell<u32>, lost: &Cell<u32>) {
+fn search(seeds: &[u64], kept: &Cell<u32>, lost: &Cell<u32>) -> usize {
     let base = repository();
     let approved: Approved = GATED
         .iter()
@@ -261,4 +261,5 @@ fn search(seeds: &[u64], kept: &Cell<u32>, lost: &Cell<u32>) {
             seen.set(seen.get() + 1);
         }
     }
+    seeds.len()
 }

@@ -51,6 +51,9 @@ fn status_verify_log_and_show_take_as_many_for_500_tasks_as_for_10() {
     ]);
 }
 
+/// Processes of a whole run of 5 tasks.
+const MOST: usize = 100;
+
 /// The formats of new repositories since git 3.0: no command asks git for one object after another.
 #[test]
 fn every_format_takes_few_processes() {
@@ -61,10 +64,9 @@ fn every_format_takes_few_processes() {
     ] {
         let Some(mut sandbox) = Sandbox::in_format(format) else { continue };
         let run = of(&mut sandbox, &["new", "-n", "todo", "a todo list", "--review", "auto"]);
-        let most = if format == ["--object-format=sha256"] { 80 } else { 160 };
         let mut wrong = String::new();
         for (limit, args) in [
-            (most, &[][..]),
+            (MOST, &[][..]),
             (4, &["status"]),
             (4, &["log"]),
             (4, &["list"]),
@@ -72,7 +74,7 @@ fn every_format_takes_few_processes() {
             (6, &["why", "README.md"]),
             (4, &[]),
         ] {
-            let told = if limit == most { &run } else { &of(&mut sandbox, args) };
+            let told = if limit == MOST { &run } else { &of(&mut sandbox, args) };
             if told.count() > limit {
                 wrong += &format!("{format:?} {args:?}: more than {limit}\n{told}");
             }

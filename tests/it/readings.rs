@@ -177,7 +177,7 @@ fn what_is_read_fast_is_what_a_slow_reading_finds() {
     in_formats("histories that are read", &seeds, search);
 }
 
-fn search(seeds: &[u64]) {
+fn search(seeds: &[u64]) -> usize {
     let base = repository();
     for session in SESSIONS {
         let listed = base.cowork(&["list", "--json"]).exits(0).json_lines();
@@ -189,4 +189,5 @@ fn search(seeds: &[u64]) {
     assert!(changes.lines().count() > 10, "changed files are not kept: {changes}");
     let failed = failing(seeds, |seed| trial(&base, *seed));
     assert!(failed.is_empty(), "{} of {} failed: {failed:?}", failed.len(), seeds.len());
+    seeds.len()
 }

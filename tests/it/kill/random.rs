@@ -251,7 +251,7 @@ fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
     in_formats("runs that are stopped", &seeds, search);
 }
 
-fn search(seeds: &[u64]) {
+fn search(seeds: &[u64]) -> usize {
     let base = at_work();
     let mut undisturbed = copy_of(&base);
     git_commits(&undisturbed);
@@ -278,4 +278,5 @@ fn search(seeds: &[u64]) {
     assert!(failed.is_empty(), "{} of {number} trials failed: seeds {failed:?}", failed.len());
     let killed = usize::try_from(killed.into_inner()).unwrap();
     assert!(killed > number / 2, "only {killed} kills in {number} trials");
+    seeds.len()
 }

@@ -50,8 +50,9 @@ pub fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// Deals out what is to be tried to the formats that this git knows, and calls `search` for each of
-/// them: repositories made in it have that format. Each is printed past the harness.
-pub fn in_formats<T: Clone>(what: &str, all: &[T], search: impl Fn(&[T])) {
+/// them: repositories made in it have that format. It returns how much it tried, which is printed
+/// past the harness.
+pub fn in_formats<T: Clone>(what: &str, all: &[T], search: impl Fn(&[T]) -> usize) {
     let wanted = usize::try_from(number("COWORK_TRIAL_FORMATS", 2)).unwrap();
     let is_known = |format: &&Format| {
         let Format { objects, refs } = format;
@@ -66,9 +67,9 @@ pub fn in_formats<T: Clone>(what: &str, all: &[T], search: impl Fn(&[T])) {
             continue;
         }
         OF_THREAD.set(Some(*format));
-        search(&own);
+        let tried = search(&own);
         OF_THREAD.set(None);
-        let told = format!("{what}: {} in {} with {}\n", own.len(), format.objects, format.refs);
+        let told = format!("{what}: {tried} in {} with {}\n", format.objects, format.refs);
         std::io::stderr().write_all(told.as_bytes()).unwrap();
     }
 }
