@@ -155,6 +155,8 @@ mod tests {
             };
             let kept = Binary::new(git.clone());
             let (whole, hidden) = (vec![all[all.len() - 1].clone()], some(1));
+            // Whether an earlier walk is still valid depends on what other tests do.
+            *git.walks.lock().unwrap() = None;
             kept.walk(&whole, &hidden).unwrap();
             for _ in 0..4 {
                 let (tips, hide) = (some(2), some(2));
@@ -171,6 +173,6 @@ mod tests {
                 }
             }
         }
-        assert!(parts > 50, "{parts}");
+        assert!(parts > 20, "{parts}");
     }
 }
