@@ -108,8 +108,9 @@ impl Walk {
         let reached = |from: &[Oid]| {
             let (mut found, mut next) = (HashSet::new(), from.to_vec());
             while let Some(id) = next.pop() {
-                next.extend(seen.get(&id).iter().flat_map(|one| one.parents.clone()));
-                found.insert(id);
+                if found.insert(id.clone()) {
+                    next.extend(seen.get(&id).iter().flat_map(|one| one.parents.clone()));
+                }
             }
             found
         };

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use super::hook_trace::{Hooks, said};
 use super::output::nul_texts;
 use super::unfinished::Step;
-use super::{Change, Git, Oid, StatusKind};
+use super::{Change, Git, Oid, Output, StatusKind};
 use crate::error::Error;
 use crate::git::{hooks, index, made, paths, snapshot, special_files, state, status, unfinished};
 use crate::moment;
@@ -106,13 +106,17 @@ pub fn only<S: AsRef<str>>(
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     // A hook that refuses may have made a commit itself.
     let refused = || Hooks::read(&trace).is_ok_and(|hooks| hooks.refusing().is_some());
+    // After any other failure, a commit on the tip is somebody else's.
+    let may_have_landed = |output: &Output| {
+        output.killed() || output.stderr.contains("reftable: transaction failure")
+    };
     let landed = |head: &Option<Oid>| -> Result<bool> {
         Ok(*head != tip && !refused() && git.resolve("HEAD^1")? == tip)
     };
     let output = unfinished::noting(git, step, || {
         let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
         let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
-        if !output.success() && landed(&git.resolve("HEAD")?)? {
+        if may_have_landed(&output) && landed(&git.resolve("HEAD")?)? {
             // Git died after it had moved the branch; or it failed to join the tables of references
             // (no room is left, say), and has not written the index either.
             index_as_committed(git, &paths)?;
@@ -120,7 +124,7 @@ pub fn only<S: AsRef<str>>(
         Ok(output)
     })?;
     let head = git.resolve("HEAD")?;
-    if output.success() || landed(&head)? {
+    if output.success() || (may_have_landed(&output) && landed(&head)?) {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
         if is_alone && special.is_empty() && output.success() {
             status::note_committed(git, &paths);
