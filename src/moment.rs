@@ -4,8 +4,8 @@
 //! A person edits files while a model responds, a command or hook runs, or a prompt waits at the
 //! terminal. Between two such pauses git-cowork need not examine the working tree twice, so
 //! [`crate::git::Git::status`] returns its last result within the same moment. Everything that ends
-//! a moment calls this module: every git child that writes, every write to the tree, every command,
-//! every request to a model, every prompt; and, so that nothing is forgotten, every pause of the
+//! a moment calls this module: every git child that writes (but see `Cmd::beside`), every write to the
+//! tree, every command, every request to a model, every prompt; and, so that nothing is forgotten, every pause of the
 //! run ([`watched`]).
 
 use std::future::Future;

@@ -132,6 +132,25 @@ mod tests {
     use super::*;
     use crate::git::made;
 
+    /// Two ways to each of many merges are not two walks.
+    #[test]
+    fn every_commit_of_a_part_is_looked_at_once() {
+        let id = |number: usize| -> Oid { format!("{:040x}", number + 1).parse().unwrap() };
+        let repo = Repo::with_commit();
+        let first = repo.git().reader().commit(&repo.head()).unwrap();
+        // Each third commit merges the two after it, which have the same parent.
+        let parents = |number: usize| match (number % 3, number / 3) {
+            (0, _) => vec![id(number + 1), id(number + 2)],
+            (_, 100) => Vec::new(),
+            (_, merge) => vec![id(3 * merge + 3)],
+        };
+        let one = |number| Commit { id: id(number), parents: parents(number), ..first.clone() };
+        let commits: Vec<Commit> = (0..303).map(one).collect();
+        let tip = commits[0].id.clone();
+        let walk = Walk { at: Moment::now(), hide: Vec::new(), commits };
+        assert_eq!(walk.part(&[tip], &[]).unwrap().len(), 303);
+    }
+
     /// Parts of a walk are what git finds, whatever is merged into what.
     #[test]
     fn a_part_of_a_walk_is_what_another_walk_finds() {

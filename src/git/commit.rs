@@ -1,17 +1,17 @@
 //! Commits made like the user's: `git commit --only` on exactly the given paths, with hooks,
 //! signing, filters and attributes. The hook that refused is read from trace2, not from messages.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 
 use super::hook_trace::{Hooks, said};
 use super::output::nul_texts;
 use super::unfinished::Step;
-use super::{Change, Git, Oid, Output, StatusKind};
+use super::{Change, EntryKind, Git, Oid, Output, StatusKind};
 use crate::error::Error;
 use crate::git::{hooks, index, made, paths, snapshot, special_files, state, status, unfinished};
-use crate::moment;
+use crate::moment::{self, Moment};
 
 /// The hooks that a commit may run.
 const HOOKS: [&str; 6] = [
@@ -37,7 +37,8 @@ pub struct CommitOptions {
 pub enum CommitOutcome {
     /// HEAD is this commit.
     Committed(Oid),
-    /// A hook of the user refused the commit. Index and HEAD are unchanged.
+    /// A hook of the user refused the commit. Index and HEAD are as before, unless the hook has
+    /// changed them.
     HookRefused {
         /// `pre-commit`, `commit-msg`, …
         hook: String,
@@ -60,9 +61,12 @@ pub fn only<S: AsRef<str>>(
     options: CommitOptions,
 ) -> Result<CommitOutcome> {
     let Selection { paths, new } = select(git, paths)?;
-    // Nobody else acts while git makes such a commit.
+    // Nobody else acts while git makes such a commit, and it changes nothing but these paths.
+    let now = Moment::now();
     let is_alone = !HOOKS.iter().any(|hook| hooks::has(git, hook))
         && !state::config_bool(git, "commit.gpgSign")?;
+    let facts = if is_alone { index::before_commit(git, &paths) } else { None };
+    let is_alone = facts.is_some();
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let message_file = scratch.path().join("message");
     let trace = scratch.path().join("trace");
@@ -73,7 +77,7 @@ pub fn only<S: AsRef<str>>(
         // without a trace.
         let add = git.write(["add", "--force", "--intent-to-add"]).beside(is_alone);
         let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
-        add.stdin_nul(&new).checked()?;
+        add.stdin_nul(&new).checked().inspect_err(|_| moment::end())?;
     }
     let special = special_files::at(git, &paths);
     let became_folders: Vec<String> =
@@ -126,9 +130,13 @@ pub fn only<S: AsRef<str>>(
     let head = git.resolve("HEAD")?;
     if output.success() || (may_have_landed(&output) && landed(&head)?) {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
-        if is_alone && special.is_empty() && output.success() {
+        if let Some(facts) = facts
+            && special.is_empty()
+            && output.success()
+            && now.lasts()
+        {
             status::note_committed(git, &paths);
-            index::note_committed(git, &paths);
+            index::note_committed(git, facts, &paths);
             moment::wrote();
         } else {
             moment::end();
@@ -188,18 +196,19 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
         return Ok(Selection { paths: wanted, new: Vec::new() });
     }
     let listed = status::of(git, &wanted)?;
-    let in_head: BTreeSet<String> = in_head(git, &wanted)?.into_iter().collect();
+    let in_head = in_head(git, &wanted)?;
     let (mut committed, mut new) = (Vec::new(), Vec::new());
     for path in wanted {
         let mut kinds = listed.iter().filter(|entry| entry.path == path).map(|entry| entry.kind);
-        let (first, second) = (kinds.next(), kinds.next());
-        let is_tracked = match first {
+        let is_tracked = match kinds.next() {
             Some(StatusKind::Untracked) => false,
-            // Removed from the index, it may be an untracked file as well: then it is listed twice.
-            Some(StatusKind::Tracked { staged: Change::Deleted, .. }) => second.is_none(),
+            // Removed from the index; but perhaps it is intended to be added again.
+            Some(StatusKind::Tracked { staged: Change::Deleted, unstaged }) => {
+                unstaged == Change::Added
+            }
             Some(_) => true,
-            // Unchanged; otherwise ignored, or missing.
-            None => in_head.contains(&path),
+            // Unchanged; otherwise ignored, or missing. A folder in HEAD is not the file.
+            None => in_head.get(&path).is_some_and(|kind| *kind != EntryKind::Tree),
         };
         let is_file = || state::lies_at(git, &path).is_some_and(|meta| state::is_recorded(&meta));
         if is_tracked {
@@ -207,7 +216,7 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
         } else if is_file() {
             new.push(path.clone());
             committed.push(path);
-        } else if in_head.contains(&path) {
+        } else if in_head.contains_key(&path) {
             committed.push(path);
         }
     }
@@ -222,13 +231,14 @@ fn is_now_folder(git: &Git, path: &str, new: &[String]) -> bool {
     new.iter().any(is_within) && state::lies_at(git, path).is_some_and(|meta| meta.is_dir())
 }
 
-fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
+/// The kinds of those of these paths that HEAD has.
+fn in_head(git: &Git, paths: &[String]) -> Result<BTreeMap<String, EntryKind>> {
     if paths.is_empty() {
-        return Ok(Vec::new());
+        return Ok(BTreeMap::new());
     }
-    let Some(head) = git.resolve("HEAD")? else { return Ok(Vec::new()) };
+    let Some(head) = git.resolve("HEAD")? else { return Ok(BTreeMap::new()) };
     let entries = paths.iter().zip(snapshot::entries(git, &head, paths)?);
-    Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
+    Ok(entries.filter_map(|(path, entry)| Some((path.clone(), entry?.kind))).collect())
 }
 
 /// Updates the index after a commit in which hooks changed content: `git commit --only` leaves in
@@ -273,7 +283,7 @@ fn forget(git: &Git, new: &[String]) -> Result<()> {
 /// Like [`forget`], but after git was killed: skips the paths that it had already committed.
 fn forget_uncommitted(git: &Git, new: &[String]) -> Result<()> {
     let there = in_head(git, new)?;
-    let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();
+    let gone: Vec<String> = new.iter().filter(|path| !there.contains_key(*path)).cloned().collect();
     forget(git, &gone)
 }
 
@@ -346,6 +356,35 @@ mod tests {
             18 => repo.file(".gitattributes", "*.o filter=none\n"),
             _ => drop(repo.git().write(["config", "core.excludesFile", "own"]).output()),
         }
+    }
+
+    /// While git commits, somebody else moves the branch: their commit is not taken for ours.
+    #[test]
+    fn a_commit_that_somebody_else_makes_meanwhile_is_theirs() {
+        let repo = Repo::with_commit();
+        let before = repo.head();
+        repo.hook(
+            "pre-commit",
+            "git update-ref refs/heads/main $(git commit-tree -p HEAD -m theirs HEAD^{tree})",
+        );
+        repo.file("a", "ours");
+        let failed = only(&repo.git(), &["a"], "ours", CommitOptions::default());
+        assert!(failed.is_err(), "{failed:?}");
+        assert_eq!(repo.run(&["log", "--format=%s", &format!("{before}..")]), "theirs");
+        assert_eq!(repo.text("a").unwrap(), "ours");
+    }
+
+    /// A file that is ignored and takes the place of a folder in HEAD.
+    #[test]
+    fn an_ignored_file_in_place_of_a_folder_is_committed() {
+        let repo = Repo::with_commit();
+        repo.file("build/x", "x");
+        repo.commit_all("a folder");
+        std::fs::remove_dir_all(repo.path("build")).unwrap();
+        repo.file("build", "a file now");
+        repo.file(".git/info/exclude", "build\n");
+        committed(&repo, &["build", "build/x"]);
+        assert_eq!(changed(&repo), "A build D build/x ");
     }
 
     /// In any state of the index, exactly the files that git does not track are new.

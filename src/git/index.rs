@@ -14,7 +14,6 @@ use super::output::nul_texts;
 use super::shared::Shared;
 use super::{Git, Hidden};
 use crate::git::state;
-use crate::moment::Moment;
 
 /// The name of an attributes file.
 const ATTRIBUTES: &str = ".gitattributes";
@@ -25,9 +24,8 @@ pub(super) const SUBMODULE: u32 = 0o160_000;
 /// The facts of the index file that was listed last.
 pub(super) type Known = Shared<Mutex<Option<Listed>>>;
 
-/// The facts of an index file, its stamp, and the moment in which that was seen last.
+/// The facts of an index file, and its stamp.
 pub(super) struct Listed {
-    at: Moment,
     stamp: Stamp,
     facts: Arc<Facts>,
 }
@@ -68,27 +66,39 @@ pub(super) fn stamp_of(meta: &Metadata) -> Option<Stamp> {
 /// # Errors
 /// Git fails.
 pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
-    let at = Moment::now();
     let Some(stamp) = stamp(git) else { return Ok(Arc::default()) };
     let mut known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.as_mut().filter(|known| known.stamp == stamp) {
-        known.at = at;
+    if let Some(known) = known.as_ref().filter(|known| known.stamp == stamp) {
         return Ok(Arc::clone(&known.facts));
     }
     let facts = Arc::new(listed(git)?);
-    *known = Some(Listed { at, stamp, facts: Arc::clone(&facts) });
+    *known = Some(Listed { stamp, facts: Arc::clone(&facts) });
     Ok(facts)
 }
 
-/// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
-/// else was working: their entries are new or gone, everything else is the same.
-pub(super) fn note_committed(git: &Git, paths: &[String]) {
-    let now = stamp(git);
-    let mut known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Some(listed), Some(now)) = (known.take().filter(|known| known.at.lasts()), now) else {
-        return;
+/// The facts of the current index, if they are known and a commit of these paths only adds or
+/// removes their entries: `None` if it would also change a mark (git marks what it commits with
+/// `core.ignoreStat`, and unmarks what was assumed unchanged), a submodule, or what is in a folder
+/// that a file replaces.
+pub(super) fn before_commit(git: &Git, paths: &[String]) -> Option<Arc<Facts>> {
+    let now = stamp(git)?;
+    let known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
+    let facts = &known.as_ref().filter(|known| known.stamp == now)?.facts;
+    let is_plain = |path: &String| {
+        let folder = format!("{path}/");
+        let next = facts.paths.partition_point(|other| *other < folder);
+        let is_folder = facts.paths.get(next).is_some_and(|other| other.starts_with(&folder));
+        let is_marked = facts.marked.iter().any(|(marked, _)| marked == path);
+        !is_folder && !is_marked && !facts.submodules.contains(path)
     };
-    let Listed { at, mut facts, .. } = listed;
+    let keeps_marks = !state::config_bool(git, "core.ignoreStat").ok()?;
+    (keeps_marks && paths.iter().all(is_plain)).then(|| Arc::clone(facts))
+}
+
+/// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
+/// else was working. `facts` come from [`before_commit`].
+pub(super) fn note_committed(git: &Git, mut facts: Arc<Facts>, paths: &[String]) {
+    let Some(stamp) = stamp(git) else { return };
     for path in paths {
         let is_there = state::lies_at(git, path).is_some_and(|meta| state::is_recorded(&meta));
         match (facts.paths.binary_search(path), is_there) {
@@ -105,7 +115,8 @@ pub(super) fn note_committed(git: &Git, paths: &[String]) {
             };
         }
     }
-    *known = Some(Listed { at, stamp: now, facts });
+    let listed = Listed { stamp, facts };
+    *git.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
 }
 
 fn stamp(git: &Git) -> Option<Stamp> {
@@ -171,5 +182,38 @@ mod tests {
             assert_eq!(kept.paths, now.paths);
             assert_eq!(kept.attributes, now.attributes);
         }
+    }
+
+    /// What a commit does beside adding and removing entries is listed anew.
+    #[test]
+    fn marks_and_replaced_folders_are_listed_after_a_commit() {
+        let repo = Repo::with_commit();
+        repo.file("a/x", "x");
+        repo.file("b", "b");
+        repo.commit_all("files");
+        let git = repo.git();
+        let committed = |path: &str| {
+            git.status().unwrap();
+            commit::only(&git, &[path], "one", CommitOptions::default()).unwrap();
+            let (kept, now) = (facts(&git).unwrap(), listed(&git).unwrap());
+            assert_eq!((&kept.paths, &kept.marked), (&now.paths, &now.marked), "{path}");
+            let paths = |entries: Vec<crate::git::StatusEntry>| {
+                entries.into_iter().map(|entry| entry.path).collect::<Vec<_>>()
+            };
+            let kept = paths(git.status().unwrap());
+            assert_eq!(kept, paths(repo.git().status().unwrap()), "{path}");
+        };
+        std::fs::remove_dir_all(repo.path("a")).unwrap();
+        repo.file("a", "a file now");
+        committed("a");
+        repo.run(&["update-index", "--assume-unchanged", "b"]);
+        repo.file("b", "changed");
+        committed("b");
+        repo.run(&["config", "core.ignoreStat", "true"]);
+        repo.file("c", "c");
+        committed("c");
+        repo.file("c", "a person's");
+        crate::moment::end();
+        assert_eq!(git.status().unwrap().len(), 1, "the edit is listed");
     }
 }

@@ -8,7 +8,7 @@ use super::{Git, Oid, RefName};
 use crate::git::{hooks, ref_tables};
 
 /// Changes to references, which are made together or not at all. A branch is moved even if it is
-/// checked out: check with [`list`] first.
+/// checked out: check with [`super::refs::list`] first.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before commit"]
 pub struct RefTransaction {

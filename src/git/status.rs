@@ -261,14 +261,11 @@ fn look_at<S: AsRef<str>>(
     Ok(entries)
 }
 
-/// The paths among these that are in the index. If `paths` is empty, every tracked path.
+/// The paths among these that are in the index.
 ///
 /// # Errors
 /// Git fails.
 pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
-    if paths.is_empty() {
-        return Ok(nul_texts(&git.read(["ls-files", "-z"]).checked()?.stdout).collect());
-    }
     let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
     let mut tracked = BTreeSet::new();
     for chunk in chunks(paths) {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry};
+use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
@@ -44,7 +44,12 @@ pub fn collect(
         let is_recorded = || workspace.proposals().may_be_recorded(path);
         in_session(path, &dirs) || (is_code(path) && written.contains(path) && is_recorded())
     };
-    let listed = taken(git::status::of(git, &asked)?).map(|entry| entry.path);
+    // Half-written files of a killed run begin with a dot.
+    let is_whole = |entry: &StatusEntry| {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        entry.kind != StatusKind::Untracked || !name.starts_with('.') || is_code(&entry.path)
+    };
+    let listed = taken(git::status::of(git, &asked)?).filter(is_whole).map(|entry| entry.path);
     let mut paths: BTreeSet<String> = listed.filter(ours).collect();
     // Users may ignore `.cowork`; a session's own files are recorded all the same.
     for dir in &dirs {

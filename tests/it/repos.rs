@@ -267,6 +267,15 @@ fn artifacts_are_committed_even_where_they_are_ignored() {
     assert!(files.contains(".cowork/sessions/todo/requirements.json"), "{files}");
 }
 
+#[test]
+fn a_half_written_file_of_a_killed_run_is_not_committed() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.write(".cowork/sessions/todo/.tmpAbC123", "half");
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert!(files.contains("/prd.md") && !files.contains(".tmp"), "{files}");
+}
+
 /// The whole way in a repository of this format, if this git can make one.
 #[track_caller]
 fn whole_run_in(options: &[&str]) {

@@ -16,6 +16,7 @@ use super::output::{Output, names_a_busy_lock};
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::locks;
+use crate::moment;
 
 /// Variables that would point a child at another repository or index. The configuration variables
 /// of `git rev-parse --local-env-vars` are kept: `git -c` must reach git-cowork.
@@ -178,6 +179,8 @@ impl<'a> Cmd<'a> {
             if !busy || begin.elapsed() + pause > locks::LOCK_PATIENCE {
                 return Ok(output);
             }
+            // Another process is at work.
+            moment::end();
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(400));
         }
