@@ -58,6 +58,7 @@ mod markdown_lines;
 mod markers;
 mod nearest;
 mod palette;
+mod present;
 #[cfg(test)]
 mod random_cases;
 mod replace_file;

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::output::lossy;
 use super::{Git, Oid};
+use crate::present::present;
 
 /// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
 /// have at least 40 letters and digits in total: a short line blamed alone gets the commit that
@@ -87,11 +88,9 @@ pub fn blame(
 /// # Errors
 /// The list of these commits cannot be read.
 pub fn shallow_ends(git: &Git) -> Result<HashSet<Oid>> {
-    match std::fs::read_to_string(git.common_dir().join("shallow")) {
-        Ok(list) => list.lines().map(|id| Ok(id.trim().parse()?)).collect(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
-        Err(error) => Err(error).context("reading the boundary commits of a shallow clone"),
-    }
+    let list = present(std::fs::read_to_string(git.common_dir().join("shallow")))
+        .context("reading the boundary commits of a shallow clone")?;
+    list.unwrap_or_default().lines().map(|id| Ok(id.trim().parse()?)).collect()
 }
 
 /// Parses `git blame --porcelain`: the details of a commit come once, before its first line.

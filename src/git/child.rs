@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Git, processes};
 use crate::git::{locks, unfinished};
 use crate::keyboard;
+use crate::moment;
 
 /// How often to check whether an orphaned child has ended.
 const STEP: Duration = Duration::from_millis(20);
@@ -207,6 +208,8 @@ impl Git {
                 }
             }
         }
+        // A killed run, or its child, may have changed something until now.
+        moment::end();
         let orphan = Orphan::read(&lock)?.or(orphan);
         let children = Children { path: file.to_owned(), file: lock, own: own.to_vec() };
         let git = Self { children: Some(Arc::new(children)), ..self.clone() };

@@ -137,7 +137,6 @@ pub fn only<S: AsRef<str>>(
         {
             status::note_committed(git, &paths);
             index::note_committed(git, facts, &paths);
-            moment::wrote();
         } else {
             moment::end();
             if !no_hook_ran() || !special.is_empty() {

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use super::output::Output;
+use crate::present::present;
 
 /// The exit codes of the hooks one git process ran, in order.
 pub(super) struct Hooks {
@@ -28,11 +29,8 @@ impl Hooks {
     /// Reads a `GIT_TRACE2_EVENT` file. Processes that hooks start append to it too; only the
     /// events of the first process count.
     pub(super) fn read(trace: &Path) -> Result<Self> {
-        let bytes = match std::fs::read(trace) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error).context("reading git's trace"),
-        };
+        let bytes =
+            present(std::fs::read(trace)).context("reading git's trace")?.unwrap_or_default();
         let mut own_sid: Option<String> = None;
         let mut names = HashMap::new();
         let mut exits = Vec::new();

@@ -12,7 +12,7 @@ use git2::{ObjectType, OdbLookupFlags, Oid};
 use tempfile::NamedTempFile;
 
 use super::libgit2::Libgit2;
-use super::ref_files::present;
+use crate::present::present;
 
 /// Git deletes old files whose names begin like this, because a killed program left them.
 const TEMPORARY: &str = "tmp_obj_";

@@ -54,16 +54,13 @@ pub mod notes;
 mod object_text;
 mod objects;
 mod output;
-mod packed_refs;
 pub mod patches;
 pub mod paths;
 mod plain;
 mod processes;
 pub mod put_back;
 mod reader;
-mod ref_files;
-mod ref_patterns;
-mod ref_tables;
+mod ref_list;
 mod ref_transaction;
 pub mod refs;
 pub mod remote;
@@ -96,7 +93,7 @@ pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use output::Output;
 pub use reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry};
-pub use ref_files::Ref;
+pub use ref_list::Ref;
 pub use ref_transaction::RefTransaction;
 pub use refs::RefInfo;
 pub use remote::{Push, PushOutcome};
@@ -136,8 +133,7 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
-    packed: packed_refs::KeptPacked,
-    tables: ref_tables::Kept,
+    ref_list: ref_list::Kept,
     cat_file: spawn::cat_file::Kept,
     diffs: tree_diff::KeptDiffs,
     walks: binary::Walks,
@@ -206,8 +202,7 @@ impl Git {
             env: Vec::new(),
             children: None,
             opened: fallback::Opened::default(),
-            packed: packed_refs::KeptPacked::default(),
-            tables: ref_tables::Kept::default(),
+            ref_list: ref_list::Kept::default(),
             cat_file: spawn::cat_file::Kept::default(),
             diffs: tree_diff::KeptDiffs::default(),
             walks: binary::Walks::default(),
@@ -245,7 +240,6 @@ impl Git {
             env: self.env.clone(),
             children: self.children.clone(),
             opened: self.opened.clone(),
-            packed: self.packed.clone(),
             new_enough: self.new_enough.clone(),
             ..Self::of(found)
         })

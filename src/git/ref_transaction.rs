@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 
+use super::ref_list::Before;
 use super::refs::{refuse_symbolic, verified};
 use super::spawn::STARTS;
 use super::{Git, Oid, RefName};
-use crate::git::{hooks, ref_tables};
+use crate::git::hooks;
 
 /// Changes to references, which are made together or not at all. A branch is moved even if it is
 /// checked out: check with [`super::refs::list`] first.
@@ -76,7 +77,7 @@ impl RefTransaction {
     pub fn commit(mut self, git: &Git) -> Result<()> {
         let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
         refuse_symbolic(git, &names)?;
-        let known = ref_tables::known(git);
+        let before = Before::of(git);
         // A git process that was killed may have made some or all changes: retry the others.
         for start in 1.. {
             if self.is_empty() {
@@ -92,7 +93,7 @@ impl RefTransaction {
             let output = update.attempt(|| true, || false)?;
             if output.success() {
                 let changes = self.changes.iter().map(|one| (&one.name, one.new.as_ref()));
-                known.and_then(|known| ref_tables::note_changed(git, &known, changes));
+                before.and_then(|before| before.note(git, changes));
                 break;
             }
             let mut left = Vec::new();

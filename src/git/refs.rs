@@ -1,17 +1,16 @@
 //! References: resolves and lists them.
 
-use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
-use super::output::{lossy, path_buf};
-use super::ref_files::{Ref, RefFiles};
+use super::output::lossy;
+use super::ref_list::Ref;
 use super::switch::same_place;
 use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
-use crate::git::{lookup, ref_tables};
+use crate::git::{lookup, ref_list};
 use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
@@ -41,18 +40,12 @@ pub struct RefInfo {
 /// # Errors
 /// A reference is symbolic: exit 5, with its name. Git fails.
 pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
-    let found = match git.in_ref_files(|files| files.symbolic(patterns)) {
-        Some(found) => found,
-        None => {
-            let one = |[name, target]: [&[u8]; 2]| Ok((lossy(name), lossy(target)));
-            for_each_ref(git, ["%(refname)", "%(symref)"], patterns, one)?
-        }
-    };
-    let Some((name, to)) = found.into_iter().find(|(_, to)| !to.is_empty()) else { return Ok(()) };
+    let list = git.ref_list()?;
+    let Some((name, to)) = list.symbolic(patterns) else { return Ok(()) };
     Err(Error::repository(format!("{name} must not be a symbolic reference, but points to {to}"))
         .hint(format!(
             "find out what created it, then delete the reference: git symbolic-ref --delete {}",
-            quoted(&name)
+            quoted(name)
         ))
         .into())
 }
@@ -81,20 +74,15 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        match self.in_ref_files(|files| files.list(patterns)) {
-            Some(refs) => Ok(refs),
-            None => asked_refs(self, patterns),
-        }
+        Ok(self.ref_list()?.matching(patterns))
     }
 }
 
 /// The commit to which the reference with this full name points, also through an annotated tag;
 /// `None` if there is no such reference, or it points to something else.
 fn commit_of(git: &Git, name: &str) -> Result<Option<Oid>> {
-    match git.in_ref_files(|files| files.one(name)) {
-        Some(found) => found.map_or(Ok(None), |one| git.reader().part(&one.object, Part::Commit)),
-        None => verified(git, &format!("{name}^{{commit}}")),
-    }
+    let list = git.ref_list()?;
+    list.object(name).map_or(Ok(None), |object| git.reader().part(object, Part::Commit))
 }
 
 /// Parses `HEAD` or a full id, alone or with `^` and the number of a parent. Returns the commit and
@@ -128,51 +116,17 @@ pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     }
 }
 
-/// [`Git::refs`], without the references whose full names are not wanted.
+/// The matching references as they are now, each with the time (Unix seconds) of its commit or
+/// annotated tag; 0 for other objects.
 ///
 /// # Errors
 /// Git fails.
-pub fn wanted<S: AsRef<str>>(
-    git: &Git,
-    patterns: &[S],
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Ref>> {
-    if let Some(refs) = git.in_ref_files(|files| files.wanted(patterns, is_wanted)) {
-        return Ok(refs);
-    }
-    let mut refs = asked_refs(git, patterns)?;
-    refs.retain(|one| is_wanted(one.name.as_str()));
-    Ok(refs)
-}
-
-/// Returns names below `root` that may have a reference: all of `names` that have one, and perhaps
-/// some others.
-///
-/// # Errors
-/// Git fails.
-pub fn may_be_there(git: &Git, root: &str, names: HashSet<RefName>) -> Result<HashSet<RefName>> {
-    if names.is_empty() {
-        return Ok(names);
-    }
-    if let Some(found) = git.in_ref_files(|files| files.may_be_there(root, &names)) {
-        return Ok(found);
-    }
-    Ok(asked_refs(git, &[root])?.into_iter().map(|one| one.name).collect())
-}
-
-/// Returns the names of these references, each with a time (Unix seconds) that is not before the
-/// time of the commit the reference points to, if clocks agree.
-///
-/// # Errors
-/// Git fails.
-pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
-    if let Some(found) = git.in_ref_files(|files| files.moved(patterns)) {
-        return Ok(found);
-    }
-    let one = |[name, time]: [&[u8]; 2]| {
-        Ok((RefName::new(lossy(name))?, lossy(time).parse().unwrap_or(0)))
+pub fn times<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(Ref, i64)>> {
+    let one = |[name, object, time]: [&[u8]; 3]| {
+        let found = Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? };
+        Ok((found, lossy(time).parse().unwrap_or(0)))
     };
-    for_each_ref(git, ["%(refname)", "%(creatordate:unix)"], patterns, one)
+    for_each_ref(git, ["%(refname)", "%(objectname)", "%(creatordate:unix)"], patterns, one)
 }
 
 /// [`Git::refs`] with the times and messages of their commits, and the working trees that have them
@@ -185,24 +139,12 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
     if refs.is_empty() {
         return Ok(Vec::new());
     }
-    let (mut places, reader) = (checked_out(git, patterns)?, git.reader());
+    let (list, reader) = (git.ref_list()?, git.reader());
     let info = |found: Ref| {
-        let worktree = places.remove(found.name.as_str());
+        let worktree = list.worktrees.get(found.name.as_str()).cloned();
         Ok(RefInfo { worktree, ..info_of(reader.as_ref(), found)? })
     };
     refs.into_iter().map(info).collect()
-}
-
-/// The working trees that have a branch checked out, by the full name of the branch: at least those
-/// of the references that match one of the patterns.
-fn checked_out<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<BTreeMap<String, PathBuf>> {
-    if let Ok(places) = RefFiles::of(git).and_then(|files| files.checked_out()) {
-        return Ok(places);
-    }
-    let place = |[name, path]: [&[u8]; 2]| Ok((lossy(name), path_buf(path)));
-    let mut places = for_each_ref(git, ["%(refname)", "%(worktreepath)"], patterns, place)?;
-    places.retain(|(_, path)| !path.as_os_str().is_empty());
-    Ok(places.into_iter().collect())
 }
 
 /// The [`RefInfo`] of a reference, apart from the working tree.
@@ -245,16 +187,9 @@ fn subject_of(body: &str) -> String {
 /// # Errors
 /// Git fails.
 pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
-    let place = checked_out(git, &[branch.as_str()])?.remove(branch.as_str());
-    Ok(place.filter(|path| !same_place(path, git.common_dir())))
-}
-
-/// [`Git::refs`], read with the git binary.
-pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<Ref>> {
-    let one = |[name, object]: [&[u8]; 2]| {
-        Ok(Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? })
-    };
-    for_each_ref(git, ["%(refname)", "%(objectname)"], patterns, one)
+    let list = git.ref_list()?;
+    let place = list.worktrees.get(branch.as_str());
+    Ok(place.filter(|path| !same_place(path, git.common_dir())).cloned())
 }
 
 fn for_each_ref<S: AsRef<str>, T, const N: usize>(
@@ -280,7 +215,7 @@ pub(super) fn printed_refs<'a, T, const N: usize>(
     options: impl IntoIterator<Item = &'a str>,
     mut one: impl FnMut([&[u8]; N]) -> Result<T>,
 ) -> Result<Vec<T>> {
-    ref_tables::check(git)?;
+    ref_list::check(git)?;
     let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
     let list = git.read(["for-each-ref", &format!("--format={format}")]);
     let output = list.args(options).checked()?;
@@ -344,7 +279,7 @@ pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
 
 /// Resolves one object with `git rev-parse --verify`.
 pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
-    ref_tables::check(git)?;
+    ref_list::check(git)?;
     let ask = git.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
     let output = ask.output()?;
     Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
@@ -352,9 +287,15 @@ pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::output::path_buf;
     use super::super::test_repo::Repo;
     use super::*;
     use crate::git::{made, snapshot, worktree};
+
+    /// [`Git::refs`], asked of git anew.
+    pub(in super::super) fn asked_refs(git: &Git, patterns: &[&str]) -> Result<Vec<Ref>> {
+        Ok(times(git, patterns)?.into_iter().map(|(found, _)| found).collect())
+    }
 
     /// [`list`], all by git.
     pub(in super::super) fn listed_by_git(git: &Git, patterns: &[&str]) -> Vec<RefInfo> {

@@ -6,11 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::output::lossy;
-use super::ref_files::RefFiles;
 use super::variables::Who;
-use super::{Git, Oid, Part, RefName};
+use super::{Git, Oid, RefName};
 use crate::error::Error;
-use crate::git::{ref_tables, variables};
+use crate::git::variables;
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,59 +57,38 @@ impl Git {
     /// # Errors
     /// Git fails, or HEAD is neither a branch nor a commit.
     pub fn head(&self) -> Result<Head> {
-        if let Some(head) = head_read(self) {
-            return Ok(head);
+        let list = self.ref_list()?;
+        let on_branch =
+            list.branch.as_ref().and_then(|name| Some((name, list.object(name.as_str())?)));
+        if let Some((name, oid)) = on_branch {
+            return Ok(Head::Branch { name: name.clone(), oid: oid.clone() });
         }
-        ref_tables::check(self)?;
-        // For a branch git prints its name, otherwise `HEAD`.
-        let both = self.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
-        let both = both.arg("HEAD").output()?;
-        let text = both.text();
-        if let (true, [oid, name]) = (both.success(), text.lines().collect::<Vec<_>>().as_slice()) {
-            let oid = oid.parse()?;
-            return Ok(match *name {
-                "HEAD" => Head::Detached { oid },
-                name => Head::Branch { name: RefName::new(name)?, oid },
-            });
+        if let Some(head) = list.other_head.get() {
+            return Ok(head.clone());
         }
-        let name = self.read(["symbolic-ref", "-q", "HEAD"]).output()?;
-        if !name.success() {
-            return Err(Error::repository("HEAD is broken").into());
-        }
-        Ok(Head::Unborn { branch: RefName::new(name.text().trim_end())? })
+        let head = other_head(self)?;
+        Ok(list.other_head.get_or_init(|| head).clone())
     }
 }
 
-/// [`Git::head`] from the file, or from the list of references in tables: `None` if that is not
-/// enough, as on an unborn branch, or on a symbolic reference to another branch
-/// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
-fn head_read(git: &Git) -> Option<Head> {
-    if !git.format.has_ref_files {
-        return git.in_ref_files(|files| {
-            let name = files.listed().and_then(|listed| listed.head.clone());
-            let name = RefName::new(name.context("HEAD is not on a branch with a commit")?)?;
-            let oid = files.one(name.as_str())?.context("the branch is not listed")?.object;
-            Ok(Head::Branch { name, oid })
+/// HEAD, if it is not on a branch that has a commit.
+fn other_head(git: &Git) -> Result<Head> {
+    // For a branch git prints its name, otherwise `HEAD`.
+    let both = git.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
+    let both = both.arg("HEAD").output()?;
+    let text = both.text();
+    if let (true, [oid, name]) = (both.success(), text.lines().collect::<Vec<_>>().as_slice()) {
+        let oid = oid.parse()?;
+        return Ok(match *name {
+            "HEAD" => Head::Detached { oid },
+            name => Head::Branch { name: RefName::new(name)?, oid },
         });
     }
-    let file = git.git_dir.join("HEAD");
-    // With `core.preferSymlinkRefs` it links to the branch's own file, which contains an id.
-    if file.is_symlink() {
-        return None;
+    let name = git.read(["symbolic-ref", "-q", "HEAD"]).output()?;
+    if !name.success() {
+        return Err(Error::repository("HEAD is broken").into());
     }
-    let text = std::fs::read_to_string(file).ok()?;
-    let Some(name) = text.strip_prefix("ref:") else {
-        let oid = git.reader().part(&text.trim().parse().ok()?, Part::Commit).ok()??;
-        return Some(Head::Detached { oid });
-    };
-    let name = RefName::new(name.trim()).ok()?;
-    let of_all = name.as_str().starts_with("refs/heads/");
-    let loose = std::fs::read(git.common_dir.join(name.as_str())).unwrap_or_default();
-    if !of_all || loose.starts_with(b"ref:") {
-        return None;
-    }
-    let oid = git.resolve(name.as_str()).ok()??;
-    Some(Head::Branch { name, oid })
+    Ok(Head::Unborn { branch: RefName::new(name.text().trim_end())? })
 }
 
 /// A git operation that is carried on by later commands.
@@ -192,12 +170,7 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<Operation>> {
     let heads = [("CHERRY_PICK_HEAD", Operation::CherryPick), ("REVERT_HEAD", Operation::Revert)];
     for (name, operation) in heads {
         // A reftable repository stores these references in its tables.
-        let lists = |files: &RefFiles<'_>| files.listed().is_some_and(|l| l.roots.contains(name));
-        let in_table = || match git.in_ref_files(|files| Ok(lists(files))) {
-            Some(is_there) => Ok(is_there),
-            None => Ok::<_, anyhow::Error>(git.resolve(name)?.is_some()),
-        };
-        if has(name) || in_table()? {
+        if has(name) || git.ref_list()?.roots.contains(name) {
             return Ok(Some(operation));
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
+use crate::present::present;
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
@@ -62,13 +63,10 @@ pub fn collect(
 /// half-written: their names begin with a dot.
 fn files_in(git: &Git, folder: &str) -> anyhow::Result<Vec<String>> {
     let full = git.top().join(folder);
-    let entries = match std::fs::read_dir(&full) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("reading {}", full.display())),
-    };
+    let entries = present(std::fs::read_dir(&full));
+    let entries = entries.with_context(|| format!("reading {}", full.display()))?;
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         let entry = entry.with_context(|| format!("reading {}", full.display()))?;
         let name = entry.file_name();
         let name = name.to_str().filter(|name| !name.starts_with('.'));

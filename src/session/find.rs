@@ -1,13 +1,12 @@
 //! Lists sessions, and finds the session that a command operates on. References are the only
 //! registry of sessions.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::known_heads::KnownHeads;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
-use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
+use crate::git::{self, Commit, Git, Head as At, Oid, Ref};
 use crate::stages;
 
 /// Number of branches that are read first to find the newest session.
@@ -102,67 +101,40 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
 pub fn overview(git: &Git, refs: &RefNames) -> anyhow::Result<Overview> {
     let mut names = HashSet::new();
     let mut found = Overview::default();
-    let known = OnceCell::new();
     let root = refs.branch_root();
-    let all = git::refs::moved(git, &[&root, &refs.remote_pattern()])?.into_iter();
+    let all = git::refs::times(git, &[&root, &refs.remote_pattern()])?.into_iter();
     let (local, remote): (Vec<_>, Vec<_>) =
-        all.partition(|(branch, _)| branch.as_str().starts_with(&root));
+        all.partition(|(branch, _)| branch.name.as_str().starts_with(&root));
     for branches in [local, remote] {
-        let branches = branches.into_iter().filter_map(|(branch, moved)| {
-            Some((refs.session_of_any(branch.as_str())?, branch, moved))
-        });
-        let mut branches: Vec<_> = branches.filter(|(name, ..)| !names.contains(name)).collect();
-        names.extend(branches.iter().map(|(name, ..)| name.clone()));
-        if found.open.is_none() {
-            branches.sort_by_key(|(_, _, moved)| std::cmp::Reverse(*moved));
-            let rest = branches.split_off(branches.len().min(FIRST));
-            found.look_among(git, &branches, &KnownHeads::default());
-            let after = found.open.as_ref().map_or(i64::MIN, Head::time);
-            let rest: Vec<_> = rest.into_iter().filter(|(_, _, moved)| *moved >= after).collect();
-            if !rest.is_empty() {
-                let known = known.get_or_init(|| KnownHeads::of(git));
-                found.look_among(git, &rest, known);
-            }
-        }
+        let mut tips: Vec<Tip> = branches
+            .into_iter()
+            .filter_map(|(Ref { name, object }, time)| {
+                Some((std::cmp::Reverse(time), refs.session_of_any(name.as_str())?, object))
+            })
+            .filter(|(_, name, _)| !names.contains(name))
+            .collect();
+        names.extend(tips.iter().map(|(_, name, _)| name.clone()));
+        tips.sort();
+        let (first, rest) = tips.split_at(tips.len().min(FIRST));
+        found.open =
+            found.open.or_else(|| first_open(git, first)).or_else(|| first_open(git, rest));
     }
     found.sessions = names.len();
     Ok(found)
 }
 
-impl Overview {
-    /// Sets `open` to the newest session of these branches that is not completed, if it is newer
-    /// than the current `open`.
-    fn look_among(
-        &mut self,
-        git: &Git,
-        branches: &[(SessionName, RefName, i64)],
-        known: &KnownHeads,
-    ) {
-        let tips = git::many::ask_each(git, branches, |git, (name, branch, _)| {
-            let tip = git.refs(&[branch.as_str()]).ok()?.pop()?.object;
-            let commit = match known.get(name, &tip) {
-                Some(text) => text.tip,
-                None => git.reader().commit(&tip).ok()?,
-            };
-            // Most sessions are completed, and of these only the tip needs to be read.
-            let is_open = !completes(&commit, name);
-            Some(is_open.then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip)))
-        });
-        let mut tips: Vec<_> = tips.into_iter().flatten().flatten().collect();
-        if let Some(head) = &self.open {
-            let (time, name) = (std::cmp::Reverse(head.time()), head.name());
-            tips.retain(|(at, there, _)| (*at, there) < (time, name));
-        }
-        tips.sort();
-        for (_, name, tip) in tips {
-            if let Ok(head) = Head::load(git, &name, &tip)
-                && !head.is_completed()
-            {
-                self.open = Some(head);
-                break;
-            }
-        }
-    }
+/// The time of a session's newest commit (Unix seconds), and that commit.
+type Tip = (std::cmp::Reverse<i64>, SessionName, Oid);
+
+/// The first session that is not completed.
+fn first_open(git: &Git, tips: &[Tip]) -> Option<Head> {
+    let may_be_open = git::many::ask_each(git, tips, |git, (_, name, tip)| {
+        // Most sessions are completed, and of these only the tip needs to be read.
+        git.reader().commit(tip).is_ok_and(|commit| !completes(&commit, name))
+    });
+    let open = tips.iter().zip(may_be_open).filter(|(_, may_be)| *may_be);
+    let mut heads = open.filter_map(|((_, name, tip), _)| Head::load(git, name, tip).ok());
+    heads.find(|head| !head.is_completed())
 }
 
 /// True if the trailers of a commit mark it as the delivery of this session.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::SessionName;
 use crate::clock;
 use crate::error::Error;
+use crate::moment;
 
 /// The holder of a session's lock, as in the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +74,8 @@ impl SessionLock {
             }
             tries += 1;
         }
+        // The last holder may have moved references until now.
+        moment::end();
         let since = clock::rfc3339(clock::now());
         let holder = Holder { pid: std::process::id(), command: command.to_owned(), since };
         file.set_len(0).and_then(|()| file.rewind()).context("writing the session lock")?;

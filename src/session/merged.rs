@@ -311,10 +311,9 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
             }),
         }
     };
-    let others = git::refs::wanted(git, &[RefNames::BRANCHES, RefNames::REMOTES], &|name| {
-        !is_session(name)
-    })?;
-    let mut tips: Vec<Oid> = others.into_iter().map(|one| one.object).collect();
+    let all = git.refs(&[RefNames::BRANCHES, RefNames::REMOTES])?.into_iter();
+    let others = all.filter(|one| !is_session(one.name.as_str()));
+    let mut tips: Vec<Oid> = others.map(|one| one.object).collect();
     tips.sort();
     tips.dedup();
     Ok(tips)

@@ -63,7 +63,7 @@ fn lines(
     current: Option<&RefName>,
 ) -> anyhow::Result<String> {
     let (refs, config, width) = (context.refs()?, context.config()?, context.width());
-    let drafts = next_step::drafts(context.git()?, heads.iter())?;
+    let drafts = next_step::drafts(context.git()?)?;
     each(context.git()?, &refs, heads, archived, |git, head, state| {
         let here = current == Some(&refs.branch(head.name()));
         if next_step::is_told_by(git, config, head, state, &drafts) {

@@ -16,6 +16,7 @@ use crate::cli::session_cmd::{find, next_step};
 use crate::cli::terminal::log_details::as_it_happens;
 use crate::cli::terminal::paint::Paint;
 use crate::git::{Git, Oid, Ref};
+use crate::moment;
 use crate::session::{
     LineCounts, LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, gates, live_run,
     log, once,
@@ -37,6 +38,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     loop {
         // Read the run before its steps: if the run has ended by then, all its steps get printed.
         let run = live_run(&state);
+        moment::end();
         screen.steps()?;
         let Some(run) = run else { break };
         screen.at(&run)?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::config::Config;
 use crate::git::state::operation_in_progress;
-use crate::git::{self, Git, RefName, StatusKind};
+use crate::git::{Git, RefName, StatusKind};
 use crate::model::budget;
 use crate::model::ledger::Ledger;
 use crate::pipeline::{has_failed, stopped_at, why_blocked};
@@ -33,16 +33,12 @@ pub(crate) fn status(
     Ok(status)
 }
 
-/// The names of the drafts that may exist for the current stages of these sessions.
+/// The names of all drafts.
 ///
 /// # Errors
 /// Git fails.
-pub(crate) fn drafts<'a>(
-    git: &Git,
-    heads: impl Iterator<Item = &'a Head>,
-) -> anyhow::Result<HashSet<RefName>> {
-    let draft = |head: &Head| Some(RefNames::draft(head.name(), head.stage()?));
-    git::refs::may_be_there(git, RefNames::DRAFTS, heads.filter_map(draft).collect())
+pub(crate) fn drafts(git: &Git) -> anyhow::Result<HashSet<RefName>> {
+    Ok(git.refs(&[RefNames::DRAFTS])?.into_iter().map(|draft| draft.name).collect())
 }
 
 /// True if a session's status depends on history alone, so that `head` is enough to determine that

@@ -12,6 +12,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text_from};
 use crate::gate::{Back, Tty, earlier_stage, page};
 use crate::git::{self, DiffStyle, Git, Object};
+use crate::moment;
 use crate::session::{Asks, GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
 use crate::ui::markdown;
 
@@ -270,6 +271,7 @@ impl Look<'_> {
                 self.say("answer saved; the run uses it when its terminal is back at the menu")?;
             }
             std::thread::sleep(LOOKS);
+            moment::end();
         }
         let closed = gates(self.state).closed.filter(|closed| closed.id == *id);
         match closed.map(|closed| closed.refused) {

@@ -70,6 +70,8 @@ impl Cmd<'_> {
         }
         if self.may_change_what_is_looked_at() {
             moment::end();
+        } else if self.beside {
+            moment::wrote();
         }
         Ok(status?)
     }

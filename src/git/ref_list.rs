@@ -1,0 +1,535 @@
+//! All references of a repository, whatever keeps them (files or tables), listed by one
+//! `git for-each-ref`. The list is valid while git-cowork alone acts ([`crate::moment`]), and after
+//! that while the repository has the same files of references: git replaces a file when it moves a
+//! reference, and adds a table, whose name never repeats
+//! (<https://git-scm.com/docs/gitrepository-layout>, <https://git-scm.com/docs/reftable>).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Bound::{Included, Unbounded};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use anyhow::{Context as _, Result};
+
+use super::index::{self, stamp_of};
+use super::output::{lossy, path_buf};
+use super::shared::Shared;
+use super::{Git, Head, Oid, RefName};
+use crate::error::Error;
+use crate::git::refs;
+use crate::moment::Untouched;
+use crate::present::present;
+
+/// A reference and the object it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ref {
+    /// Full name.
+    pub name: RefName,
+    /// The object it points to; for an annotated tag, the tag itself.
+    pub object: Oid,
+}
+
+/// The list that was read last.
+pub(super) type Kept = Shared<Mutex<Option<Known>>>;
+
+/// A list that was valid at a time.
+#[derive(Clone)]
+pub(super) struct Known {
+    at: Untouched,
+    /// `None` if the files do not show whether references have changed.
+    stamp: Option<Stamp>,
+    list: Arc<RefList>,
+}
+
+/// The files of references.
+#[derive(Clone, PartialEq, Eq)]
+struct Stamp {
+    /// The names of the tables that the working trees share, one a line; empty if there are none.
+    tables: String,
+    files: BTreeMap<PathBuf, index::Stamp>,
+}
+
+/// All references that git lists.
+#[derive(Clone, Default)]
+pub(super) struct RefList {
+    /// Their objects; for a symbolic one, that of its target.
+    objects: BTreeMap<RefName, Oid>,
+    /// The symbolic ones, with the names of their targets.
+    symbolic: Vec<(String, String)>,
+    /// The working trees that have a branch checked out, by the full name of the branch. For the
+    /// `HEAD` of a bare repository, git prints the git directory.
+    pub(super) worktrees: BTreeMap<String, PathBuf>,
+    /// The branch that this working tree has checked out, if it has a commit.
+    pub(super) branch: Option<RefName>,
+    /// HEAD, if it is not on a branch with a commit and has been asked for.
+    pub(super) other_head: OnceLock<Head>,
+    /// The names outside `refs/` in this working tree (`HEAD`, `CHERRY_PICK_HEAD` and the like), if
+    /// references are in tables.
+    pub(super) roots: BTreeSet<String>,
+}
+
+impl RefList {
+    /// The references that match one of the patterns, sorted by name.
+    pub(super) fn matching<S: AsRef<str>>(&self, patterns: &[S]) -> Vec<Ref> {
+        let mut found = BTreeMap::new();
+        for pattern in patterns.iter().map(AsRef::as_ref) {
+            let fixed = pattern.split('*').next().unwrap_or_default();
+            let from = self.objects.range::<str, _>((Included(fixed), Unbounded));
+            let there = from.take_while(|(name, _)| name.as_str().starts_with(fixed));
+            found.extend(there.filter(|(name, _)| matches(pattern, name.as_str())));
+        }
+        let one =
+            |(name, object): (&RefName, &Oid)| Ref { name: name.clone(), object: object.clone() };
+        found.into_iter().map(one).collect()
+    }
+
+    /// The object of one reference.
+    pub(super) fn object(&self, name: &str) -> Option<&Oid> {
+        self.objects.get(name)
+    }
+
+    /// The matching symbolic references, with the names of their targets.
+    pub(super) fn symbolic<S: AsRef<str>>(&self, patterns: &[S]) -> Option<&(String, String)> {
+        let fits = |name: &str| patterns.iter().any(|one| matches(one.as_ref(), name));
+        self.symbolic.iter().find(|(name, _)| fits(name))
+    }
+}
+
+/// In a linked working tree, git 2.47 prints a wrong target for a symbolic reference that comes
+/// after one without a target: the branch of HEAD is asked for by another field.
+const FIELDS: [&str; 5] =
+    ["%(refname)", "%(objectname)", "%(symref)", "%(worktreepath)", "%(HEAD)"];
+
+impl Git {
+    /// The current references.
+    ///
+    /// # Errors
+    /// Git fails, or a table is missing (exit 5).
+    pub(super) fn ref_list(&self) -> Result<Arc<RefList>> {
+        let mut kept = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = Untouched::now();
+        if let Some(known) = kept.as_ref().filter(|known| known.at == at) {
+            return Ok(Arc::clone(&known.list));
+        }
+        // Before the list: what changes meanwhile is seen as a change.
+        let stamp = Stamp::of(self).inspect_err(|error| tracing::debug!("{error:#}")).ok();
+        if let Some(known) = kept.as_mut().filter(|known| stamp.is_some() && known.stamp == stamp) {
+            known.at = at;
+            return Ok(Arc::clone(&known.list));
+        }
+        *kept = None;
+        let list = Arc::new(read(self)?);
+        *kept = Some(Known { at, stamp, list: Arc::clone(&list) });
+        Ok(list)
+    }
+}
+
+fn read(git: &Git) -> Result<RefList> {
+    let mut list = RefList::default();
+    let one = |[name, object, target, tree, mark]: [&[u8]; FIELDS.len()]| {
+        let name = lossy(name);
+        if !tree.is_empty() {
+            list.worktrees.insert(name.clone(), path_buf(tree));
+        }
+        if !name.starts_with("refs/") {
+            list.roots.insert(name);
+            return Ok(());
+        }
+        if !target.is_empty() {
+            list.symbolic.push((name.clone(), lossy(target)));
+        }
+        // Git warns of invalid names and lists them.
+        let Ok(name) = RefName::new(name) else { return Ok(()) };
+        if mark == b"*" {
+            list.branch = Some(name.clone());
+        }
+        list.objects.insert(name, lossy(object).parse()?);
+        Ok(())
+    };
+    // Every git that knows tables knows this option.
+    let roots = (!git.format.has_ref_files).then_some("--include-root-refs");
+    refs::printed_refs(git, FIELDS, roots, one)?;
+    Ok(list)
+}
+
+/// The list before a change of references by git-cowork itself.
+pub(super) struct Before {
+    stamp: Stamp,
+    list: Arc<RefList>,
+}
+
+impl Before {
+    /// `None` if the current list is not known.
+    pub(super) fn of(git: &Git) -> Option<Self> {
+        let stamp = Stamp::of(git).ok()?;
+        let kept = git.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.as_ref().filter(|known| known.stamp.as_ref() == Some(&stamp))?;
+        Some(Self { stamp, list: Arc::clone(&known.list) })
+    }
+
+    /// Records that git-cowork itself has just made these changes to references that are not
+    /// symbolic (`None` for a deletion): the list is updated, if the files show that nobody else
+    /// has changed anything. A branch that is created or deleted may be the one of a HEAD.
+    pub(super) fn note<'a>(
+        self,
+        git: &Git,
+        changes: impl Iterator<Item = (&'a RefName, Option<&'a Oid>)>,
+    ) -> Option<()> {
+        let at = Untouched::now();
+        let mut list = RefList::clone(&self.list);
+        let mut own = BTreeSet::new();
+        for (name, new) in changes {
+            let is_target = list.symbolic.iter().any(|(_, target)| target == name.as_str());
+            let had = list.objects.contains_key(name);
+            if is_target || (name.as_str().starts_with("refs/heads/") && had != new.is_some()) {
+                return None;
+            }
+            let file = git.common_dir.join(name.as_str());
+            if let (true, Some(new)) = (git.format.has_ref_files, new)
+                && fs::read(&file).ok()?.trim_ascii_end() != new.as_str().as_bytes()
+            {
+                return None;
+            }
+            own.insert(file);
+            match new {
+                Some(new) => list.objects.insert(name.clone(), new.clone()),
+                None => list.objects.remove(name),
+            };
+        }
+        let now = Stamp::of(git).ok()?;
+        if !self.stamp.is_one_change_before(&now, &own) {
+            return None;
+        }
+        let known = Known { at, stamp: Some(now), list: Arc::new(list) };
+        *git.ref_list.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        Some(())
+    }
+}
+
+impl Stamp {
+    /// # Errors
+    /// A file cannot be looked at.
+    fn of(git: &Git) -> Result<Self> {
+        let tables = match git.format.has_ref_files {
+            true => String::new(),
+            false => shared_tables(git)?,
+        };
+        let mut files = BTreeMap::new();
+        let mut folders = vec![git.common_dir.clone()];
+        if let Some(trees) = present(fs::read_dir(git.common_dir.join("worktrees")))? {
+            for tree in trees {
+                folders.push(tree?.path());
+            }
+        }
+        for folder in folders {
+            for name in ["HEAD", "gitdir", "packed-refs", "refs"] {
+                look_at(folder.join(name), &mut files)?;
+            }
+            if folder != git.common_dir {
+                look_at(folder.join("reftable/tables.list"), &mut files)?;
+            }
+        }
+        Ok(Self { tables, files })
+    }
+
+    /// True if `later` differs only by one change of tables, or by these files.
+    fn is_one_change_before(&self, later: &Self, own: &BTreeSet<PathBuf>) -> bool {
+        let others = |stamp: &Self| -> Vec<_> {
+            let other = stamp.files.iter().filter(|(path, _)| !own.contains(*path));
+            other.map(|(path, file)| (path.clone(), *file)).collect()
+        };
+        let follows = match (changes_in(&self.tables), changes_in(&later.tables)) {
+            (Some(from), Some(to)) => from.checked_add(1) == Some(to),
+            _ => self.tables.is_empty() && later.tables.is_empty(),
+        };
+        follows && others(self) == others(later)
+    }
+}
+
+/// Adds the stamp of a file, or of the files in a folder, except those that git ignores.
+fn look_at(path: PathBuf, files: &mut BTreeMap<PathBuf, index::Stamp>) -> Result<()> {
+    let is_lock = path.extension().is_some_and(|end| end == "lock");
+    let Some(meta) = present(path.symlink_metadata())?.filter(|_| !is_lock) else { return Ok(()) };
+    if meta.is_dir() {
+        for entry in present(fs::read_dir(&path))?.into_iter().flatten() {
+            look_at(entry?.path(), files)?;
+        }
+        return Ok(());
+    }
+    anyhow::ensure!(meta.is_file(), "{} does not show when it changes", path.display());
+    files.insert(path, stamp_of(&meta).context("files have no times")?);
+    Ok(())
+}
+
+/// The number of changes of the shared tables, which is part of the name of the newest one
+/// (`0x000000000001-0x000000000007-1b0a3c4d.ref`). `None` without tables.
+fn changes_in(tables: &str) -> Option<u64> {
+    let newest = tables.lines().last()?.split('-').nth(1)?;
+    u64::from_str_radix(newest.strip_prefix("0x")?, 16).ok()
+}
+
+fn shared_tables(git: &Git) -> Result<String> {
+    let list = git.common_dir.join("reftable/tables.list");
+    fs::read_to_string(&list).with_context(|| format!("reading {}", list.display()))
+}
+
+/// Checks that no table is missing: git would answer that there are no references.
+///
+/// # Errors
+/// A table is missing (exit 5).
+pub(super) fn check(git: &Git) -> Result<()> {
+    if git.format.has_ref_files {
+        return Ok(());
+    }
+    let mut known = None;
+    while let Ok(list) = shared_tables(git) {
+        let is_missing = |name: &&str| !git.common_dir.join("reftable").join(name).exists();
+        let Some(missing) = list.lines().find(is_missing) else { break };
+        // Another process may have joined the tables meanwhile.
+        if known.as_ref() == Some(&list) {
+            let message = format!("the table {missing} of references is missing");
+            return Err(Error::repository(message).hint("look for other damage: git fsck").into());
+        }
+        known = Some(list);
+    }
+    Ok(())
+}
+/// True if a name matches a pattern by the rules of `git for-each-ref`.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    if pattern.contains('*') {
+        let (mut parts, mut segments) = (name.split('/'), pattern.split('/'));
+        return loop {
+            match (segments.next(), parts.next()) {
+                (None, None) => break true,
+                (Some(segment), Some(part)) if fits(segment, part) => {}
+                _ => break false,
+            }
+        };
+    }
+    let rest = name.strip_prefix(pattern);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.ends_with('/'))
+        && !(pattern.ends_with('/') && name == pattern)
+}
+
+/// True if a name without slashes matches a pattern, in which each `*` matches any text.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::{FORMATS, Repo};
+    use super::*;
+    use crate::git::refs::tests::{asked_refs, listed_by_git};
+    use crate::git::{RefTransaction, state, worktree};
+
+    const PATTERNS: [&[&str]; 12] = [
+        &["refs/"],
+        &["refs/heads/"],
+        &["refs/heads"],
+        &["refs/heads/main"],
+        &["refs/heads/main/"],
+        &["refs/heads/cowork/", "refs/remotes/*/cowork/*"],
+        &["refs/remotes/*/main"],
+        &["refs/heads/cowork/a*--*", "refs/heads/cowork/a"],
+        &["refs/tags/", "refs/tags/t"],
+        &["refs/cowork/attempts/s/"],
+        &["refs/heads/cow"],
+        &["refs/w*"],
+    ];
+
+    fn full(options: &[&str]) -> Repo {
+        let repo = Repo::with_commit_in(options);
+        for branch in ["cowork/a", "cowork/a--b", "cowork/ab--c--d", "cowork-x/y", "other"] {
+            repo.run(&["branch", branch]);
+        }
+        repo.run(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        repo.run(&["update-ref", "refs/remotes/fork/cowork/a", "HEAD"]);
+        repo.run(&["update-ref", "refs/remotes/fork/cowork/deep/er", "HEAD"]);
+        repo.run(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+        repo.run(&["symbolic-ref", "refs/heads/nowhere", "refs/heads/nope"]);
+        repo.run(&["symbolic-ref", "refs/heads/round", "refs/heads/round"]);
+        repo.run(&["update-ref", "refs/cowork/attempts/s/1", "HEAD"]);
+        repo.run(&["update-ref", "refs/worktree/own", "HEAD"]);
+        repo.run(&["tag", "-a", "-m", "first\nline\n\nbody\n", "t"]);
+        repo.run(&["tag", "-a", "-m", "of a tag", "tt", "t"]);
+        repo.run(&["tag", "tree", "HEAD^{tree}"]);
+        repo.run(&["tag", "light"]);
+        repo
+    }
+
+    /// The names that match, each compared with what git lists.
+    fn compared(git: &Git, patterns: &[&str]) -> Vec<String> {
+        let found = git.refs(patterns).unwrap();
+        assert_eq!(found, asked_refs(git, patterns).unwrap(), "{patterns:?}");
+        assert_eq!(refs::list(git, patterns).unwrap(), listed_by_git(git, patterns));
+        found.into_iter().map(|one| one.name.to_string()).collect()
+    }
+
+    #[test]
+    fn patterns_match_as_in_git() {
+        for options in FORMATS {
+            let repo = full(options);
+            let git = repo.git();
+            let check = || PATTERNS.map(|patterns| compared(&git, patterns));
+            let loose = check();
+            assert_eq!(loose[3], ["refs/heads/main"]);
+            assert_eq!(loose[5].len(), 4, "{:?}", loose[5]);
+            repo.run(&["pack-refs", "--all", "--prune"]);
+            assert_eq!(check(), loose, "packed");
+            // Some are packed, some are not, and one has moved since it was packed.
+            repo.commit_all("second\n\nwith a body\n\nKey: value\n");
+            repo.run(&["branch", "cowork/later"]);
+            repo.run(&["branch", "-D", "other"]);
+            check();
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_left_out_as_git_does() {
+        let repo = full(&[]);
+        repo.run(&["pack-refs", "--all"]);
+        let zero = "0".repeat(40);
+        let git = repo.git();
+        for text in ["", "x", &zero, "ref: \n", &"a".repeat(39), &format!("{}x", "a".repeat(40))] {
+            repo.file(".git/refs/heads/cowork/a", text);
+            repo.file(".git/refs/heads/a b", &repo.head().to_string());
+            repo.file(".git/refs/heads/half.lock", text);
+            let listed = git.refs(&["refs/heads/"]).unwrap();
+            // The older, packed value is not used.
+            assert!(listed.iter().all(|one| one.name.short() != "cowork/a"), "{text:?}");
+            assert_eq!(git.resolve("refs/heads/cowork/a").unwrap(), None);
+        }
+        repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
+        assert!(git.refs(&["refs/tags/"]).is_err());
+    }
+
+    /// Each change, by git, is seen by a repository that has already listed its references.
+    #[cfg(unix)]
+    #[test]
+    fn a_list_is_read_again_after_each_change() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let (git, first) = (repo.git(), repo.head());
+            let listed = |name: &str| {
+                compared(&git, &["refs/"]);
+                git.resolve(name).unwrap()
+            };
+            assert_eq!(listed("refs/heads/a"), None);
+            repo.run(&["branch", "a"]);
+            assert_eq!(listed("refs/heads/a"), Some(first.clone()));
+            let second = repo.commit_all("second");
+            repo.run(&["update-ref", "refs/heads/a", second.as_str()]);
+            assert_eq!(listed("refs/heads/a"), Some(second.clone()));
+            repo.run(&["pack-refs", "--all"]);
+            assert_eq!(listed("refs/heads/a"), Some(second.clone()));
+            repo.run(&["symbolic-ref", "refs/heads/link", "refs/heads/a"]);
+            assert_eq!(listed("refs/heads/link"), Some(second));
+            assert!(refs::refuse_symbolic(&git, &["refs/heads/link"]).is_err());
+            assert!(refs::refuse_symbolic(&git, &["refs/heads/a"]).is_ok());
+            repo.run(&["branch", "-D", "a"]);
+            assert_eq!(listed("refs/heads/a"), None);
+            assert_eq!(listed("refs/heads/link"), None, "its target is gone");
+
+            let main = RefName::branch("main").unwrap();
+            assert_eq!(git.head().unwrap().branch(), Some(&main));
+            let linked = worktree::add(&git, &repo.root().join("l w"), "side", &first).unwrap();
+            let side = RefName::branch("side").unwrap();
+            let on_side = Head::Branch { name: side.clone(), oid: first.clone() };
+            assert_eq!(linked.head().unwrap(), on_side);
+            assert_eq!(refs::checked_out_in(&git, &side).unwrap().as_deref(), Some(linked.top()));
+            linked.write(["checkout", "-q", "--detach"]).checked().unwrap();
+            assert_eq!(refs::checked_out_in(&git, &side).unwrap(), None);
+            assert_eq!(linked.head().unwrap(), Head::Detached { oid: first.clone() });
+            linked.write(["update-ref", "refs/worktree/x", first.as_str()]).checked().unwrap();
+            assert!(git.refs(&["refs/worktree/"]).unwrap().is_empty());
+            assert_eq!(linked.refs(&["refs/worktree/"]).unwrap().len(), 1);
+            linked.write(["update-ref", "-d", "refs/worktree/x"]).checked().unwrap();
+            assert!(linked.refs(&["refs/worktree/"]).unwrap().is_empty());
+            repo.run(&["checkout", "-q", "--orphan", "new"]);
+            let new = RefName::branch("new").unwrap();
+            assert_eq!(git.head().unwrap(), Head::Unborn { branch: new });
+            assert!(listed("refs/heads/main").is_some());
+            repo.run(&["checkout", "-q", "main"]);
+            assert_eq!(state::operation_in_progress(&git).unwrap(), None);
+            repo.run(&["update-ref", "REVERT_HEAD", "HEAD"]);
+            let revert = Some(state::Operation::Revert);
+            assert_eq!(state::operation_in_progress(&git).unwrap(), revert);
+            assert_eq!(state::operation_in_progress(&linked).unwrap(), None);
+        }
+    }
+
+    /// Files that a link replaces do not show when they change: the references are listed anew.
+    #[cfg(unix)]
+    #[test]
+    fn links_in_place_of_files() {
+        let repo = Repo::with_commit();
+        repo.run(&["branch", "a"]);
+        let git = repo.git();
+        std::os::unix::fs::symlink("a", repo.path(".git/refs/heads/link")).unwrap();
+        assert_eq!(git.resolve("refs/heads/link").unwrap(), Some(repo.head()));
+        let second = repo.commit_all("second");
+        repo.run(&["update-ref", "refs/heads/a", second.as_str()]);
+        assert_eq!(git.resolve("refs/heads/link").unwrap(), Some(second));
+    }
+
+    /// The list is kept over own changes, unless somebody else makes another.
+    #[test]
+    fn own_changes_are_noted_in_the_list() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let (git, first) = (repo.git(), repo.head());
+            let second = repo.commit_all("second");
+            let name = |n: usize| RefName::new(format!("refs/cowork/{n}")).unwrap();
+            let mut kept = 0;
+            for n in 0..40 {
+                git.refs(&["refs/"]).unwrap();
+                let mut change = RefTransaction::new("x").create(&name(n), &first);
+                if n > 0 {
+                    change = change.update(&name(n - 1), &second, &first);
+                }
+                if n > 1 {
+                    change = change.delete(&name(n - 2), &second);
+                }
+                change.commit(&git).unwrap();
+                kept += usize::from(Before::of(&git).is_some());
+                compared(&git, &["refs/"]);
+                if n % 4 == 0 {
+                    repo.run(&["update-ref", "refs/heads/other", first.as_str()]);
+                    repo.run(&["update-ref", "-d", "refs/heads/other"]);
+                }
+                if n == 20 {
+                    repo.run(&["symbolic-ref", "refs/cowork/link", name(20).as_str()]);
+                }
+                compared(&git, &["refs/"]);
+            }
+            assert!(kept > 30, "{options:?} {kept}");
+            // Two changes since the list was read: only one of them is known.
+            let before = Before::of(&git).unwrap();
+            repo.run(&["update-ref", "refs/heads/other", first.as_str()]);
+            RefTransaction::new("x").create(&name(99), &first).commit(&git).unwrap();
+            assert_eq!(before.note(&git, [(&name(99), Some(&first))].into_iter()), None);
+        }
+    }
+
+    #[test]
+    fn a_missing_table_is_an_error() {
+        let repo = Repo::with_commit_in(&["--ref-format=reftable"]);
+        let git = repo.git();
+        repo.file(".git/reftable/tables.list", "no-such-table.ref\n");
+        assert!(git.refs(&["refs/heads/"]).is_err());
+        assert!(git.resolve("refs/heads/main").is_err());
+        assert!(git.head().is_err());
+    }
+}
