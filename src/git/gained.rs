@@ -4,15 +4,11 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use anyhow::{Result, ensure};
-use git2::ObjectType;
-use memchr::memmem;
+use anyhow::Result;
 
 use super::binary::Binary;
-use super::libgit2::Libgit2;
-use super::object_text::CommitText;
-use super::output::lossy;
-use super::{Commit, Git, Oid, Reader as _};
+use super::{Commit, Git, Oid, Reader};
+use crate::git::fallback;
 
 /// A path of the walk ends after more than this many commits in a row that are too old, not after
 /// the first, so that a single commit from a machine with a wrong clock hides nothing.
@@ -20,232 +16,100 @@ const OLD_IN_A_ROW: u8 = 16;
 
 /// The commits that a walk has visited, and the tips from which it reached them.
 #[derive(Debug, Default)]
-pub struct Gained(HashMap<Key, Met>);
+pub struct Gained(HashMap<Oid, Visited>);
 
 impl Gained {
     /// The marks of the tips that reach this commit; 0 if the walk did not visit it.
     pub fn marks_of(&self, commit: &Oid) -> u64 {
-        self.0.get(&key(commit)).map_or(0, |met| met.marks)
+        self.0.get(commit).map_or(0, |visited| visited.marks)
     }
 }
 
-/// The bytes of an object id; SHA-1 ids are padded with zeros.
-type Key = [u8; 32];
-
 #[derive(Clone, Copy, Debug)]
-struct Met {
+struct Visited {
     marks: u64,
     /// The number of commits in a row on the way here that are too old, including this one.
     old: u8,
 }
 
-/// The parts of a commit that a walk needs.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    time: i64,
-    parents: Vec<Key>,
-    /// `None` if it does not contain the wanted words.
-    message: Option<String>,
-}
-
-/// A source of commits; `None` for a commit that is missing.
-trait Source {
-    fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
-}
-
-/// The limits and the filter of a walk.
+/// The limits of a walk.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct Limits<'a> {
     /// The oldest commit time (Unix seconds).
     pub since: i64,
-    /// A word that a message must contain, ignoring case.
-    pub word: &'a str,
-    /// If there are any words here, messages that contain none of them may be left out.
-    pub besides: &'a [&'a str],
     /// The known linear history of some commits: newest first, without the commit itself. All
     /// commits of a history but its last are marked without being read.
     pub lines: &'a HashMap<&'a Oid, &'a [Oid]>,
 }
 
-/// Walks from `tips`, each with its mark. Calls `see` with id, commit time and message of each
-/// commit whose message is wanted.
+/// Walks from `tips`, each with its mark. Calls `see` once with each commit that is read.
 ///
 /// # Errors
 /// A tip is missing, or git fails.
 pub fn find(
     git: &Git,
     tips: &[(Oid, u64)],
-    wanted: &Wanted<'_>,
-    see: &mut dyn FnMut(&Oid, i64, &str),
+    limits: &Limits<'_>,
+    see: &mut dyn FnMut(&Commit),
 ) -> Result<Gained> {
-    let Wanted { since, word, besides, lines } = *wanted;
-    let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
-    let digits = first.as_str().len();
-    let (mut told, lines) = (Vec::new(), keys(lines));
-    // Commit objects do not show parents that grafts, shallow clones or replacements change.
-    let plain = !git.common_dir().join("info/grafts").exists()
-        && !git.common_dir().join("shallow").exists()
-        && git.refs(&["refs/replace/"])?.is_empty();
-    let fast = || {
-        git.in_process(|opened| {
-            told.clear();
-            let word = word.to_ascii_lowercase().into_bytes();
-            let besides = besides.iter().map(memmem::Finder::new).collect();
-            let mut source = InProcess { opened, word, besides };
-            walk(tips, since, &lines, &mut source, &mut told)
-        })
-    };
-    let gained = match plain.then(fast).flatten() {
-        Some(gained) => gained,
-        None => {
-            told.clear();
-            walk(tips, since, &lines, &mut Asked::of(git, tips, word)?, &mut told)?
-        }
-    };
-    for (commit, seen) in &told {
-        let message = seen.message.as_deref().unwrap_or_default();
-        see(&oid(commit, digits)?, seen.time, message);
+    if fallback::is_history_as_written(git) {
+        let reader = git.reader();
+        return walk(tips, limits, &|commit| reader.commit(commit).map(Some), see);
     }
-    Ok(gained)
+    // The whole history, with the parents that git reports. It is not limited by time: git would
+    // leave out a tip with a wrong clock, and everything behind it.
+    let all: Vec<Oid> = tips.iter().map(|(tip, _)| tip.clone()).collect();
+    let commits = Binary::new(git.clone()).walk(&all, &[])?;
+    let commits: HashMap<Oid, Commit> =
+        commits.into_iter().map(|commit| (commit.id.clone(), commit)).collect();
+    walk(tips, limits, &|commit| Ok(commits.get(commit).cloned()), see)
 }
 
+/// `read` returns `None` for a commit that is missing.
 fn walk(
     tips: &[(Oid, u64)],
-    since: i64,
-    lines: &HashMap<Key, Vec<Key>>,
-    source: &mut dyn Source,
-    told: &mut Vec<(Key, Seen)>,
+    limits: &Limits<'_>,
+    read: &dyn Fn(&Oid) -> Result<Option<Commit>>,
+    see: &mut dyn FnMut(&Commit),
 ) -> Result<Gained> {
-    let mut met: HashMap<Key, Met> = HashMap::new();
-    let mut queue: BinaryHeap<(i64, Key, Vec<Key>)> = BinaryHeap::new();
-    let mut reached = |commit: Key, marks: u64, old: u8, met: &mut HashMap<Key, Met>| {
-        let known = met.get(&commit).copied();
-        let (marks, before) = match known {
-            Some(known) if known.marks | marks == known.marks && known.old <= old => {
-                return Ok(None);
-            }
-            Some(known) => (known.marks | marks, known.old.min(old)),
+    let mut visited: HashMap<Oid, Visited> = HashMap::new();
+    let mut queue: BinaryHeap<(i64, Oid, Vec<Oid>)> = BinaryHeap::new();
+    let mut reach = |id: Oid, marks: u64, old: u8, visited: &mut HashMap<Oid, Visited>| {
+        let last = visited.get(&id).copied();
+        let (marks, old) = match last {
+            Some(last) if last.marks | marks == last.marks && last.old <= old => return Ok(None),
+            Some(last) => (last.marks | marks, last.old.min(old)),
             None => (marks, old),
         };
-        let Some(seen) = source.read(&commit)? else {
-            met.insert(commit, Met { marks, old: u8::MAX });
+        let Some(commit) = read(&id)? else {
+            visited.insert(id, Visited { marks, old: u8::MAX });
             return anyhow::Ok(None);
         };
-        let old = if seen.time < since { before } else { 0 };
-        met.insert(commit, Met { marks, old });
-        let next = (old <= OLD_IN_A_ROW).then(|| (seen.time, commit, seen.parents.clone()));
-        if known.is_none() && seen.message.is_some() {
-            told.push((commit, Seen { parents: Vec::new(), ..seen }));
+        let old = if commit.committer_time < limits.since { old } else { 0 };
+        visited.insert(id, Visited { marks, old });
+        if last.is_none() {
+            see(&commit);
         }
-        Ok(next)
+        let next = (commit.committer_time, commit.id, commit.parents);
+        Ok(Some(next).filter(|_| old <= OLD_IN_A_ROW))
     };
     for (tip, marks) in tips {
-        queue.extend(reached(key(tip), *marks, 1, &mut met)?);
+        queue.extend(reach(tip.clone(), *marks, 1, &mut visited)?);
     }
-    while let Some((_, commit, parents)) = queue.pop() {
-        let Met { marks, old } = met[&commit];
-        if let Some((last, line)) = lines.get(&commit).and_then(|line| line.split_last()) {
-            for commit in line {
-                met.entry(*commit).or_insert(Met { marks, old: 0 }).marks |= marks;
+    while let Some((_, id, parents)) = queue.pop() {
+        let Visited { marks, old } = visited[&id];
+        if let Some((last, line)) = limits.lines.get(&id).and_then(|line| line.split_last()) {
+            for id in line {
+                visited.entry(id.clone()).or_insert(Visited { marks, old: 0 }).marks |= marks;
             }
-            queue.extend(reached(*last, marks, 1, &mut met)?);
+            queue.extend(reach(last.clone(), marks, 1, &mut visited)?);
             continue;
         }
         for parent in parents {
-            queue.extend(reached(parent, marks, old + 1, &mut met)?);
+            queue.extend(reach(parent, marks, old + 1, &mut visited)?);
         }
     }
-    Ok(Gained(met))
-}
-
-fn keys(lines: &HashMap<&Oid, &[Oid]>) -> HashMap<Key, Vec<Key>> {
-    lines.iter().map(|(tip, line)| (key(tip), line.iter().map(key).collect())).collect()
-}
-
-/// Reads the commit objects themselves.
-struct InProcess<'a> {
-    opened: &'a Libgit2,
-    word: Vec<u8>,
-    besides: Vec<memmem::Finder<'a>>,
-}
-
-impl Source for InProcess<'_> {
-    fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
-        let commit = git2::Oid::from_bytes(&commit[..self.opened.id_bytes()])?;
-        let read = self.opened.read_once(commit, |kind, text| {
-            ensure!(kind == ObjectType::Commit, "{commit} is not a commit");
-            self.seen(text)
-        });
-        read.map(Some)
-    }
-}
-
-impl InProcess<'_> {
-    /// Parses a commit object.
-    fn seen(&self, text: &[u8]) -> Result<Seen> {
-        let commit = CommitText::of(text)?;
-        let message = commit.message;
-        let parents = commit.parent_digits().iter().map(|digits| digits_key(digits)).collect();
-        let wanted =
-            self.besides.is_empty() || self.besides.iter().any(|word| word.find(message).is_some());
-        let told = (wanted && has(message, &self.word)).then(|| lossy(message));
-        let message = told.map(|told| told.trim_matches('\n').to_owned());
-        Ok(Seen { time: commit.committed(), parents, message })
-    }
-}
-
-/// True if a text contains a word, ignoring case; the word is given in lower case.
-fn has(text: &[u8], word: &[u8]) -> bool {
-    let Some((&first, _)) = word.split_first() else { return true };
-    let mut places = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
-    places.any(|at| {
-        text.get(at..at + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word))
-    })
-}
-
-/// The whole history, with the parents that git reports. It is not limited by time: git would leave
-/// out a tip with a wrong clock, and everything behind it.
-struct Asked(HashMap<Key, Seen>);
-
-impl Asked {
-    fn of(git: &Git, tips: &[(Oid, u64)], word: &str) -> Result<Self> {
-        let tips: Vec<Oid> = tips.iter().map(|(tip, _)| tip.clone()).collect();
-        let word = word.to_ascii_lowercase().into_bytes();
-        let seen = |Commit { id, parents, committer_time: time, message, .. }: Commit| {
-            let message = has(message.as_bytes(), &word).then_some(message);
-            (key(&id), Seen { time, parents: parents.iter().map(key).collect(), message })
-        };
-        let commits = Binary::new(git.clone()).walk(&tips, &[])?;
-        Ok(Self(commits.into_iter().map(seen).collect()))
-    }
-}
-
-impl Source for Asked {
-    fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
-        Ok(self.0.get(commit).cloned())
-    }
-}
-
-fn key(oid: &Oid) -> Key {
-    digits_key(oid.as_str().as_bytes())
-}
-
-fn digits_key(digits: &[u8]) -> Key {
-    let mut key = [0; 32];
-    let digit = |digit: u8| match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        _ => 0,
-    };
-    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0]) << 4 | digit(pair[1]);
-    }
-    key
-}
-
-fn oid(key: &Key, digits: usize) -> Result<Oid> {
-    ensure!(digits <= 2 * key.len(), "an id of {digits} digits");
-    Ok(key[..digits / 2].iter().map(|byte| format!("{byte:02x}")).collect::<String>().parse()?)
+    Ok(Gained(visited))
 }
 
 #[cfg(test)]
@@ -287,26 +151,20 @@ mod tests {
             repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
             let tips =
                 [(repo.head(), 1), (other.clone(), 2), (unmerged.clone(), 4), (side.clone(), 8)];
-            let mut said = Vec::new();
-            let none = HashMap::new();
-            let (since, word) = (2_000_000_000, "Cowork-Session-Id");
-            let wanted = Wanted { since, word, besides: &[], lines: &none };
-            let gained = find(&git, &tips, &wanted, &mut |commit, time, message| {
-                said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
+            let mut seen = Vec::new();
+            let limits = Limits { since: 2_000_000_000, lines: &HashMap::new() };
+            let gained = find(&git, &tips, &limits, &mut |commit| {
+                seen.push((commit.id.clone(), commit.subject().to_owned()));
             })
             .unwrap();
             for commit in [&first, &second, &side, &other, &unmerged, &repo.head()] {
                 assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
             }
             assert_eq!(gained.marks_of(&first.zero_like()), 0);
-            said.sort();
-            let mut expected = vec![
-                (first, 2_000_000_000, "first".to_owned()),
-                (second, 2_000_000_100, "second".to_owned()),
-                (side, 2_000_009_000, "side".to_owned()),
-            ];
-            expected.sort();
-            assert_eq!(said, expected, "{options:?}");
+            for (id, subject) in [(&first, "first"), (&second, "second"), (&side, "side")] {
+                let times = seen.iter().filter(|one| **one == (id.clone(), subject.to_owned()));
+                assert_eq!(times.count(), 1, "{options:?} {subject}");
+            }
         }
     }
 
@@ -318,9 +176,8 @@ mod tests {
         let session = at(&repo, 2_000_000_000, "session");
         at(&repo, 5, "a clock that was never set");
         let tip = at(&repo, 2_000_000_200, "newest");
-        let none = HashMap::new();
-        let wanted = Wanted { since: 2_000_000_000, word: "x-y-z", besides: &[], lines: &none };
-        let gained = find(&git, &[(tip, 1)], &wanted, &mut |_, _, _| {}).unwrap();
+        let limits = Limits { since: 2_000_000_000, lines: &HashMap::new() };
+        let gained = find(&git, &[(tip, 1)], &limits, &mut |_| {}).unwrap();
         assert_eq!(gained.marks_of(&session), 1);
         assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
     }
@@ -332,10 +189,9 @@ mod tests {
         let first = repo.head();
         let second = at(&repo, 2_000_000_000, "second");
         let tip = at(&repo, 2_000_000_100, "third");
-        let none = HashMap::new();
-        let all = Wanted { since: 0, word: "x-y-z", besides: &[], lines: &none };
+        let limits = Limits { since: 0, lines: &HashMap::new() };
         let marks = || {
-            let gained = find(&git, &[(tip.clone(), 1)], &all, &mut |_, _, _| {}).unwrap();
+            let gained = find(&git, &[(tip.clone(), 1)], &limits, &mut |_| {}).unwrap();
             gained.marks_of(&second)
         };
         assert_eq!(marks(), 1);
@@ -351,17 +207,17 @@ mod tests {
         for options in FORMATS {
             let repo = Repo::with_commit_in(options);
             let git = repo.git();
-            let base = at(&repo, 2_000_000_000, "base x-y-z");
+            let base = at(&repo, 2_000_000_000, "base");
             repo.run(&["checkout", "-q", "-b", "side"]);
             let mut line: Vec<Oid> =
-                (1..5).map(|n| at(&repo, 2_000_000_000 + n, "one x-y-z delivery")).collect();
+                (1..5).map(|n| at(&repo, 2_000_000_000 + n, "one delivery")).collect();
             let tip = line.pop().unwrap();
             line.reverse();
             let inside = line[1].clone();
             line.push(base.clone());
             repo.run(&["checkout", "-q", "main"]);
-            at(&repo, 2_000_000_050, "main x-y-z");
-            repo.run(&["merge", "-q", "--no-ff", "-m", "merge x-y-z", "side"]);
+            at(&repo, 2_000_000_050, "main");
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
             for tips in [
                 vec![(repo.head(), 1)],
                 vec![(repo.head(), 1), (inside.clone(), 2), (base.clone(), 4)],
@@ -369,23 +225,15 @@ mod tests {
             ] {
                 let lines = HashMap::from([(&tip, line.as_slice())]);
                 let mut told = Vec::new();
-                let wanted = Wanted { since: 0, word: "X-Y-Z", besides: &[], lines: &lines };
-                let mut see = |commit: &Oid, _, _: &str| told.push(commit.clone());
-                let gained = find(&git, &tips, &wanted, &mut see).unwrap();
+                let mut see = |commit: &Commit| told.push(commit.id.clone());
+                let limits = Limits { since: 0, lines: &lines };
+                let gained = find(&git, &tips, &limits, &mut see).unwrap();
                 for commit in line.iter().chain([&tip, &base, &repo.head()]) {
                     assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
                 }
                 assert!([&tip, &base].iter().all(|commit| told.contains(commit)), "{options:?}");
                 assert!(!told.contains(&line[0]), "{options:?}: it is read");
             }
-            let wanted =
-                Wanted { since: 0, word: "x-y-z", besides: &["delivery"], lines: &HashMap::new() };
-            let mut told = Vec::new();
-            let mut see = |commit: &Oid, _, message: &str| {
-                told.extend(message.contains("delivery").then(|| commit.clone()));
-            };
-            find(&git, &[(repo.head(), 1)], &wanted, &mut see).unwrap();
-            assert_eq!(told.len(), 4, "{options:?}");
         }
     }
 }

@@ -10,7 +10,6 @@ use git2::{ErrorCode, ObjectFormat, ObjectType, Repository, RepositoryOpenFlags,
 use super::bounded::prepare;
 use super::kept_objects::KeptObjects;
 use super::lookup::commit;
-use super::loose::Compressor;
 use super::objects::KeptTrees;
 use super::reader::{Commit, Content, Reader};
 use super::{Git, Oid};
@@ -25,15 +24,14 @@ pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     pub(super) kept: KeptObjects,
     pub(super) trees: KeptTrees,
-    pub(super) compressor: Compressor,
     /// Some commits have parents that are missing here and that libgit2 leaves out.
     pub(super) is_shallow: bool,
 }
 
 impl Libgit2 {
     /// # Errors
-    /// libgit2 does not support the repository's format, or something that makes git see another
-    /// history (a variable, grafts, replaced objects).
+    /// libgit2 does not support the repository's format, or a variable makes git see another
+    /// history.
     pub(super) fn open(git: &Git) -> Result<Self> {
         prepare();
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
@@ -41,13 +39,11 @@ impl Libgit2 {
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
         let is_shallow = git.common_dir().join("shallow").exists();
-        let (kept, compressor) = (KeptObjects::default(), Compressor::default());
+        let kept = KeptObjects::default();
         let trees = KeptTrees::default();
-        let opened = Self { repository, kept, trees, compressor, is_shallow };
+        let opened = Self { repository, kept, trees, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
-        ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
-        ensure!(git.refs(&["refs/replace/"])?.is_empty(), "objects are replaced");
         Ok(opened)
     }
 

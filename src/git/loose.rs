@@ -1,42 +1,13 @@
-//! Reads and writes the files of objects. libgit2 can write them as well, but lists the folder of
-//! packs for each new one, and sets up a compressor of 256 KiB. For a small object, this takes most
-//! of the time.
+//! Reads and writes objects that are not in a pack.
 
-use std::cell::RefCell;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::{Compress, Compression, FlushCompress, Status};
-use git2::{ObjectType, OdbLookupFlags, Oid};
-use tempfile::NamedTempFile;
+use git2::{ObjectType, Oid};
 
 use super::libgit2::Libgit2;
 use crate::present::present;
-
-/// Git deletes old files whose names begin like this, because a killed program left them.
-const TEMPORARY: &str = "tmp_obj_";
-
-/// The compressor of all objects, kept because creating one takes longer than compressing a small
-/// object.
-#[derive(Default)]
-pub(super) struct Compressor(RefCell<Option<Compress>>);
-
-impl Compressor {
-    /// The content of the file of a loose object: head and bytes, compressed.
-    fn file_of(&self, kind: ObjectType, bytes: &[u8]) -> Result<Vec<u8>> {
-        let mut compress = self.0.borrow_mut();
-        // Git's default for `core.looseCompression`.
-        let compress = compress.get_or_insert_with(|| Compress::new(Compression::fast(), true));
-        compress.reset();
-        let object = [format!("{} {}\0", kind.str(), bytes.len()).as_bytes(), bytes].concat();
-        // Room for bytes that cannot be compressed: an eighth more, at worst, with zlib-ng.
-        let mut file = Vec::with_capacity(object.len() + object.len() / 8 + 64);
-        let status = compress.compress_vec(&object, &mut file, FlushCompress::Finish)?;
-        ensure!(status == Status::StreamEnd, "an object does not fit");
-        Ok(file)
-    }
-}
 
 /// The kind of a loose object, and its bytes after a head of this length; `None` if there is no such
 /// file. libgit2 1.9 never returns from an object whose file was cut off.
@@ -56,22 +27,12 @@ pub(super) fn read(fast: &Libgit2, id: Oid) -> Result<Option<(ObjectType, Vec<u8
     Ok(Some((kind, object, head + 1)))
 }
 
-/// Writes an object that may already exist.
+/// Writes an object that may already exist: then it is as new as one just written.
 ///
 /// # Errors
 /// The object database cannot be written.
 pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
-    let id = fast.hash(kind, bytes)?;
-    let path = path_of(fast, &id.to_string());
-    if freshened(&path).is_err() {
-        let odb = fast.repository.odb()?;
-        if odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
-            // The object is in a pack, or its file belongs to another user.
-            odb.write(kind, bytes)?;
-        } else {
-            put(&path, &fast.compressor.file_of(kind, bytes)?)?;
-        }
-    }
+    let id = fast.repository.odb()?.write(kind, bytes)?;
     // Keep the object: the next steps read it to count the lines of a task's files and to compare
     // trees.
     fast.kept.keep(id, kind, bytes);
@@ -104,42 +65,6 @@ fn freshened(path: &Path) -> std::io::Result<()> {
 fn path_of(fast: &Libgit2, id: &str) -> PathBuf {
     let (folder, name) = id.split_at(2);
     fast.repository.path().join("objects").join(folder).join(name)
-}
-
-/// Adds the file of a loose object, at once: a reader sees all of it, or none.
-fn put(path: &Path, content: &[u8]) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut file = match temporary(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => match std::fs::create_dir(folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            _ => temporary(folder),
-        },
-        made => made,
-    }
-    .with_context(|| format!("writing {}", path.display()))?;
-    file.write_all(content)?;
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(()),
-        // Another process wrote the same object.
-        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        // Some file systems can only rename in a way that replaces an existing file.
-        Err(error) => {
-            error.file.persist(path).with_context(|| format!("writing {}", path.display()))?;
-            Ok(())
-        }
-    }
-}
-
-/// A file to which only the returned handle can write, if the system has such permissions.
-fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o444));
-    }
-    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -175,9 +100,6 @@ mod tests {
             assert!(file.is_file(), "{id}");
             #[cfg(unix)]
             assert!(file.metadata().unwrap().permissions().readonly(), "{id}");
-            let mut beside = file.parent().unwrap().read_dir().unwrap().flatten();
-            let is_left = |name: std::ffi::OsString| name.to_string_lossy().starts_with(TEMPORARY);
-            assert!(!beside.any(|entry| is_left(entry.file_name())), "{id}");
         }
         repo.run(&["fsck", "--strict"]);
     }

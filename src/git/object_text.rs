@@ -50,11 +50,6 @@ impl<'a> CommitText<'a> {
         self.parents.iter().map(|id| oid(id))
     }
 
-    /// The ids of the parents, in hexadecimal digits.
-    pub(super) fn parent_digits(&self) -> &[&'a [u8]] {
-        &self.parents
-    }
-
     /// `Name <email>` of the author, and the author date (Unix seconds).
     pub(super) fn author(&self) -> Result<(String, i64)> {
         person(self.author)
@@ -63,11 +58,6 @@ impl<'a> CommitText<'a> {
     /// `Name <email>` of the committer, and the committer date (Unix seconds).
     pub(super) fn committer(&self) -> Result<(String, i64)> {
         person(self.committer)
-    }
-
-    /// The committer date (Unix seconds).
-    pub(super) fn committed(&self) -> i64 {
-        time(self.committer)
     }
 }
 

@@ -9,7 +9,7 @@ use super::records::Records;
 use crate::artifact::{Artifact, ChangeRequest, Feedback, SessionFile, Store};
 use crate::clock;
 use crate::config::Config;
-use crate::git::gained::Wanted;
+use crate::git::gained::Limits;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, adopted,
@@ -245,8 +245,8 @@ impl<'a> Sessions<'a> {
             let mut newest: HashMap<String, Oid> = HashMap::new();
             let tips = [(self.at.clone(), 1)];
             let lines = HashMap::new();
-            let wanted = Wanted { since, word: key::SESSION_ID, besides: &[], lines: &lines };
-            git::gained::find(self.git, &tips, &wanted, &mut |commit, _, message| {
+            git::gained::find(self.git, &tips, &Limits { since, lines: &lines }, &mut |commit| {
+                let message = &commit.message;
                 // A session's newest commit comes first; the trailers of older ones are not parsed.
                 if said_id(message).is_some_and(|id| newest.contains_key(id)) {
                     return;
@@ -255,7 +255,7 @@ impl<'a> Sessions<'a> {
                 if trailers.get(key::EVENT) != Some("merge")
                     && let Some(id) = trailers.get(key::SESSION_ID)
                 {
-                    newest.entry(id.to_owned()).or_insert_with(|| commit.clone());
+                    newest.entry(id.to_owned()).or_insert_with(|| commit.id.clone());
                 }
             })?;
             *self.newest.borrow_mut() = Some((since, newest));

@@ -8,7 +8,7 @@ use super::{RefNames, Session, artifact_path};
 use super::{Trailers, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::clock;
-use crate::git::gained::Wanted;
+use crate::git::gained::Limits;
 use crate::git::{self, Commit, Gained, Git, Object, Oid, Reader};
 use crate::stages;
 
@@ -200,9 +200,8 @@ impl Look {
         lines: &Lines<'_>,
     ) -> anyhow::Result<()> {
         let copies = &mut self.copies;
-        let wanted = Wanted { since, word: key::SESSION_ID, besides: &spoken(), lines };
-        let gained = git::gained::find(git, &tips, &wanted, &mut |commit, time, message| {
-            for (id, copy) in speaks_for(commit, time, message) {
+        let gained = git::gained::find(git, &tips, &Limits { since, lines }, &mut |commit| {
+            for (id, copy) in speaks_for(&commit.id, commit.committer_time, &commit.message) {
                 if let Some(copies) = copies.get_mut(&id) {
                     copies.push(copy);
                 }

@@ -27,6 +27,7 @@ const WORDS: &[&str] = &[
     "keyboard",
     "markers",
     "moment",
+    "present",
     "nearest",
     "palette",
     "private",
