@@ -52,8 +52,8 @@ pub(super) type Inherited = ();
 /// The record of a child in the file, after its process id.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// Its command line.
-    args: String,
+    /// The git command.
+    verb: String,
     /// Its working tree; if the path is not UTF-8, later runs do not find it.
     top: String,
     /// Its start time by the clock of the file system, so that it can be compared with the times of
@@ -65,9 +65,9 @@ impl Children {
     /// Records that a child is about to start in the working tree `top`. `None` if it cannot
     /// inherit the lock. The child may read the keyboard, because its hooks and its signing program
     /// may prompt.
-    pub(super) fn begin(&self, args: &str, top: &Path) -> Option<Inherited> {
+    pub(super) fn begin(&self, verb: &str, top: &Path) -> Option<Inherited> {
         keyboard::lend();
-        self.write_note(args, top).ok()?;
+        self.write_note(verb, top).ok()?;
         #[cfg(unix)]
         {
             // A duplicate is not closed when a program is started. No other program is started
@@ -106,13 +106,13 @@ impl Children {
         self.path.with_file_name(name)
     }
 
-    fn write_note(&self, args: &str, top: &Path) -> Result<()> {
+    fn write_note(&self, verb: &str, top: &Path) -> Result<()> {
         let mut file = &self.file;
         file.set_len(0)?;
         file.rewind()?;
         file.write_all(format!("{:PID_WIDTH$}\n", "").as_bytes())?;
         let since = file.metadata()?.modified()?;
-        let note = Note { args: args.to_owned(), top: top.to_string_lossy().into_owned(), since };
+        let note = Note { verb: verb.to_owned(), top: top.to_string_lossy().into_owned(), since };
         Ok(file.write_all(&serde_json::to_vec(&note)?)?)
     }
 }
@@ -121,7 +121,7 @@ impl Children {
 struct Orphan {
     /// `None` if the run was killed between starting the child and recording its id.
     pid: Option<i32>,
-    args: String,
+    verb: String,
     /// `None` if the run was killed while writing the record: then no child was started yet.
     top: Option<PathBuf>,
     since: SystemTime,
@@ -136,10 +136,10 @@ impl Orphan {
         let Some((pid, rest)) = text.split_once('\n') else { return Ok(None) };
         let pid = pid.trim().parse().ok();
         Ok(Some(match serde_json::from_str::<Note>(rest) {
-            Ok(Note { args, top, since }) => Self { pid, args, top: Some(top.into()), since },
+            Ok(Note { verb, top, since }) => Self { pid, verb, top: Some(top.into()), since },
             Err(_) => {
                 let since = file.metadata()?.modified()?;
-                Self { pid, args: rest.trim().to_owned(), top: None, since }
+                Self { pid, verb: rest.trim().to_owned(), top: None, since }
             }
         }))
     }
@@ -156,7 +156,7 @@ impl Orphan {
     }
 
     fn name(&self) -> String {
-        let verb = self.args.split(' ').find(|arg| !arg.starts_with('-')).unwrap_or_default();
+        let verb = &self.verb;
         match self.pid {
             Some(pid) => format!("git {verb} (process {pid})"),
             None => format!("git {verb}"),
@@ -292,7 +292,7 @@ mod tests {
         };
         let first = repo.git().with_children_in(&file, &[], &nobody).unwrap();
         let children = first.children.clone().unwrap();
-        drop(children.begin("commit --only", repo.path("").as_path()));
+        drop(children.begin("commit", repo.path("").as_path()));
         let child = RefCell::new(alive(&children.file));
         let pid = child.borrow().id();
         children.started(pid);

@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result};
 
 use super::hook_trace::{Hooks, said};
 use super::output::nul_texts;
+use super::ref_list::Before;
 use super::unfinished::Step;
-use super::{Change, EntryKind, Git, Oid, Output, StatusKind};
+use super::{Change, EntryKind, Git, Head, Oid, Output, StatusKind};
 use crate::error::Error;
 use crate::git::{hooks, index, made, paths, snapshot, special_files, state, status, unfinished};
 use crate::moment::{self, Moment};
@@ -82,18 +83,20 @@ pub fn only<S: AsRef<str>>(
     let special = special_files::at(git, &paths);
     let became_folders: Vec<String> =
         paths.iter().filter(|path| is_now_folder(git, path, &new)).cloned().collect();
+    let prints_id = is_alone && !options.refuse_empty;
     let mut commit = if special.is_empty() {
         let named = paths.iter().filter(|path| !became_folders.contains(path));
         let literal: Vec<_> = named.map(|path| format!(":(top,literal){path}")).collect();
-        let only = ["commit", "--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        git.hooked(only).stdin_nul(&literal)
+        let only = ["-c", "core.abbrev=no", "commit", "--only", "--pathspec-from-file=-"];
+        git.hooked(only).arg("--pathspec-file-nul").stdin_nul(&literal)
     } else {
         let index = scratch.path().join("index");
         special_files::index(git, &index, &paths, &special)?;
         git.hooked(["commit"]).env("GIT_INDEX_FILE", index)
     };
     commit = commit
-        .args(["--quiet", "--cleanup=whitespace", "-F"])
+        .args((!prints_id).then_some("--quiet"))
+        .args(["--cleanup=whitespace", "-F"])
         .arg(&message_file)
         .env("GIT_EDITOR", ":")
         .env("GIT_TRACE2_EVENT", &trace)
@@ -104,7 +107,8 @@ pub fn only<S: AsRef<str>>(
     if options.signoff {
         commit = commit.arg("--signoff");
     }
-    let tip = git.resolve("HEAD")?;
+    let (head, before) = (git.head()?, Before::of(git));
+    let tip = head.oid().cloned();
     let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
     // No retry after a hook has run, even if git failed because of a lock or was killed.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
@@ -127,6 +131,9 @@ pub fn only<S: AsRef<str>>(
         }
         Ok(output)
     })?;
+    if prints_id && output.success() {
+        note_moved(git, before, &head, &output);
+    }
     let head = git.resolve("HEAD")?;
     if output.success() || (may_have_landed(&output) && landed(&head)?) {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
@@ -157,6 +164,16 @@ pub fn only<S: AsRef<str>>(
         Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
         None => Err(explain(git, commit.failure(&output)).into()),
     }
+}
+
+/// Notes that the branch of HEAD was moved to the commit that git has printed:
+/// `[main 5fba798…] subject`. What git prints before the id may be translated.
+fn note_moved(git: &Git, before: Option<Before>, head: &Head, output: &Output) -> Option<()> {
+    let text = output.text();
+    let mut words = text.lines().next()?.split(' ');
+    let commit: Oid = words.find_map(|word| word.strip_suffix(']')?.parse().ok())?;
+    let Head::Branch { name, .. } = head else { return None };
+    before?.note(git, [(name, Some(&commit))].into_iter())
 }
 
 /// Gives an unborn branch an empty root commit, without touching index or working tree. The commit

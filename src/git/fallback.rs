@@ -55,7 +55,8 @@ impl Git {
 /// True if grafts or replaced objects make git see another history. They may appear at any time.
 fn has_other_history(git: &Git) -> bool {
     let is_replaced = |list: Arc<RefList>| !list.matching(&["refs/replace/"]).is_empty();
-    git.common_dir().join("info/grafts").exists() || git.ref_list().map_or(true, is_replaced)
+    git.common_dir().join("info/grafts").exists()
+        || git.ref_list(&["refs/replace"]).map_or(true, is_replaced)
 }
 
 /// True if libgit2 can read this repository and the parents of every commit are those named in its

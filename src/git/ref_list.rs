@@ -31,12 +31,21 @@ pub struct Ref {
 }
 
 /// The list that was read last.
-pub(super) type Kept = Shared<Mutex<Option<Known>>>;
+pub(super) type Kept = Shared<Mutex<Lists>>;
+
+#[derive(Default)]
+pub(super) struct Lists {
+    known: Option<Known>,
+    /// Folders and names that are listed together with the next ones.
+    expected: Vec<String>,
+}
 
 /// A list that was valid at a time.
 #[derive(Clone)]
 pub(super) struct Known {
     at: Untouched,
+    /// The folders and names it covers, without a slash at the end.
+    places: Vec<String>,
     /// `None` if the files do not show whether references have changed.
     stamp: Option<Stamp>,
     list: Arc<RefList>,
@@ -50,7 +59,16 @@ struct Stamp {
     files: BTreeMap<PathBuf, index::Stamp>,
 }
 
-/// All references that git lists.
+/// What is always listed: branches, and what makes git see other objects.
+const PLACES: [&str; 3] = ["refs/heads", "refs/remotes", "refs/replace"];
+
+/// The most folders and names that are listed one by one: with more, all references are.
+const MOST_PLACES: usize = 30;
+
+/// References outside `refs/` that show an operation in progress. In files, they are files.
+const ROOTS: [&str; 2] = ["CHERRY_PICK_HEAD", "REVERT_HEAD"];
+
+/// References, as git lists them.
 #[derive(Clone, Default)]
 pub(super) struct RefList {
     /// Their objects; for a symbolic one, that of its target.
@@ -64,8 +82,7 @@ pub(super) struct RefList {
     pub(super) branch: Option<RefName>,
     /// HEAD, if it is not on a branch with a commit and has been asked for.
     pub(super) other_head: OnceLock<Head>,
-    /// The names outside `refs/` in this working tree (`HEAD`, `CHERRY_PICK_HEAD` and the like), if
-    /// references are in tables.
+    /// Those of [`ROOTS`] in this working tree that are in tables.
     pub(super) roots: BTreeSet<String>,
 }
 
@@ -82,6 +99,12 @@ impl RefList {
         let one =
             |(name, object): (&RefName, &Oid)| Ref { name: name.clone(), object: object.clone() };
         found.into_iter().map(one).collect()
+    }
+
+    fn extend(&mut self, more: Self) {
+        self.objects.extend(more.objects);
+        self.symbolic.extend(more.symbolic);
+        self.worktrees.extend(more.worktrees);
     }
 
     /// The object of one reference.
@@ -102,39 +125,95 @@ const FIELDS: [&str; 5] =
     ["%(refname)", "%(objectname)", "%(symref)", "%(worktreepath)", "%(HEAD)"];
 
 impl Git {
-    /// The current references.
+    /// The current references, of which those that match a pattern, and all branches, are listed.
+    /// The cost depends on the number of references in the folders that were asked for.
     ///
     /// # Errors
     /// Git fails, or a table is missing (exit 5).
-    pub(super) fn ref_list(&self) -> Result<Arc<RefList>> {
-        let mut kept = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn ref_list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Arc<RefList>> {
+        let mut lists = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
         let at = Untouched::now();
-        if let Some(known) = kept.as_ref().filter(|known| known.at == at) {
-            return Ok(Arc::clone(&known.list));
-        }
-        // Before the list: what changes meanwhile is seen as a change.
-        let stamp = Stamp::of(self).inspect_err(|error| tracing::debug!("{error:#}")).ok();
-        if let Some(known) = kept.as_mut().filter(|known| stamp.is_some() && known.stamp == stamp) {
+        let stamp = |places: &[String]| {
+            Stamp::of(self, places).inspect_err(|error| tracing::debug!("{error:#}")).ok()
+        };
+        let mut known = lists.known.take();
+        let mut is_current = known.as_ref().is_some_and(|known| known.at == at);
+        if let Some(known) = known.as_mut().filter(|known| !is_current && known.stamp.is_some()) {
+            is_current = stamp(&known.places) == known.stamp;
             known.at = at;
-            return Ok(Arc::clone(&known.list));
         }
-        *kept = None;
-        let list = Arc::new(read(self)?);
-        *kept = Some(Known { at, stamp, list: Arc::clone(&list) });
-        Ok(list)
+        let had = known.as_ref().map_or(&[][..], |known| &known.places);
+        let asked = patterns.iter().map(|pattern| place_of(pattern.as_ref()));
+        let mut new: Vec<String> = asked.filter(|place| !is_in(place, had)).collect();
+        if !new.is_empty() || !is_current {
+            let more = PLACES.map(str::to_owned).into_iter().chain(lists.expected.drain(..));
+            new.extend(more.filter(|place| !is_in(place, had)));
+        }
+        new.sort();
+        new.dedup();
+        if had.len() + new.len() > MOST_PLACES {
+            new = vec!["refs".to_owned()];
+        }
+        let known = match known {
+            Some(known) if is_current && new.is_empty() => known,
+            Some(mut known) if is_current => {
+                // The stamp comes first: what changes meanwhile is seen as a change.
+                known.stamp = known.stamp.zip(stamp(&new)).map(|(old, new)| new.with(old));
+                let mut list = RefList::clone(&known.list);
+                list.extend(read(self, &new)?);
+                let places = joined(&known.places, new);
+                Known { list: Arc::new(list), places, ..known }
+            }
+            _ => {
+                let places = joined(had, new);
+                let stamp = stamp(&places);
+                let list = Arc::new(read(self, &places)?);
+                Known { at, places, stamp, list }
+            }
+        };
+        Ok(Arc::clone(&lists.known.insert(known).list))
+    }
+
+    /// Says which references will be asked for, so that git lists them with the next ones.
+    pub fn expect_refs(&self, places: impl IntoIterator<Item = String>) {
+        let mut lists = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.expected.extend(places.into_iter().map(|place| place_of(&place)));
     }
 }
 
-fn read(git: &Git) -> Result<RefList> {
+/// The name or folder of all that matches a pattern.
+fn place_of(pattern: &str) -> String {
+    let place = match pattern.split_once('*') {
+        Some((fixed, _)) => fixed.rsplit_once('/').unwrap_or_default().0,
+        None => pattern.trim_end_matches('/'),
+    };
+    place.to_owned()
+}
+
+/// All these places, without those in another.
+fn joined(had: &[String], new: Vec<String>) -> Vec<String> {
+    let others = had.iter().filter(|place| !is_in(place, &new)).cloned();
+    others.chain(new.iter().cloned()).collect()
+}
+
+fn is_in(place: &str, places: &[String]) -> bool {
+    let below = |folder: &String| {
+        let rest = place.strip_prefix(folder.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    places.iter().any(below)
+}
+
+fn read(git: &Git, places: &[String]) -> Result<RefList> {
     let mut list = RefList::default();
     let one = |[name, object, target, tree, mark]: [&[u8]; FIELDS.len()]| {
         let name = lossy(name);
-        if !tree.is_empty() {
-            list.worktrees.insert(name.clone(), path_buf(tree));
-        }
         if !name.starts_with("refs/") {
             list.roots.insert(name);
             return Ok(());
+        }
+        if !tree.is_empty() {
+            list.worktrees.insert(name.clone(), path_buf(tree));
         }
         if !target.is_empty() {
             list.symbolic.push((name.clone(), lossy(target)));
@@ -147,14 +226,20 @@ fn read(git: &Git) -> Result<RefList> {
         list.objects.insert(name, lossy(object).parse()?);
         Ok(())
     };
-    // Every git that knows tables knows this option.
-    let roots = (!git.format.has_ref_files).then_some("--include-root-refs");
-    refs::printed_refs(git, FIELDS, roots, one)?;
+    let mut options: Vec<&str> = Vec::new();
+    if !git.format.has_ref_files {
+        // Every git that knows tables knows this option.
+        options.push("--include-root-refs");
+        options.extend(ROOTS);
+    }
+    options.extend(places.iter().map(String::as_str));
+    refs::printed_refs(git, FIELDS, options, one)?;
     Ok(list)
 }
 
 /// The list before a change of references by git-cowork itself.
 pub(super) struct Before {
+    places: Vec<String>,
     stamp: Stamp,
     list: Arc<RefList>,
 }
@@ -162,10 +247,10 @@ pub(super) struct Before {
 impl Before {
     /// `None` if the current list is not known.
     pub(super) fn of(git: &Git) -> Option<Self> {
-        let stamp = Stamp::of(git).ok()?;
-        let kept = git.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.as_ref().filter(|known| known.stamp.as_ref() == Some(&stamp))?;
-        Some(Self { stamp, list: Arc::clone(&known.list) })
+        let known = git.ref_list.lock().unwrap_or_else(PoisonError::into_inner).known.clone()?;
+        let Known { places, stamp, list, .. } = known;
+        let now = Stamp::of(git, &places).ok()?;
+        (stamp.as_ref() == Some(&now)).then_some(Self { places, stamp: now, list })
     }
 
     /// Records that git-cowork itself has just made these changes to references that are not
@@ -193,24 +278,27 @@ impl Before {
             }
             own.insert(file);
             match new {
+                Some(_) if !is_in(name.as_str(), &self.places) => None,
                 Some(new) => list.objects.insert(name.clone(), new.clone()),
                 None => list.objects.remove(name),
             };
         }
-        let now = Stamp::of(git).ok()?;
+        let now = Stamp::of(git, &self.places).ok()?;
         if !self.stamp.is_one_change_before(&now, &own) {
             return None;
         }
-        let known = Known { at, stamp: Some(now), list: Arc::new(list) };
-        *git.ref_list.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        let known = Known { at, places: self.places, stamp: Some(now), list: Arc::new(list) };
+        git.ref_list.lock().unwrap_or_else(PoisonError::into_inner).known = Some(known);
         Some(())
     }
 }
 
 impl Stamp {
+    /// The stamp of these folders and names.
+    ///
     /// # Errors
     /// A file cannot be looked at.
-    fn of(git: &Git) -> Result<Self> {
+    fn of(git: &Git, places: &[String]) -> Result<Self> {
         let tables = match git.format.has_ref_files {
             true => String::new(),
             false => shared_tables(git)?,
@@ -222,15 +310,27 @@ impl Stamp {
                 folders.push(tree?.path());
             }
         }
-        for folder in folders {
-            for name in ["HEAD", "gitdir", "packed-refs", "refs"] {
+        for folder in &folders {
+            for name in ["HEAD", "gitdir", "packed-refs"] {
                 look_at(folder.join(name), &mut files)?;
             }
-            if folder != git.common_dir {
-                look_at(folder.join("reftable/tables.list"), &mut files)?;
+        }
+        for folder in &folders[1..] {
+            look_at(folder.join("reftable/tables.list"), &mut files)?;
+        }
+        for place in places {
+            look_at(git.common_dir.join(place), &mut files)?;
+            if git.git_dir != git.common_dir {
+                look_at(git.git_dir.join(place), &mut files)?;
             }
         }
         Ok(Self { tables, files })
+    }
+
+    /// The stamp of what both cover, where `old` was read earlier.
+    fn with(mut self, old: Self) -> Self {
+        self.files.extend(old.files);
+        Self { tables: old.tables, ..self }
     }
 
     /// True if `later` differs only by one change of tables, or by these files.

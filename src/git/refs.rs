@@ -40,7 +40,7 @@ pub struct RefInfo {
 /// # Errors
 /// A reference is symbolic: exit 5, with its name. Git fails.
 pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
-    let list = git.ref_list()?;
+    let list = git.ref_list(patterns)?;
     let Some((name, to)) = list.symbolic(patterns) else { return Ok(()) };
     Err(Error::repository(format!("{name} must not be a symbolic reference, but points to {to}"))
         .hint(format!(
@@ -74,14 +74,14 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        Ok(self.ref_list()?.matching(patterns))
+        Ok(self.ref_list(patterns)?.matching(patterns))
     }
 }
 
 /// The commit to which the reference with this full name points, also through an annotated tag;
 /// `None` if there is no such reference, or it points to something else.
 fn commit_of(git: &Git, name: &str) -> Result<Option<Oid>> {
-    let list = git.ref_list()?;
+    let list = git.ref_list(&[name])?;
     list.object(name).map_or(Ok(None), |object| git.reader().part(object, Part::Commit))
 }
 
@@ -116,19 +116,6 @@ pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     }
 }
 
-/// The matching references as they are now, each with the time (Unix seconds) of its commit or
-/// annotated tag; 0 for other objects.
-///
-/// # Errors
-/// Git fails.
-pub fn times<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(Ref, i64)>> {
-    let one = |[name, object, time]: [&[u8]; 3]| {
-        let found = Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? };
-        Ok((found, lossy(time).parse().unwrap_or(0)))
-    };
-    for_each_ref(git, ["%(refname)", "%(objectname)", "%(creatordate:unix)"], patterns, one)
-}
-
 /// [`Git::refs`] with the times and messages of their commits, and the working trees that have them
 /// checked out.
 ///
@@ -139,7 +126,7 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
     if refs.is_empty() {
         return Ok(Vec::new());
     }
-    let (list, reader) = (git.ref_list()?, git.reader());
+    let (list, reader) = (git.ref_list(patterns)?, git.reader());
     let info = |found: Ref| {
         let worktree = list.worktrees.get(found.name.as_str()).cloned();
         Ok(RefInfo { worktree, ..info_of(reader.as_ref(), found)? })
@@ -187,22 +174,9 @@ fn subject_of(body: &str) -> String {
 /// # Errors
 /// Git fails.
 pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
-    let list = git.ref_list()?;
+    let list = git.ref_list(&[branch.as_str()])?;
     let place = list.worktrees.get(branch.as_str());
     Ok(place.filter(|path| !same_place(path, git.common_dir())).cloned())
-}
-
-fn for_each_ref<S: AsRef<str>, T, const N: usize>(
-    git: &Git,
-    fields: [&str; N],
-    patterns: &[S],
-    one: impl Fn([&[u8]; N]) -> Result<T>,
-) -> Result<Vec<T>> {
-    if patterns.is_empty() {
-        return Ok(Vec::new());
-    }
-    let options = std::iter::once("--").chain(patterns.iter().map(AsRef::as_ref));
-    printed_refs(git, fields, options, one)
 }
 
 /// What `one` makes of these fields of each reference that `git for-each-ref` prints.
@@ -294,7 +268,10 @@ pub(super) mod tests {
 
     /// [`Git::refs`], asked of git anew.
     pub(in super::super) fn asked_refs(git: &Git, patterns: &[&str]) -> Result<Vec<Ref>> {
-        Ok(times(git, patterns)?.into_iter().map(|(found, _)| found).collect())
+        let one = |[name, object]: [&[u8]; 2]| {
+            Ok(Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? })
+        };
+        printed_refs(git, ["%(refname)", "%(objectname)"], patterns.iter().copied(), one)
     }
 
     /// [`list`], all by git.
@@ -321,7 +298,7 @@ pub(super) mod tests {
                 message: lossy(message),
             })
         };
-        for_each_ref(git, fields, patterns, info).unwrap()
+        printed_refs(git, fields, patterns.iter().copied(), info).unwrap()
     }
 
     #[test]

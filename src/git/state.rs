@@ -57,7 +57,7 @@ impl Git {
     /// # Errors
     /// Git fails, or HEAD is neither a branch nor a commit.
     pub fn head(&self) -> Result<Head> {
-        let list = self.ref_list()?;
+        let list = self.ref_list(&[] as &[&str])?;
         let on_branch =
             list.branch.as_ref().and_then(|name| Some((name, list.object(name.as_str())?)));
         if let Some((name, oid)) = on_branch {
@@ -170,7 +170,7 @@ pub fn operation_in_progress(git: &Git) -> Result<Option<Operation>> {
     let heads = [("CHERRY_PICK_HEAD", Operation::CherryPick), ("REVERT_HEAD", Operation::Revert)];
     for (name, operation) in heads {
         // A reftable repository stores these references in its tables.
-        if has(name) || git.ref_list()?.roots.contains(name) {
+        if has(name) || git.ref_list(&[] as &[&str])?.roots.contains(name) {
             return Ok(Some(operation));
         }
     }

@@ -6,11 +6,8 @@ use std::collections::HashSet;
 use super::known_heads::KnownHeads;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
-use crate::git::{self, Commit, Git, Head as At, Oid, Ref};
+use crate::git::{self, Commit, Git, Head as At, Oid};
 use crate::stages;
-
-/// Number of branches that are read first to find the newest session.
-const FIRST: usize = 32;
 
 /// The number of sessions, and the newest one that is not completed.
 #[derive(Debug, Default)]
@@ -100,40 +97,34 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Head>> {
 /// Git cannot be read.
 pub fn overview(git: &Git, refs: &RefNames) -> anyhow::Result<Overview> {
     let mut names = HashSet::new();
-    let mut found = Overview::default();
-    let root = refs.branch_root();
-    let all = git::refs::times(git, &[&root, &refs.remote_pattern()])?.into_iter();
-    let (local, remote): (Vec<_>, Vec<_>) =
-        all.partition(|(branch, _)| branch.name.as_str().starts_with(&root));
-    for branches in [local, remote] {
-        let mut tips: Vec<Tip> = branches
+    let mut open = None;
+    // Local branches come first.
+    for pattern in [refs.branch_root(), refs.remote_pattern()] {
+        let mut tips: Vec<(SessionName, Oid)> = git
+            .refs(&[pattern])?
             .into_iter()
-            .filter_map(|(Ref { name, object }, time)| {
-                Some((std::cmp::Reverse(time), refs.session_of_any(name.as_str())?, object))
-            })
-            .filter(|(_, name, _)| !names.contains(name))
+            .filter_map(|branch| Some((refs.session_of_any(branch.name.as_str())?, branch.object)))
             .collect();
-        names.extend(tips.iter().map(|(_, name, _)| name.clone()));
-        tips.sort();
-        let (first, rest) = tips.split_at(tips.len().min(FIRST));
-        found.open =
-            found.open.or_else(|| first_open(git, first)).or_else(|| first_open(git, rest));
+        tips.retain(|(name, _)| !names.contains(name));
+        names.extend(tips.iter().map(|(name, _)| name.clone()));
+        if open.is_none() {
+            open = newest_open_of(git, tips);
+        }
     }
-    found.sessions = names.len();
-    Ok(found)
+    Ok(Overview { sessions: names.len(), open })
 }
 
-/// The time of a session's newest commit (Unix seconds), and that commit.
-type Tip = (std::cmp::Reverse<i64>, SessionName, Oid);
-
-/// The first session that is not completed.
-fn first_open(git: &Git, tips: &[Tip]) -> Option<Head> {
-    let may_be_open = git::many::ask_each(git, tips, |git, (_, name, tip)| {
+/// The newest of these sessions that is not completed.
+fn newest_open_of(git: &Git, tips: Vec<(SessionName, Oid)>) -> Option<Head> {
+    let times = git::many::ask_each(git, &tips, |git, (name, tip)| {
         // Most sessions are completed, and of these only the tip needs to be read.
-        git.reader().commit(tip).is_ok_and(|commit| !completes(&commit, name))
+        let commit = git.reader().commit(tip).ok()?;
+        (!completes(&commit, name)).then_some(std::cmp::Reverse(commit.committer_time))
     });
-    let open = tips.iter().zip(may_be_open).filter(|(_, may_be)| *may_be);
-    let mut heads = open.filter_map(|((_, name, tip), _)| Head::load(git, name, tip).ok());
+    let mut tips: Vec<_> =
+        times.into_iter().zip(tips).filter_map(|(time, tip)| Some((time?, tip))).collect();
+    tips.sort();
+    let mut heads = tips.iter().filter_map(|(_, (name, tip))| Head::load(git, name, tip).ok());
     heads.find(|head| !head.is_completed())
 }
 

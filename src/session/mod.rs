@@ -182,6 +182,7 @@ impl Session {
     /// # Errors
     /// Unknown or archived session: exit 5, with a hint.
     pub fn find(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Self> {
+        git.expect_refs(refs.own(name));
         match git.resolve(refs.branch(name).as_str())? {
             Some(tip) => Self::load(git, name, &tip),
             None if git.resolve(RefNames::archive(name).as_str())?.is_some() => {

@@ -60,6 +60,20 @@ impl RefNames {
         Self::remote("*", &format!("{}/*", self.prefix))
     }
 
+    /// The names of all refs of a session, and of the folders that contain only such.
+    pub fn own(&self, name: &SessionName) -> Vec<String> {
+        let folder = |root: String| root.trim_end_matches('/').to_owned();
+        vec![
+            self.branch(name).to_string(),
+            folder(Self::tags(name)),
+            folder(Self::drafts(name)),
+            folder(Self::attempts(name)),
+            Self::archive(name).to_string(),
+            Self::without_artifacts(name).to_string(),
+            folder(Self::NOTES.to_owned()),
+        ]
+    }
+
     /// Prefixes of all refs that only git-cowork moves.
     pub fn own_roots(&self) -> [String; 3] {
         // The configured prefix is only for branches: tags have the same names whatever the prefix

@@ -29,7 +29,7 @@ pub use problem::{Problem, Severity};
 pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
 pub use restore::{restore_unreadable, rewrite_json};
 pub use tags::wrong_tags;
-pub use working_tree::{Beside, in_progress, own_refs, working_tree};
+pub use working_tree::{Beside, in_progress, working_tree};
 
 use std::collections::BTreeSet;
 

@@ -10,8 +10,8 @@ use super::readable::{UNREADABLE, unreadable_artifacts};
 use crate::artifact::{Artifact, RECORDS};
 use crate::git::{self, Git, Oid, Store};
 use crate::session::{
-    KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, from_top,
-    kept_draft, key, live_run,
+    KeptDraft, LiveRun, RefNames, Session, StateDir, artifact_path, from_top, kept_draft, key,
+    live_run,
 };
 use crate::shell_quote::quoted;
 use crate::workspace::lying_as_written;
@@ -109,20 +109,6 @@ impl Beside {
         let broken = self.problems.iter().find(|one| one.fixable && UNREADABLE.contains(&one.code));
         broken?.suggested_fix.as_deref()?.split("; or: ").next()
     }
-}
-
-/// The refs that git-cowork moves for a session.
-pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
-    let folder = |root: String| root.trim_end_matches('/').to_owned();
-    vec![
-        refs.branch(session).to_string(),
-        folder(RefNames::tags(session)),
-        folder(RefNames::drafts(session)),
-        folder(RefNames::attempts(session)),
-        RefNames::archive(session).to_string(),
-        RefNames::without_artifacts(session).to_string(),
-        folder(RefNames::NOTES.to_owned()),
-    ]
 }
 
 /// The live run of a session, or the files and locks left by a dead run. During a run, such files
@@ -241,20 +227,18 @@ fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> 
 /// Git's lock files without a known owner, which would stop the next command that writes.
 fn stale_locks(refs: &RefNames, session: &Session, git: &Git, state: &StateDir) -> Vec<Problem> {
     let ours = state.git_children().metadata().is_ok_and(|meta| meta.len() > 0);
-    let stale =
-        git::locks::stale(git, &own_refs(refs, &session.name)).into_iter().map(|(lock, age)| {
-            let path = lock.display().to_string();
-            let details =
-                format!("{path} is {age} old, and no running process is known to hold it");
-            let problem = Problem::new(session, "stale-lock", &path, details);
-            match ours {
-                // The next command on the session removes it, if it was left by a git child of
-                // git-cowork.
-                true => problem.fixable(),
-                false => {
-                    problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))
-                }
+    let stale = git::locks::stale(git, &refs.own(&session.name)).into_iter().map(|(lock, age)| {
+        let path = lock.display().to_string();
+        let details = format!("{path} is {age} old, and no running process is known to hold it");
+        let problem = Problem::new(session, "stale-lock", &path, details);
+        match ours {
+            // The next command on the session removes it, if it was left by a git child of
+            // git-cowork.
+            true => problem.fixable(),
+            false => {
+                problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))
             }
-        });
+        }
+    });
     stale.collect()
 }

@@ -29,6 +29,7 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
+    git.expect_refs([RefNames::DRAFTS, RefNames::ARCHIVE].map(str::to_owned));
     let (refs, current) = (context.refs()?, git.head()?);
     let here = |head: &&Head| current.branch() == Some(&refs.branch(head.name()));
     if let Some(head) = heads.iter().find(here) {

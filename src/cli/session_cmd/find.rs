@@ -61,6 +61,7 @@ pub(crate) fn session_name(
 ) -> anyhow::Result<SessionName> {
     let name = match named.or(context.global.session.as_ref()) {
         Some(name) => {
+            context.git()?.expect_refs(context.refs()?.own(name));
             require_known(context.git()?, &context.refs()?, name)?;
             name.clone()
         }

@@ -5,7 +5,6 @@ use crate::cli::terminal::signals::Guard;
 use crate::event::{Event, Sink as _};
 use crate::git::Git;
 use crate::session::{SessionLock, SessionName, StateDir};
-use crate::verify::own_refs;
 
 /// A locked session: what a process holds while it works on the session.
 pub(crate) struct LockedSession {
@@ -48,7 +47,8 @@ fn with_children(
     state: &StateDir,
     name: &SessionName,
 ) -> anyhow::Result<Git> {
-    let own = own_refs(&context.refs()?, name);
+    let own = context.refs()?.own(name);
+    git.expect_refs(own.iter().cloned());
     let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
     git.with_children_in(&state.git_children(), &own, &say)
 }

@@ -44,8 +44,7 @@ impl Cmd<'_> {
     /// next run can wait for the command; if a signal ends the command, its locks are removed.
     fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
-        let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
-        let inherited = children.map(|children| children.begin(&args.join(" "), &self.git.top));
+        let inherited = children.map(|children| children.begin(&self.verb(), &self.git.top));
         let child = command.spawn();
         drop(inherited);
         let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
