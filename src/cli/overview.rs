@@ -13,6 +13,7 @@ use crate::wrap::within;
 pub(crate) fn run(context: &Context) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
+    git.expect_refs([RefNames::ARCHIVE.to_owned()]);
     let here = match (&context.global.session, git.head()?) {
         (Some(_), _) => Some(find::session(context, None)?),
         (None, At::Branch { name, .. }) => {

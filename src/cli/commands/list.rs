@@ -25,11 +25,11 @@ pub(crate) struct ListArgs {
 
 pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     let git = context.git()?;
+    git.expect_refs([RefNames::DRAFTS, RefNames::ARCHIVE].map(str::to_owned));
     let (heads, unreadable) = find::every(context, args.all)?;
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
-    git.expect_refs([RefNames::DRAFTS, RefNames::ARCHIVE].map(str::to_owned));
     let (refs, current) = (context.refs()?, git.head()?);
     let here = |head: &&Head| current.branch() == Some(&refs.branch(head.name()));
     if let Some(head) = heads.iter().find(here) {
