@@ -137,6 +137,8 @@ impl Git {
             Stamp::of(self, places).inspect_err(|error| tracing::debug!("{error:#}")).ok()
         };
         let mut known = lists.known.take();
+        // Most commands ask only once, and looking at thousands of files takes long.
+        let is_first = known.is_none();
         let mut is_current = known.as_ref().is_some_and(|known| known.at == at);
         if let Some(known) = known.as_mut().filter(|known| !is_current && known.stamp.is_some()) {
             is_current = stamp(&known.places) == known.stamp;
@@ -166,7 +168,7 @@ impl Git {
             }
             _ => {
                 let places = joined(had, new);
-                let stamp = stamp(&places);
+                let stamp = if is_first { None } else { stamp(&places) };
                 let list = Arc::new(read(self, &places)?);
                 Known { at, places, stamp, list }
             }
