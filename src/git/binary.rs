@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
 use super::reader::{Commit, Content, Reader};
-use super::shared::Shared;
 use super::spawn::cat_file;
 use super::{Git, Oid};
 use crate::error::Error;
@@ -67,7 +66,8 @@ impl Reader for Binary {
             return Ok(Vec::new());
         }
         let now = Moment::now();
-        let kept = || self.git.walks.lock().unwrap_or_else(PoisonError::into_inner);
+        let walks = self.git.caches.get::<Walks>();
+        let kept = || walks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(part) =
             kept().as_ref().filter(|walk| walk.at.lasts()).and_then(|walk| walk.part(tips, hide))
         {
@@ -89,10 +89,10 @@ impl Reader for Binary {
 }
 
 /// The last walk: with replaced objects, each one is a process, and most are parts of one history.
-pub(super) type Walks = Shared<Mutex<Option<Walk>>>;
+type Walks = Mutex<Option<Walk>>;
 
 /// The commits of a walk, in its order, valid until anybody may have moved a replacement.
-pub(super) struct Walk {
+struct Walk {
     at: Moment,
     hide: Vec<Oid>,
     commits: Vec<Commit>,
@@ -176,13 +176,13 @@ mod tests {
             let kept = Binary::new(git.clone());
             let (whole, hidden) = (vec![all[all.len() - 1].clone()], some(1));
             // Whether an earlier walk is still valid depends on what other tests do.
-            *git.walks.lock().unwrap() = None;
+            *git.caches.get::<Walks>().lock().unwrap() = None;
             kept.walk(&whole, &hidden).unwrap();
             for _ in 0..4 {
                 let (tips, hide) = (some(2), some(2));
-                let walk = git.walks.lock().unwrap().take().unwrap();
+                let walk = git.caches.get::<Walks>().lock().unwrap().take().unwrap();
                 let part = walk.part(&tips, &hide);
-                *git.walks.lock().unwrap() = Some(walk);
+                *git.caches.get::<Walks>().lock().unwrap() = Some(walk);
                 if let Some(part) = part.filter(|_| !tips.is_empty()) {
                     let ids = |walk: &[Commit]| -> HashSet<Oid> {
                         walk.iter().map(|one| one.id.clone()).collect()

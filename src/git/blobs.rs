@@ -8,7 +8,7 @@ use std::io::Read as _;
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
-use super::hashed_files::Reading;
+use super::hashed_files::{HashedFiles, Reading};
 use super::plain::Sources;
 use super::{Git, Oid};
 use crate::git::{loose, made, plain, state};
@@ -110,7 +110,7 @@ impl<'a> PlainFiles<'a> {
         let meta = state::lies_at(git, path);
         let meta = meta.filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
         let reading = Reading::of(&meta)?;
-        if let Some(known) = git.hashed.get(path, &reading)
+        if let Some(known) = git.caches.get::<HashedFiles>().get(path, &reading)
             && known.was_settled
             && has_seen(&known.blob)
         {
@@ -118,7 +118,7 @@ impl<'a> PlainFiles<'a> {
         }
         let bytes = plain_bytes(git, path, &meta, self.sources.as_ref()?)?;
         let blob = blob_in_process(git, &bytes, Store::No)?;
-        git.hashed.keep(path, reading, blob.clone(), false);
+        git.caches.get::<HashedFiles>().keep(path, reading, blob.clone(), false);
         Some((blob, Some(bytes)))
     }
 }
@@ -133,12 +133,12 @@ fn file_in_process(
     base: Option<&Oid>,
 ) -> Option<Oid> {
     let reading = Reading::of(meta)?;
-    if let Some(known) = git.hashed.get(path, &reading) {
+    if let Some(known) = git.caches.get::<HashedFiles>().get(path, &reading) {
         if store == Store::No || known.exists || base == Some(&known.blob) {
             return Some(known.blob);
         }
         if made::write_objects(git, |fast| loose::freshen(fast, &known.blob)).is_some() {
-            git.hashed.note_exists(path, &known.blob);
+            git.caches.get::<HashedFiles>().note_exists(path, &known.blob);
             return Some(known.blob);
         }
     }
@@ -147,7 +147,7 @@ fn file_in_process(
         .filter(|base| blob_in_process(git, &bytes, Store::No).is_some_and(|blob| blob == **base));
     let blob = unchanged.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
     let exists = unchanged.is_some() || store == Store::Write;
-    git.hashed.keep(path, reading, blob.clone(), exists);
+    git.caches.get::<HashedFiles>().keep(path, reading, blob.clone(), exists);
     Some(blob)
 }
 

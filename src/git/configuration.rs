@@ -12,7 +12,6 @@ use anyhow::Result;
 use super::Git;
 use super::locate::{self, CallersGitDir};
 use super::output::{lossy, path_buf};
-use super::shared::Shared;
 use crate::git::variables;
 use crate::moment::Moment;
 
@@ -22,7 +21,7 @@ const COARSE_CLOCK: Duration = Duration::from_millis(50);
 
 /// The cached configuration, shared by all users of a repository, and the time at which its files
 /// were last checked; empty before the first listing.
-pub(super) type Kept = Shared<Mutex<Option<(Moment, Arc<Configuration>)>>>;
+type Kept = Mutex<Option<(Moment, Arc<Configuration>)>>;
 
 /// All settings in the order git reads them.
 pub(super) struct Configuration {
@@ -53,7 +52,8 @@ impl Git {
     /// # Errors
     /// A configuration file is broken.
     pub(super) fn configuration(&self) -> Result<Arc<Configuration>> {
-        let mut kept = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.caches.get::<Kept>();
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Moment::now();
         if let Some((at, known)) = kept.as_mut()
             && (at.lasts() || known.is_current())

@@ -8,7 +8,7 @@ use super::binary::Binary;
 use super::libgit2::Libgit2;
 use super::reader::{Commit, Content, Reader, TreeChange};
 use super::ref_list::RefList;
-use super::shared::Shared;
+use super::tree_diff::KeptDiffs;
 use super::{Git, Oid};
 use crate::git::{lookup, tree_diff};
 
@@ -21,7 +21,7 @@ pub(super) struct Fallback {
 
 /// The repository opened by libgit2, once for all users; the inner `None` means that libgit2 cannot
 /// open it. libgit2 notices by itself what other processes write later.
-pub(super) type Opened = Shared<Mutex<Option<Option<Libgit2>>>>;
+type Opened = Mutex<Option<Option<Libgit2>>>;
 
 impl Fallback {
     pub(super) fn new(git: &Git) -> Self {
@@ -42,7 +42,8 @@ impl Git {
         if has_other_history(self) {
             return None;
         }
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = self.shared_caches.get::<Opened>();
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = opened.get_or_insert_with(|| {
             let opened = Libgit2::open(self);
             opened.inspect_err(|error| tracing::debug!("cannot use libgit2: {error:#}")).ok()
@@ -86,11 +87,11 @@ impl Reader for Fallback {
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
         let from = from.map(|oid| lookup::tree_of(self, oid)).transpose()?;
         let sides = (from, lookup::tree_of(self, to)?);
-        if let Some(known) = self.git.diffs.get(&sides) {
+        if let Some(known) = self.git.caches.get::<KeptDiffs>().get(&sides) {
             return Ok(known);
         }
         let found = tree_diff::changes(self, sides.0.clone(), sides.1.clone())?;
-        self.git.diffs.keep(sides, &found);
+        self.git.caches.get::<KeptDiffs>().keep(sides, &found);
         Ok(found)
     }
 }

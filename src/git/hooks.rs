@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 
 use super::configuration::Configuration;
-use super::shared::Shared;
 use super::{Git, locate};
 use crate::git::settings;
 
@@ -175,7 +174,7 @@ pub fn are_installed(git: &Git) -> Result<bool> {
 }
 
 /// The folder that git was asked for, valid until the configuration changes.
-pub(super) type Folder = Shared<Mutex<Option<(Arc<Configuration>, PathBuf)>>>;
+type Folder = Mutex<Option<(Arc<Configuration>, PathBuf)>>;
 
 /// The folder in which git looks for hooks; it may be anywhere.
 pub(super) fn folder(git: &Git) -> Result<PathBuf> {
@@ -185,7 +184,8 @@ pub(super) fn folder(git: &Git) -> Result<PathBuf> {
         Some(_) => {}
     }
     let now = git.configuration()?;
-    let mut kept = git.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = git.caches.get::<Folder>();
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, folder)) = kept.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &now)) {
         return Ok(folder.clone());
     }

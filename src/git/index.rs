@@ -11,7 +11,6 @@ use std::time::SystemTime;
 use anyhow::Result;
 
 use super::output::nul_texts;
-use super::shared::Shared;
 use super::{Git, Hidden};
 use crate::git::state;
 
@@ -22,10 +21,10 @@ const ATTRIBUTES: &str = ".gitattributes";
 pub(super) const SUBMODULE: u32 = 0o160_000;
 
 /// The facts of the index file that was listed last.
-pub(super) type Known = Shared<Mutex<Option<Listed>>>;
+type Known = Mutex<Option<Listed>>;
 
 /// The facts of an index file, and its stamp.
-pub(super) struct Listed {
+struct Listed {
     stamp: Stamp,
     facts: Arc<Facts>,
 }
@@ -67,7 +66,8 @@ pub(super) fn stamp_of(meta: &Metadata) -> Option<Stamp> {
 /// Git fails.
 pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
     let Some(stamp) = stamp(git) else { return Ok(Arc::default()) };
-    let mut known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = git.caches.get::<Known>();
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known.as_ref().filter(|known| known.stamp == stamp) {
         return Ok(Arc::clone(&known.facts));
     }
@@ -82,7 +82,8 @@ pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
 /// that a file replaces.
 pub(super) fn before_commit(git: &Git, paths: &[String]) -> Option<Arc<Facts>> {
     let now = stamp(git)?;
-    let known = git.index.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = git.caches.get::<Known>();
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
     let facts = &known.as_ref().filter(|known| known.stamp == now)?.facts;
     let is_plain = |path: &String| {
         let folder = format!("{path}/");
@@ -116,7 +117,7 @@ pub(super) fn note_committed(git: &Git, mut facts: Arc<Facts>, paths: &[String])
         }
     }
     let listed = Listed { stamp, facts };
-    *git.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+    *git.caches.get::<Known>().lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
 }
 
 fn stamp(git: &Git) -> Option<Stamp> {

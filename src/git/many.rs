@@ -1,6 +1,7 @@
 //! Calls a function for each of many items, in several threads, each with a repository that libgit2
 //! has opened for it. The caches of such a repository are bounded ([`super::bounded`]).
 
+use super::caches::Caches;
 use super::{Git, fallback};
 use crate::in_threads;
 
@@ -30,7 +31,7 @@ pub fn ask_each<T: Sync, A: Send>(
 
 /// The same repository, not yet opened by libgit2.
 fn opened_again(git: &Git) -> Git {
-    Git { opened: fallback::Opened::default(), ..git.clone() }
+    Git { shared_caches: Caches::default(), ..git.clone() }
 }
 
 #[cfg(test)]

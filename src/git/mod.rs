@@ -15,7 +15,6 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 
 use crate::error::Error;
-use hashed_files::HashedFiles;
 
 pub mod also_read;
 mod arguments;
@@ -24,6 +23,7 @@ pub mod blame;
 pub mod blobs;
 mod bounded;
 pub mod browse;
+mod caches;
 mod child;
 pub mod commit;
 mod configuration;
@@ -65,7 +65,6 @@ mod ref_transaction;
 pub mod refs;
 pub mod remote;
 pub mod settings;
-mod shared;
 pub mod snapshot;
 mod spawn;
 mod special_files;
@@ -116,6 +115,10 @@ pub fn installed(cwd: &Path) -> Result<String> {
     Ok(text.trim_start_matches("git version ").to_owned())
 }
 
+/// Set once git is known to be new enough for commands that write.
+#[derive(Default)]
+struct NewEnough(OnceLock<()>);
+
 /// A repository and one of its working trees. Cheap to clone; owns the lock of
 /// [`Git::with_children_in`] and the repository opened by libgit2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,21 +135,10 @@ pub struct Git {
     will_commit: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
-    opened: fallback::Opened,
-    ref_list: ref_list::Kept,
-    cat_file: spawn::cat_file::Kept,
-    diffs: tree_diff::KeptDiffs,
-    walks: binary::Walks,
-    index: index::Known,
-    plain: shared::Shared<plain::Known>,
-    looks: status::Looks,
-    hashed: shared::Shared<HashedFiles>,
-    trees: shared::Shared<snapshot::Trees>,
-    configuration: configuration::Kept,
-    hooks: hooks::Folder,
-    told: variables::Told,
-    /// Set once git is known to be new enough for commands that write.
-    new_enough: shared::Shared<OnceLock<()>>,
+    /// What is known of this working tree.
+    caches: caches::Caches,
+    /// What is known of the repository, whatever the working tree.
+    shared_caches: caches::Caches,
 }
 
 impl Git {
@@ -201,20 +193,8 @@ impl Git {
             will_commit: false,
             env: Vec::new(),
             children: None,
-            opened: fallback::Opened::default(),
-            ref_list: ref_list::Kept::default(),
-            cat_file: spawn::cat_file::Kept::default(),
-            diffs: tree_diff::KeptDiffs::default(),
-            walks: binary::Walks::default(),
-            index: index::Known::default(),
-            plain: shared::Shared::default(),
-            looks: status::Looks::default(),
-            hashed: shared::Shared::default(),
-            trees: shared::Shared::default(),
-            configuration: configuration::Kept::default(),
-            hooks: hooks::Folder::default(),
-            told: variables::Told::default(),
-            new_enough: shared::Shared::default(),
+            caches: caches::Caches::default(),
+            shared_caches: caches::Caches::default(),
         }
     }
 
@@ -239,8 +219,7 @@ impl Git {
             will_commit: self.will_commit,
             env: self.env.clone(),
             children: self.children.clone(),
-            opened: self.opened.clone(),
-            new_enough: self.new_enough.clone(),
+            shared_caches: self.shared_caches.clone(),
             ..Self::of(found)
         })
     }
@@ -258,14 +237,7 @@ impl Git {
     pub(crate) fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
         // They may contain configuration.
-        self.configuration = configuration::Kept::default();
-        self.hooks = hooks::Folder::default();
-        self.told = variables::Told::default();
-        self.looks = status::Looks::default();
-        self.hashed = shared::Shared::default();
-        self.trees = shared::Shared::default();
-        self.cat_file = spawn::cat_file::Kept::default();
-        self.walks = binary::Walks::default();
+        self.caches = caches::Caches::default();
         self
     }
 
@@ -302,11 +274,12 @@ impl Git {
 
     /// Fails if git is too old for commands that write.
     fn require_new_enough(&self) -> Result<()> {
-        if self.new_enough.get().is_none() {
+        let new_enough = self.shared_caches.get::<NewEnough>();
+        if new_enough.0.get().is_none() {
             if !variables::is_of_2_42(self) {
                 locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
             }
-            self.new_enough.get_or_init(|| ());
+            new_enough.0.get_or_init(|| ());
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ type Read = HashMap<PathBuf, Option<Names>>;
 
 /// What is known of attributes files.
 #[derive(Default)]
-pub(super) struct Known {
+struct Known {
     /// The system's attributes files, as reported by git; they do not change during a run.
     system: OnceLock<Option<Vec<PathBuf>>>,
     /// What is known of the files that were read in the current [`Untouched`] period.
@@ -67,7 +67,8 @@ pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
         return None;
     }
     let index = index::facts(git).ok()?;
-    let mut files = git.plain.system.get_or_init(|| system_attributes(git)).clone()?;
+    let known = git.caches.get::<Known>();
+    let mut files = known.system.get_or_init(|| system_attributes(git)).clone()?;
     files.push(git.common_dir.join("info/attributes"));
     files.extend(users_files(git, "core.attributesfile", "attributes")?);
     let is_no = |value| as_bool(value) == Some(false);
@@ -143,7 +144,8 @@ impl Sources<'_> {
     /// The kinds of attributes that a file names; `None` if it is not a file that git reads.
     fn names_in(&self, file: &Path) -> Option<Names> {
         let now = Untouched::now();
-        let mut kept = self.git.plain.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.git.caches.get::<Known>();
+        let mut kept = known.read.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, read) = match kept.take() {
             Some(known) if known.0 == now => kept.insert(known),
             _ => kept.insert((now, HashMap::new())),

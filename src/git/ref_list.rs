@@ -14,7 +14,6 @@ use anyhow::{Context as _, Result};
 
 use super::index::{self, stamp_of};
 use super::output::{lossy, path_buf};
-use super::shared::Shared;
 use super::{Git, Head, Oid, RefName};
 use crate::error::Error;
 use crate::git::refs;
@@ -31,10 +30,10 @@ pub struct Ref {
 }
 
 /// The list that was read last.
-pub(super) type Kept = Shared<Mutex<Lists>>;
+type Kept = Mutex<Lists>;
 
 #[derive(Default)]
-pub(super) struct Lists {
+struct Lists {
     known: Option<Known>,
     /// Folders and names that are listed together with the next ones.
     expected: Vec<String>,
@@ -42,7 +41,7 @@ pub(super) struct Lists {
 
 /// A list that was valid at a time.
 #[derive(Clone)]
-pub(super) struct Known {
+struct Known {
     at: Untouched,
     /// The folders and names it covers, without a slash at the end.
     places: Vec<String>,
@@ -131,7 +130,8 @@ impl Git {
     /// # Errors
     /// Git fails, or a table is missing (exit 5).
     pub(super) fn ref_list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Arc<RefList>> {
-        let mut lists = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = self.caches.get::<Kept>();
+        let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
         let at = Untouched::now();
         let stamp = |places: &[String]| {
             Stamp::of(self, places).inspect_err(|error| tracing::debug!("{error:#}")).ok()
@@ -178,7 +178,8 @@ impl Git {
 
     /// Says which references will be asked for, so that git lists them with the next ones.
     pub fn expect_refs(&self, places: impl IntoIterator<Item = String>) {
-        let mut lists = self.ref_list.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = self.caches.get::<Kept>();
+        let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.expected.extend(places.into_iter().map(|place| place_of(&place)));
     }
 }
@@ -249,7 +250,8 @@ pub(super) struct Before {
 impl Before {
     /// `None` if the current list is not known.
     pub(super) fn of(git: &Git) -> Option<Self> {
-        let known = git.ref_list.lock().unwrap_or_else(PoisonError::into_inner).known.clone()?;
+        let lists = git.caches.get::<Kept>();
+        let known = lists.lock().unwrap_or_else(PoisonError::into_inner).known.clone()?;
         let Known { places, stamp, list, .. } = known;
         let now = Stamp::of(git, &places).ok()?;
         (stamp.as_ref() == Some(&now)).then_some(Self { places, stamp: now, list })
@@ -290,7 +292,8 @@ impl Before {
             return None;
         }
         let known = Known { at, places: self.places, stamp: Some(now), list: Arc::new(list) };
-        git.ref_list.lock().unwrap_or_else(PoisonError::into_inner).known = Some(known);
+        let lists = git.caches.get::<Kept>();
+        lists.lock().unwrap_or_else(PoisonError::into_inner).known = Some(known);
         Some(())
     }
 }

@@ -36,11 +36,11 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
     }
     let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
     // Several steps need the same tree, and often no file changes between them.
-    git.trees.or_find((base.clone(), paths.clone()), || written(git, base, &paths))
+    git.caches.get::<Trees>().or_find((base.clone(), paths.clone()), || written(git, base, &paths))
 }
 
 /// The last tree that was built, with the base and paths it was built from.
-pub(super) type Trees = Kept<(Oid, Vec<String>), Oid>;
+type Trees = Kept<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     let mut files: Vec<AtPath<'_>> = Vec::new();

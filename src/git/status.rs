@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use super::arguments::chunks;
+use super::hashed_files::HashedFiles;
 use super::output::nul_texts;
-use super::shared::Shared;
 use super::snapshot::relative;
 use super::{Git, Hidden, Object};
 use crate::error::Error;
@@ -61,10 +61,10 @@ pub struct StatusEntry {
 }
 
 /// The last result, valid as long as nobody else can have changed anything ([`Moment`]).
-pub(super) type Looks = Shared<Mutex<Option<Look>>>;
+type Looks = Mutex<Option<Look>>;
 
 /// A result of `git status`.
-pub(super) struct Look {
+struct Look {
     at: Moment,
     /// The files and folders it covers; empty for all.
     places: Vec<String>,
@@ -139,7 +139,8 @@ pub fn with_ignored(git: &Git) -> Result<(Vec<StatusEntry>, Vec<String>)> {
 }
 
 fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result<Vec<StatusEntry>> {
-    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
+    let looks = git.caches.get::<Looks>();
+    let mut last = looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
         return Ok(entries);
     }
@@ -164,8 +165,9 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result
 /// and only the entry of this path is updated; also for an ignored file, because it belongs to the
 /// session.
 pub fn note_written(git: &Git, path: &str) {
-    git.hashed.forget(path);
-    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
+    git.caches.get::<HashedFiles>().forget(path);
+    let looks = git.caches.get::<Looks>();
+    let mut last = looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
     let listed = look.entries.iter().find(|entry| entry.path == path).map(|entry| entry.kind);
     let was_deleted = matches!(
@@ -192,7 +194,8 @@ pub fn note_written(git: &Git, path: &str) {
 /// Records that git-cowork itself has just committed these paths as they are on disk, while nobody
 /// else was working: the last result of `git status` stays valid, without these paths.
 pub(super) fn note_committed(git: &Git, paths: &[String]) {
-    let mut last = git.looks.lock().unwrap_or_else(PoisonError::into_inner);
+    let looks = git.caches.get::<Looks>();
+    let mut last = looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(look) = last.as_mut() {
         look.entries.retain(|entry| !paths.contains(&entry.path));
     }

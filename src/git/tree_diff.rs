@@ -11,7 +11,6 @@ use super::Oid;
 use super::object_text::{Entry, first_entry};
 use super::output::lossy;
 use super::reader::{Reader, TreeChange, TreeChangeKind};
-use super::shared::Shared;
 use crate::git::lookup;
 
 const KIND: u32 = 0o170_000;
@@ -26,8 +25,8 @@ const LARGEST: usize = 1024;
 
 /// The most recent differences between trees, the newest last: each step of a task asks for the
 /// same few. A tree never changes, so they stay valid.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptDiffs(Shared<Mutex<VecDeque<Known>>>);
+#[derive(Default)]
+pub(super) struct KeptDiffs(Mutex<VecDeque<Known>>);
 
 /// Two trees and their differences.
 type Known = (Sides, Vec<TreeChange>);
@@ -254,7 +253,8 @@ mod tests {
             let first = git.reader().diff(Some(&pair[0]), &pair[1]).unwrap();
             assert_eq!(git.reader().diff(Some(&pair[0]), &pair[1]).unwrap(), first);
         }
-        let kept = git.diffs.0.lock().unwrap();
+        let diffs = git.caches.get::<super::KeptDiffs>();
+        let kept = diffs.0.lock().unwrap();
         assert!(kept.len() <= super::KEPT && kept.len() > 1, "{} are kept", kept.len());
     }
 

@@ -10,7 +10,6 @@ use anyhow::Result;
 use super::Git;
 use super::configuration::Configuration;
 use super::output::{Output, lossy};
-use super::shared::Shared;
 use crate::error::Error;
 
 /// The role in which somebody makes a commit.
@@ -53,7 +52,7 @@ impl Who {
 }
 
 /// What git listed, valid until the configuration changes. Clones of [`Git`] share it.
-pub(super) type Told = Shared<Mutex<Option<(Arc<Configuration>, Arc<Mutex<Variables>>)>>>;
+type Told = Mutex<Option<(Arc<Configuration>, Arc<Mutex<Variables>>)>>;
 
 /// The variables that git listed.
 #[derive(Default)]
@@ -131,7 +130,8 @@ pub(super) fn is_of_2_42(git: &Git) -> bool {
 
 fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     let now = git.configuration()?;
-    let told = git.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = git.caches.get::<Told>();
+    let told = told.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((at, listed)) = told.as_ref()
         && Arc::ptr_eq(at, &now)
     {
@@ -143,7 +143,7 @@ fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
 
 /// True if git has listed the variables; the configuration may have changed since.
 pub(super) fn are_known(git: &Git) -> bool {
-    git.told.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    git.caches.get::<Told>().lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// What git lists; `None` if it fails.
@@ -165,7 +165,8 @@ pub(super) fn parsed(
         }
     }
     let listed = Arc::new(Mutex::new(listed));
-    let mut told = git.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = git.caches.get::<Told>();
+    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     *told = Some((now, Arc::clone(&listed)));
     listed
 }

@@ -12,7 +12,6 @@ use git2::ObjectType;
 
 use super::super::output::lossy;
 use super::super::reader::Content;
-use super::super::shared::Shared;
 use super::super::{Git, Oid};
 use super::cannot_start;
 use super::run::{contents, scratch};
@@ -21,10 +20,10 @@ use crate::moment::Moment;
 
 /// The running children: one that does not fetch, and one that does. Each ends with the moment in
 /// which it was started: then objects may have been replaced, which it does not notice.
-pub(in super::super) type Kept = Shared<[Mutex<Option<(Moment, CatFile)>>; 2]>;
+type Kept = [Mutex<Option<(Moment, CatFile)>>; 2];
 
 /// A running child.
-pub(in super::super) struct CatFile {
+struct CatFile {
     child: Child,
     /// Empty once the child has been told to end.
     input: Option<ChildStdin>,
@@ -50,8 +49,8 @@ pub(in super::super) fn object_here(git: &Git, id: &Oid, most: u64) -> Result<Op
 }
 
 fn asked(git: &Git, id: &Oid, fetches: bool, most: u64) -> Result<Option<Content>> {
-    let mut kept =
-        git.cat_file[usize::from(fetches)].lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = git.caches.get::<Kept>();
+    let mut kept = kept[usize::from(fetches)].lock().unwrap_or_else(PoisonError::into_inner);
     // Something may have ended the child since its last answer: ask another one.
     let is_running = kept.take_if(|(began, _)| !began.lasts()).is_none() && kept.is_some();
     for is_last in [!is_running, true] {
