@@ -165,19 +165,45 @@ pub fn exists(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<
     Ok(git.resolve(refs.branch(name).as_str())?.is_some())
 }
 
-/// True if a reference uses the name: a local branch or one on a remote, an archived session, an
-/// attempt, a draft or a tag.
-pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
-    let short = refs.short_branch(name);
-    let patterns = [
-        refs.branch(name).as_str().to_owned(),
-        RefNames::archive(name).as_str().to_owned(),
-        RefNames::attempts(name),
-        RefNames::drafts(name),
-        RefNames::tags(name),
-    ];
-    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    Ok(!git.refs(&patterns)?.is_empty() || !git::refs::remote_branches(git, &short)?.is_empty())
+/// What a session name is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameUse {
+    /// A branch, here or on a remote, a draft or a tag.
+    Session,
+    /// An archived session.
+    Archived,
+    /// The attempts of a deleted session.
+    Deleted,
+    /// The records of a session in the tree of the commit to start from: it was merged.
+    Merged,
+}
+
+/// The use of a name by a reference, or by the tree of the commit `start`; `None` if it is free.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn name_use(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+    start: Option<&Oid>,
+) -> anyhow::Result<Option<NameUse>> {
+    git.expect_refs(refs.own(name));
+    let used = |pattern: String| git.refs(&[pattern]).map(|found| !found.is_empty());
+    let remote = git::refs::remote_branches(git, &refs.short_branch(name))?;
+    let in_tree = |start| git::paths::names_in(git, start, &name.record_dir());
+    Ok(if used(refs.branch(name).to_string())? || !remote.is_empty() {
+        Some(NameUse::Session)
+    } else if used(RefNames::archive(name).to_string())? {
+        Some(NameUse::Archived)
+    } else if start.map(in_tree).transpose()?.is_some_and(|files| !files.is_empty()) {
+        Some(NameUse::Merged)
+    } else if used(RefNames::attempts(name))? {
+        Some(NameUse::Deleted)
+    } else {
+        let is_used = used(RefNames::drafts(name))? || used(RefNames::tags(name))?;
+        is_used.then_some(NameUse::Session)
+    })
 }
 
 /// Returns the session for a command without a session name: that of the current branch or, if

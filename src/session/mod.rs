@@ -58,7 +58,7 @@ pub use changed_files::{ChangedFile, changed_files, in_short};
 pub use committed_files::CommittedFiles;
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
-pub use find::{Overview, default_session, exists, heads, names, overview, taken};
+pub use find::{NameUse, Overview, default_session, exists, heads, name_use, names, overview};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};

@@ -80,6 +80,45 @@ fn a_name_that_was_given_wins_and_one_that_is_taken_gets_a_number() {
     assert_eq!(sandbox.server.first_requests().len(), 3);
 }
 
+/// A clone of a branch that holds a delivered session has its records, and none of its references.
+#[test]
+fn a_merged_session_keeps_its_name_in_a_clone() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    sandbox.git(&["clone", "-q", "--no-tags", "--single-branch", "-b", "main", ".", "clone"]);
+    sandbox.enter("clone");
+    let tip = sandbox.git(&["rev-parse", "main"]);
+    let new = ["new", "-n", "todo", "another list", "--review", "auto", "--stop-after", "idea"];
+    sandbox
+        .cowork(&new)
+        .exits(5)
+        .says("a session named 'todo' was merged here before")
+        .says(".cowork/sessions/todo/");
+    assert_eq!(sandbox.refs("refs/heads"), ["refs/heads/main"]);
+    // A name that is made is another one.
+    sandbox.cowork(&["new", "todo", "--review", "auto", "--stop-after", "idea"]).exits(0);
+    assert_eq!(sandbox.refs("refs/heads/cowork"), ["refs/heads/cowork/todo-2"]);
+    assert_eq!(sandbox.git(&["diff", "--name-only", &tip, "--", ".cowork/sessions/todo"]), "");
+    // From a commit without the records, the name is free.
+    let base = sandbox.git(&["rev-list", "--max-parents=0", "main"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.cowork(&[&new[..], &["-b", &base]].concat()).exits(0);
+    assert!(sandbox.refs("refs/heads/cowork").contains(&"refs/heads/cowork/todo".to_owned()));
+}
+
+#[test]
+fn the_name_of_a_deleted_session_is_told_with_the_way_back() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.cowork(&["delete", "todo", "--yes"]).exits(0);
+    let new = ["new", "-n", "todo", "another list", "--review", "auto", "--stop-after", "idea"];
+    let undo = "git cowork undo --session todo";
+    sandbox.cowork(&new).exits(5).says("was deleted").says(undo);
+    sandbox.cowork(&["undo", "--session", "todo"]).exits(0);
+    sandbox.cowork(&new).exits(5).says("git cowork resume todo");
+}
+
 #[test]
 fn an_answer_of_no_use_leaves_the_names_to_the_idea() {
     let useless = [

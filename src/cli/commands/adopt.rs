@@ -17,7 +17,9 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid};
-use crate::session::{RefNames, Session, SessionName, default_branches, slug, subject_line};
+use crate::session::{
+    RefNames, Session, SessionName, default_branches, name_use, slug, subject_line,
+};
 use crate::shell_quote::quoted;
 use crate::stage::{Depth, Stage};
 use crate::stages;
@@ -148,7 +150,7 @@ fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch
     let name = args.branch.clone();
     let Some(tip) = git.resolve(&name)? else {
         if let Ok(session) = name.parse::<SessionName>()
-            && crate::session::taken(git, refs, &session)?
+            && name_use(git, refs, &session, None)?.is_some()
         {
             return Err(Error::repository(format!("'{name}' is already a session"))
                 .hint(format!("continue it: git cowork resume {name}"))
@@ -262,9 +264,8 @@ fn free_name(
             .hint("the name of a new session must not contain a double dash")
             .into());
     }
-    if crate::session::taken(git, refs, &name)? {
-        return Err(Error::repository(format!("a session named '{name}' already exists"))
-            .hint(format!("continue it: git cowork resume {name}"))
+    if let Some(used) = name_use(git, refs, &name, Some(&branch.tip))? {
+        return Err(preflight::name_taken(&name, used)
             .hint(format!("or use another name: git cowork adopt {} -n NAME", quoted(&branch.name)))
             .into());
     }

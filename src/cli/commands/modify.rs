@@ -63,7 +63,8 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     upstream::require_not_behind(git, &refs, &parent)?;
     let ChangeBase { parent: found, base, start, artifacts } = change_base(git, &refs, &parent)?;
     let named = args.name.as_ref().map(|name| parent.change(name)).transpose()?;
-    let own_name = free_name(git, &refs, &parent, named.as_ref(), preflight::first_line(&change))?;
+    let line = preflight::first_line(&change);
+    let own_name = free_name(git, &refs, &parent, named.as_ref(), line, &start)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &own_name)?;
     if args.dry_run {
@@ -83,7 +84,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let work = Work { idea: &change, named: named.as_ref(), parent: Some(&parent) };
     let first = first_request::ask(context, &models, &work)?;
     let name = match first_request::words(&first) {
-        Some(words) => free_name(git, &refs, &parent, named.as_ref(), words)?,
+        Some(words) => free_name(git, &refs, &parent, named.as_ref(), words, &start)?,
         None => own_name.clone(),
     };
     let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
@@ -180,10 +181,11 @@ fn free_name(
     parent: &SessionName,
     named: Option<&SessionName>,
     words: &str,
+    start: &Oid,
 ) -> anyhow::Result<SessionName> {
     if let Some(name) = named {
-        preflight::require_free(git, refs, name)?;
+        preflight::require_free(git, refs, name, Some(start))?;
         return Ok(name.clone());
     }
-    preflight::first_free(git, refs, &parent.change_named_after(words)?)
+    preflight::first_free(git, refs, &parent.change_named_after(words)?, Some(start))
 }

@@ -119,7 +119,15 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
     let words = folder.as_ref().map_or(preflight::first_line(&idea), SpecFolder::words);
-    let own_name = free_name(git, &refs, named, words)?;
+    let beginning = || match &from {
+        Some(from) if args.base.is_none() => base_of(git, from),
+        _ => base(context, git, &refs, args.base.as_deref()),
+    };
+    // If HEAD is unborn, its first commit is created only after all other checks.
+    let unborn = matches!(git.head()?, Head::Unborn { .. });
+    let found = if unborn { None } else { Some(beginning()?) };
+    let begins_at = found.as_ref().map(|(_, start)| start);
+    let own_name = free_name(git, &refs, named, words, begins_at)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &own_name)?;
     let worktree = preflight::worktree(context, args.worktree.as_ref())?;
@@ -127,23 +135,15 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         context.ui.set_session(named);
     }
     let held = lock::hold(context, &own_name, COMMAND)?;
-    let beginning = || match &from {
-        Some(from) if args.base.is_none() => base_of(git, from),
-        _ => base(context, git, &refs, &own_name, args.base.as_deref()),
-    };
-    // If HEAD is unborn, its first commit is created only after all other checks.
-    let unborn = matches!(git.head()?, Head::Unborn { .. });
-    let found = if unborn { None } else { Some(beginning()?) };
     let here = worktree.is_none()
-        && found.as_ref().map_or(Ok(true), |(_, start)| dependencies::begins_here(git, start))?;
+        && begins_at.map_or(Ok(true), |start| dependencies::begins_here(git, start))?;
     if here {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
     let depth = |suggested| {
-        let start = found.as_ref().map(|(_, start)| start);
         let (idea, from, stop_after) = (&idea[..], from.as_ref(), args.stop_after);
         let planned = specified.as_ref().is_some_and(|found| found.open > 0);
-        let work = ChosenBy { idea, start, from, planned, stop_after, suggested };
+        let work = ChosenBy { idea, start: begins_at, from, planned, stop_after, suggested };
         choose_depth::choose(git, context.config()?, args.depth, &work)
     };
     // Report contradicting options before any model request.
@@ -155,7 +155,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         None => first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?,
     };
     let name = match first_request::words(&first) {
-        Some(words) => free_name(git, &refs, named, words)?,
+        Some(words) => free_name(git, &refs, named, words, begins_at)?,
         None => own_name.clone(),
     };
     let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
@@ -249,6 +249,7 @@ fn free_name(
     refs: &RefNames,
     named: Option<&SessionName>,
     words: &str,
+    start: Option<&Oid>,
 ) -> anyhow::Result<SessionName> {
     if let Some(name) = named {
         if name.patch_parts().is_some() {
@@ -256,10 +257,10 @@ fn free_name(
                 .hint("the name of a new session must not contain a double dash")
                 .into());
         }
-        preflight::require_free(git, refs, name)?;
+        preflight::require_free(git, refs, name, start)?;
         return Ok(name.clone());
     }
-    preflight::first_free(git, refs, &slug(words))
+    preflight::first_free(git, refs, &slug(words), start)
 }
 
 /// The base for `session.json`, and the commit that the session starts from.
@@ -267,7 +268,6 @@ fn base(
     context: &Context,
     git: &Git,
     refs: &RefNames,
-    name: &SessionName,
     asked: Option<&str>,
 ) -> anyhow::Result<(Base, Oid)> {
     let (branch, start) = match (asked, git.head()?) {
@@ -291,7 +291,7 @@ fn base(
         (None, Head::Detached { oid }) => (String::new(), oid),
         (None, Head::Branch { name: branch, oid }) => match refs.session_of(branch.as_str()) {
             // On another session's branch, a new session starts from the same base as that session.
-            Some(other) if other != *name => {
+            Some(other) => {
                 let file = Session::find(git, refs, &other)?.file;
                 let tip = git.resolve(&RefNames::local(&file.base.branch))?;
                 let commit = match tip {
@@ -300,7 +300,7 @@ fn base(
                 };
                 (file.base.branch, commit)
             }
-            _ => (branch.short().to_owned(), oid),
+            None => (branch.short().to_owned(), oid),
         },
     };
     Ok((Base { branch, commit: start.to_string() }, start))

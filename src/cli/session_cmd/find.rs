@@ -10,8 +10,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Ref};
 use crate::nearest::nearest;
 use crate::session::{
-    Head, RefNames, Session, SessionName, Status, default_session, exists, heads, names,
-    session_state, taken,
+    Head, RefNames, Session, SessionName, Status, default_session, exists, heads, name_use, names,
+    session_state,
 };
 use crate::verify::unreadable_records;
 
@@ -99,7 +99,7 @@ pub(crate) fn warn_of_unreadable(context: &Context, session: &Session) -> anyhow
 
 /// Fails if a name was never used, but is similar to a known one.
 fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
-    if exists(git, refs, name)? || taken(git, refs, name)? {
+    if exists(git, refs, name)? || name_use(git, refs, name, None)?.is_some() {
         return Ok(());
     }
     let known = names(git, refs)?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::gate::{Tty, choose};
-use crate::git::{self, Git, RefName, StatusEntry};
-use crate::session::{RefNames, SessionName, taken};
+use crate::git::{self, Git, Oid, RefName, StatusEntry};
+use crate::session::{NameUse, RefNames, SessionName, name_use};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
 pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
@@ -39,10 +39,18 @@ fn tags_alone(
     Ok(is_alone.then(|| tags.iter().map(|tag| short(&tag.name)).collect()))
 }
 
+/// Checks that a session that begins at `start` may have this name.
+///
 /// # Errors
 /// Exit 5: the name is taken.
-pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
-    if let Some(tags) = tags_alone(git, refs, name)? {
+pub(crate) fn require_free(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+    start: Option<&Oid>,
+) -> anyhow::Result<()> {
+    let Some(used) = name_use(git, refs, name, start)? else { return Ok(()) };
+    if let (NameUse::Session, Some(tags)) = (used, tags_alone(git, refs, name)?) {
         return Err(Error::repository(format!(
             "the tags of a session named '{name}' are here without its branch: {}",
             tags.join(", ")
@@ -52,13 +60,25 @@ pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> an
         .hint("or use another name")
         .into());
     }
-    if taken(git, refs, name)? {
-        return Err(Error::repository(format!("a session named '{name}' already exists"))
-            .hint(format!("continue it: git cowork resume {name}"))
-            .hint("or use another name")
-            .into());
+    Err(name_taken(name, used).hint("or use another name").into())
+}
+
+/// The error for a name that is in use, with the command for its session.
+pub(crate) fn name_taken(name: &SessionName, used: NameUse) -> Error {
+    let error = |text: &str| Error::repository(format!("a session named '{name}' {text}"));
+    match used {
+        NameUse::Session => {
+            error("already exists").hint(format!("continue it: git cowork resume {name}"))
+        }
+        NameUse::Archived => {
+            error("is in the archive").hint(format!("bring it back: git cowork restore {name}"))
+        }
+        NameUse::Deleted => error("was deleted, and can be brought back")
+            .hint(format!("git cowork undo --session {name}")),
+        NameUse::Merged => {
+            error("was merged here before").hint(format!("its records: {}/", name.record_dir()))
+        }
     }
-    Ok(())
 }
 
 /// The name, or if it is taken, the name with the first free number.
@@ -66,10 +86,11 @@ pub(crate) fn first_free(
     git: &Git,
     refs: &RefNames,
     first: &SessionName,
+    start: Option<&Oid>,
 ) -> anyhow::Result<SessionName> {
     for number in 1.. {
         let name = first.numbered(number);
-        if !taken(git, refs, &name)? {
+        if name_use(git, refs, &name, start)?.is_none() {
             return Ok(name);
         }
     }
