@@ -180,6 +180,7 @@ impl Command {
             | Self::Status(_)
             | Self::Trace(_)
             | Self::Why(_) => Uses::History,
+            Self::Verify(args) if !args.fix => Uses::History,
             Self::New(_)
             | Self::Modify(_)
             | Self::Adopt(_)

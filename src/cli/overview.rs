@@ -6,7 +6,7 @@ use crate::cli::commands::{list, status};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{delivered, find, next_step, pending_start};
 use crate::git::{Git, Head as At};
-use crate::session::{Head, RefNames, Session, SessionName, heads, overview};
+use crate::session::{Head, RefNames, Session, SessionName, heads, in_tree, overview};
 use crate::verify::Beside;
 use crate::wrap::within;
 
@@ -43,10 +43,11 @@ pub(crate) fn run(context: &Context) -> Answer {
     }
     let there = overview(git, &refs)?;
     let text = match there.sessions {
-        0 if git.refs(&[RefNames::ARCHIVE])?.is_empty() => {
+        0 if git.refs(&[RefNames::ARCHIVE])?.is_empty() && in_tree(git)?.is_empty() => {
             "No session in this repository yet.".to_owned()
         }
-        0 => "No session on a branch; others are archived (git cowork list --all).".to_owned(),
+        0 => "No session on a branch; others are merged or archived (git cowork list --all)."
+            .to_owned(),
         1 => "Not on a session's branch; there is 1 session (git cowork list).".to_owned(),
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };

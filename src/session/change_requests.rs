@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use super::bases::bases;
 use super::merged::merged_in;
 use super::{
-    CommittedFiles, Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key,
-    renumbered, renumberings,
+    CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
+    key, renumbered, renumberings,
 };
 use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
@@ -77,7 +77,7 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     let mut found: Vec<(String, SessionName)> =
         completed.map(|head| (head.file().created_at.clone(), head.name().clone())).collect();
     if let Some(head) = git.head()?.oid() {
-        for folder in git::paths::names_in(git, head, ".cowork/sessions")? {
+        for folder in git::paths::names_in(git, head, SESSIONS)? {
             let Ok(name) = folder.parse::<SessionName>() else { continue };
             if let Some(file) = delivered_in(git, &name, head)? {
                 found.push((file.created_at, name));
@@ -91,6 +91,22 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     Ok(names)
 }
 
+/// The names of the delivered sessions in HEAD's tree, except change requests.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn in_tree(git: &Git) -> anyhow::Result<Vec<SessionName>> {
+    let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for folder in git::paths::names_in(git, &head, SESSIONS)? {
+        let Ok(name) = folder.parse::<SessionName>() else { continue };
+        if delivered_in(git, &name, &head)?.is_some() {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
 /// The delivered sessions in HEAD's tree, read at HEAD; for a HEAD that is not on a session's
 /// branch.
 ///
@@ -98,14 +114,7 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
 /// Git cannot be read.
 pub fn delivered_here(git: &Git) -> anyhow::Result<Vec<Session>> {
     let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
-    let mut sessions = Vec::new();
-    for folder in git::paths::names_in(git, &head, ".cowork/sessions")? {
-        let Ok(name) = folder.parse::<SessionName>() else { continue };
-        if delivered_in(git, &name, &head)?.is_some() {
-            sessions.push(Session::load(git, &name, &head)?);
-        }
-    }
-    Ok(sessions)
+    in_tree(git)?.iter().map(|name| Session::load(git, name, &head)).collect()
 }
 
 /// The branch a completed session was merged into, and that branch's tip: its base branch, or the

@@ -71,7 +71,8 @@ impl Head {
             return Ok(Self::new(session, true, text));
         };
         let (scope, has_prd) = (None, None);
-        let session = Session { name, tip, file, older, history, scope, has_prd };
+        let squashed = false;
+        let session = Session { name, tip, file, older, history, scope, squashed, has_prd };
         // The remaining stages of a change request depend on its scope and its passed stages.
         if session.file.kind == SessionKind::New || session.is_completed() {
             return Ok(Self::new(session, false, text));

@@ -49,8 +49,8 @@ pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
 pub use bases::{base_branch, default_branches, merge_command, review_base};
 pub use change_requests::{
-    ChangeBase, change_base, changeable, changes_within, delivered_here, merged_into, merged_tasks,
-    own_tasks,
+    ChangeBase, change_base, changeable, changes_within, delivered_here, in_tree, merged_into,
+    merged_tasks, own_tasks,
 };
 pub(crate) use change_requests::{place_of, related_commits};
 use changed_files::count_changes;
@@ -126,6 +126,8 @@ pub struct Session {
     /// The stages a change request needs, from its triage at the tip; `None` before triage and in a
     /// session that is not a change request.
     pub scope: Option<Scope>,
+    /// True if its records were delivered and its commits are not in this history: it was squashed.
+    squashed: bool,
     /// True if a change request has a `prd.md` at its tip; `None` in a session of another kind.
     has_prd: Option<bool>,
 }
@@ -174,7 +176,10 @@ impl Session {
                 (scope, Some(reader.blob(Object::At(tip, &prd))?.is_some()))
             }
         };
-        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope, has_prd })
+        let report = artifact_path(name, Artifact::DeliveryReport);
+        let squashed = history.is_empty() && reader.blob(Object::At(tip, &report))?.is_some();
+        let (name, tip) = (name.clone(), tip.clone());
+        Ok(Self { name, tip, file, older, history, scope, squashed, has_prd })
     }
 
     /// Reads a session by name.
@@ -253,6 +258,9 @@ impl Session {
 
     /// The stages that are done.
     pub fn done(&self) -> Vec<Stage> {
+        if self.squashed {
+            return self.order();
+        }
         let Some((last, _)) = self.last_stage() else { return Vec::new() };
         let open = self.reopened();
         let done = |stage: &Stage| *stage <= last && open.is_none_or(|open| *stage < open);

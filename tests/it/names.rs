@@ -108,6 +108,45 @@ fn a_merged_session_keeps_its_name_in_a_clone() {
     assert!(sandbox.refs("refs/heads/cowork").contains(&"refs/heads/cowork/todo".to_owned()));
 }
 
+/// Merged or squashed, in a clone or a bare repository: its records say what it was.
+#[test]
+fn commands_that_read_know_a_merged_session_without_a_branch() {
+    let delivered = Sandbox::new();
+    delivered.auto(&[]).exits(0);
+    delivered.git(&["switch", "-q", "main"]);
+    for (way, commits) in [("merge", true), ("squash", false)] {
+        let mut sandbox = delivered.fork();
+        if commits {
+            sandbox.cowork(&["merge", "todo"]).exits(0);
+        } else {
+            sandbox.git(&["merge", "-q", "--squash", "cowork/todo"]);
+            sandbox.git(&["commit", "-q", "-m", "Todo (#1)"]);
+        }
+        let clone = ["clone", "-q", "--no-tags", "--single-branch", "-b", "main", "."];
+        sandbox.git(&[&clone[..], &["clone"]].concat());
+        sandbox.git(&[&clone[..], &["../bare", "--bare"]].concat());
+        let top = sandbox.repo();
+        for place in ["clone", "../bare"] {
+            sandbox.enter(top.join(place));
+            let status = sandbox.cowork(&["status", "todo", "--json"]).exits(0).json();
+            assert_eq!((&status["state"], &status["stage"]), (&json!("merged"), &json!(null)));
+            assert_eq!(status["done"].as_array().unwrap().len(), 7, "{way} {place}");
+            let text = sandbox.cowork(&["status", "todo"]).exits(0);
+            assert!(text.stderr.contains("todo has no branch any more"), "{way} {place}");
+            let prd = sandbox.cowork(&["show", "todo", "prd"]).exits(0);
+            assert!(prd.stdout.contains("REQ-001"), "{way} {place}");
+            let log = sandbox.cowork(&["log", "todo"]).exits(0).stdout;
+            assert_eq!(log.contains("prd"), commits, "{way} {place}: {log}");
+            assert_eq!(sandbox.cowork(&["list"]).exits(0).stdout, "");
+            let listed = sandbox.cowork(&["list", "--all"]).exits(0).stdout;
+            assert!(listed.contains("todo") && listed.contains("merged"), "{way} {place}: {listed}");
+            let verified = sandbox.cowork(&["verify", "--all"]).exits(0).stdout;
+            assert!(verified.contains("todo: all is well"), "{way} {place}: {verified}");
+            sandbox.cowork(&["resume", "todo"]).exits(5);
+        }
+    }
+}
+
 #[test]
 fn the_name_of_a_deleted_session_is_told_with_the_way_back() {
     let sandbox = Sandbox::stopped_after("idea");

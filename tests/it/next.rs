@@ -239,7 +239,7 @@ fn an_archived_session_is_restored_and_a_delivered_one_merged_from_main() {
     assert!(shown.ends_with("\nNext     git cowork merge todo\n"), "{shown}");
     sandbox.cowork(&["archive", "todo"]).exits(0);
     let shown = sandbox.cowork(&[]).exits(0).stdout;
-    assert!(shown.contains("others are archived (git cowork list --all)"), "{shown}");
+    assert!(shown.contains("others are merged or archived (git cowork list --all)"), "{shown}");
     sandbox.cowork(&["status"]).exits(5).says("look at all: git cowork list --all");
     let shown = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
     assert!(shown.ends_with("\nNext     git cowork restore todo\n"), "{shown}");

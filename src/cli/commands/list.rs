@@ -41,7 +41,11 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
         lines(context, &heads, args.all, current.branch())?
     };
     if out.is_empty() && !context.global.json {
-        let text = "no sessions here; start one: git cowork new \"what you want built\"";
+        let are_others = !args.all && !find::every(context, true)?.0.is_empty();
+        let text = match are_others {
+            true => "no session has a branch; look at all: git cowork list --all",
+            false => "no sessions here; start one: git cowork new \"what you want built\"",
+        };
         context.ui.emit(Event::Note { text: text.to_owned() });
     }
     context.page(&out)?;

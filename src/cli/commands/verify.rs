@@ -35,7 +35,7 @@ pub(crate) struct VerifyArgs {
     /// Restore documents and records that cannot be read; renumber ids that collided in a merge;
     /// rebuild missing and wrong tags; drop drafts that no session can use
     #[arg(long)]
-    fix: bool,
+    pub(crate) fix: bool,
 }
 
 pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {

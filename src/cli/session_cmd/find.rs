@@ -10,8 +10,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Ref};
 use crate::nearest::nearest;
 use crate::session::{
-    Head, RefNames, Session, SessionName, Status, default_session, exists, heads, name_use, names,
-    session_state,
+    Head, NameUse, RefNames, Session, SessionName, Status, default_session, delivered_here, exists,
+    heads, in_tree, name_use, names, session_state,
 };
 use crate::verify::unreadable_records;
 
@@ -37,8 +37,8 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
     })
 }
 
-/// The session for a command that only reads: like [`session`], but also from the archive, with a
-/// note.
+/// The session for a command that only reads: like [`session`], but also from the archive or from
+/// HEAD's tree, with a note.
 pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow::Result<Session> {
     let (git, refs) = (context.git()?, context.refs()?);
     if let Some(name) = named.or(context.global.session.as_ref())
@@ -50,6 +50,15 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         let text = format!("{name} is in the archive; bring it back: git cowork restore {name}");
         context.ui.emit(Event::Note { text });
         return Session::load(git, name, &tip);
+    }
+    if let Some(name) = named.or(context.global.session.as_ref())
+        && name_use(git, &refs, name, git.head()?.oid())? == Some(NameUse::Merged)
+        && let Some(session) = delivered_here(git)?.into_iter().find(|found| found.name == *name)
+    {
+        context.ui.set_session(name);
+        let text = format!("{name} has no branch any more; it was merged into this one");
+        context.ui.emit(Event::Note { text });
+        return Ok(session);
     }
     session(context, named)
 }
@@ -119,7 +128,8 @@ pub(crate) fn status(context: &Context, session: Session) -> anyhow::Result<Stat
     next_step::status(git, &refs, context.config()?, session, state)
 }
 
-/// The sessions of this repository, with archived ones if `archived`, and an error for each
+/// The sessions of this repository, with archived ones and those that are only in HEAD's tree if
+/// `archived`, and an error for each
 /// unreadable session.
 pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
     let git = context.git()?;
@@ -138,6 +148,12 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
             match head {
                 Ok(head) => sessions.push(head),
                 Err(error) => unreadable.push(error),
+            }
+        }
+        let head = git.head()?.oid().cloned();
+        for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
+            if let (Some(head), None) = (&head, tips.iter().find(|(other, _)| *other == name)) {
+                sessions.push(Head::load(git, &name, head)?);
             }
         }
     }
