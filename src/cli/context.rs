@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use crate::ascii::{self, Spelled};
 use crate::cli::args::{Color, Global};
 use crate::cli::demo_recording;
+use crate::cli::runner;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::config::{
@@ -35,8 +36,10 @@ pub(crate) struct Context {
     pub env: BTreeMap<String, String>,
     /// Shows events to the user.
     pub ui: Rc<Ui>,
-    /// True if a person at a terminal can answer questions.
-    pub attended: bool,
+    /// A person at a terminal can answer questions.
+    attended: bool,
+    /// The variable of a CI runner, under which nobody is asked anything; see [`runner`].
+    runner: Option<&'static str>,
     /// Colours on stderr.
     pub color: bool,
     /// The directory in which the command was started.
@@ -92,6 +95,8 @@ impl Context {
         let stderr = std::io::stderr().is_terminal();
         let attended =
             gate::attended(std::io::stdin().is_terminal(), stderr, pager) && !global.no_interactive;
+        let runner = runner::variable(&env);
+        let shows_live = stderr && runner.is_none();
         let dumb = env.get("TERM").is_none_or(|term| term == "dumb");
         let color = match global.color {
             Color::Always => true,
@@ -104,25 +109,36 @@ impl Context {
             _ => Verbosity::Normal,
         };
         let ui = if global.json {
+            let json = runner::json_without_orders;
+            let (stdout, stderr): (Box<dyn Write + Send>, Box<dyn Write + Send>) = match runner {
+                Some(_) => (
+                    Box::new(runner::Harmless::new(std::io::stdout(), json)),
+                    Box::new(runner::Harmless::new(std::io::stderr(), json)),
+                ),
+                None => (Box::new(std::io::stdout()), Box::new(std::io::stderr())),
+            };
             Ui::Json(JsonLines::new(
-                Box::new(std::io::stdout()),
-                Box::new(std::io::stderr()),
+                stdout,
+                stderr,
                 global.session.as_ref().map_or("", SessionName::as_str),
             ))
         } else {
             let width = stderr_columns();
             Ui::Terminal(Box::new(Terminal::new(
-                match stderr {
-                    true => Box::new(Spelled(std::io::stderr())),
-                    false => Box::new(std::io::stderr()),
+                match (runner, stderr) {
+                    (Some(_), _) => {
+                        Box::new(runner::Harmless::new(std::io::stderr(), runner::without_orders))
+                    }
+                    (None, true) => Box::new(Spelled(std::io::stderr())),
+                    (None, false) => Box::new(std::io::stderr()),
                 },
                 Look {
                     verbosity,
-                    stream: global.stream || (stderr && !global.no_stream),
+                    stream: global.stream || (shows_live && !global.no_stream),
                     color,
-                    live: stderr && !dumb && !pager,
+                    live: shows_live && !dumb && !pager,
                     width,
-                    knows: match stderr && !dumb && !pager {
+                    knows: match shows_live && !dumb && !pager {
                         true => Knows::of(&env),
                         false => Knows::default(),
                     },
@@ -134,6 +150,7 @@ impl Context {
             env,
             ui: Rc::new(ui),
             attended,
+            runner,
             color,
             cwd: std::env::current_dir().unwrap_or_default(),
             embedded: None,
@@ -280,9 +297,21 @@ impl Context {
         Ok(RefNames::new(&self.config()?.project.branch_prefix))
     }
 
+    /// True if a person at a terminal can answer questions. Under a CI runner nobody can; a person
+    /// whose terminal says that it is one is told so, once.
+    pub(crate) fn attended(&self) -> bool {
+        if let (true, Some(name)) = (self.attended, self.runner)
+            && self.said.is_new("runner")
+        {
+            let text = format!("{name} is set, so nobody is asked; to be asked, unset it");
+            self.ui.emit(Event::Note { text });
+        }
+        self.attended && self.runner.is_none()
+    }
+
     /// How drafts are reviewed in this run.
     pub(crate) fn mode(&self) -> anyhow::Result<gate::Mode> {
-        gate::Mode::resolve(self.global.review, self.attended)
+        gate::Mode::resolve(self.global.review, self.attended())
     }
 
     /// The folder of a user's own prompts.
@@ -350,7 +379,7 @@ impl Context {
 
     /// Prints text that is already free of control sequences, on a terminal through `pager`.
     pub(crate) fn page_with(&self, pager: &str, text: &str) -> anyhow::Result<()> {
-        if gate::is_pager(pager) && std::io::stdout().is_terminal() {
+        if gate::is_pager(pager) && std::io::stdout().is_terminal() && self.runner.is_none() {
             let text = ascii::on_terminal(text);
             match gate::page_output(pager, self.git()?.top(), &text) {
                 Ok(()) => return Ok(()),
@@ -375,9 +404,11 @@ impl Context {
     /// Prints text as it is, except that a terminal may get ASCII. Text for a terminal must already
     /// be free of control sequences.
     pub(crate) fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
-        let text = match std::io::stdout().is_terminal() {
-            true => ascii::on_terminal(text),
-            false => text.into(),
+        let text = match (self.runner, std::io::stdout().is_terminal()) {
+            (Some(_), _) if self.global.json => runner::json_without_orders(text),
+            (Some(_), _) if !runner::prints_to_file() => runner::without_orders(text),
+            (_, true) => ascii::on_terminal(text),
+            (_, false) => text.into(),
         };
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).context("writing to standard output")?;

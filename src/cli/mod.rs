@@ -13,6 +13,7 @@ mod doctor;
 mod help;
 mod overview;
 mod remote;
+mod runner;
 mod sandbox_helper;
 mod session_cmd;
 mod suggest;

@@ -172,6 +172,8 @@ mod rules;
 #[cfg(unix)]
 mod run_end;
 #[cfg(unix)]
+mod runner;
+#[cfg(unix)]
 mod screens;
 #[cfg(unix)]
 mod second_look;

@@ -139,7 +139,10 @@ fn commands_that_read_know_a_merged_session_without_a_branch() {
             assert_eq!(log.contains("prd"), commits, "{way} {place}: {log}");
             assert_eq!(sandbox.cowork(&["list"]).exits(0).stdout, "");
             let listed = sandbox.cowork(&["list", "--all"]).exits(0).stdout;
-            assert!(listed.contains("todo") && listed.contains("merged"), "{way} {place}: {listed}");
+            assert!(
+                listed.contains("todo") && listed.contains("merged"),
+                "{way} {place}: {listed}"
+            );
             let verified = sandbox.cowork(&["verify", "--all"]).exits(0).stdout;
             assert!(verified.contains("todo: all is well"), "{way} {place}: {verified}");
             sandbox.cowork(&["resume", "todo"]).exits(5);

@@ -81,7 +81,7 @@ fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
         (false, None | Some(Mode::Wait | Mode::Auto)) => return Ok(false),
         (true, _) | (_, Some(Mode::Ask)) => {}
     }
-    match context.attended {
+    match context.attended() {
         true => Ok(true),
         false => Err(Error::usage("demo --ask needs a terminal")
             .hint("without one: git cowork demo")

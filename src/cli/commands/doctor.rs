@@ -76,7 +76,7 @@ fn show(context: &Context, findings: &[Finding]) -> anyhow::Result<()> {
 
 /// Runs the project's check inside and outside the sandbox, with `--compare` or if the user agrees.
 fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<Finding>> {
-    if !asked && (!context.attended || context.global.json || context.global.quiet) {
+    if !asked && (!context.attended() || context.global.json || context.global.quiet) {
         return Ok(None);
     }
     if !doctor::is_confined(context, git)? {

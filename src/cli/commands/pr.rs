@@ -231,7 +231,7 @@ fn push_all(
     }
     let text = format!("pushing {} to {remote}", branch.short());
     context.ui.emit(Event::Note { text });
-    let outcome = git::remote::push(git, remote, &refs, context.attended)?;
+    let outcome = git::remote::push(git, remote, &refs, context.attended())?;
     refused(outcome, branch, remote, &proposal.url, &session.name)?;
     if args.without_artifacts {
         with_recorder(context, held, &session.name, &session.tip, |recorder| {
@@ -251,7 +251,7 @@ fn publish_logs(
     remote: &str,
 ) -> anyhow::Result<()> {
     let published = with_recorder(context, held, &session.name, &session.tip, |recorder| {
-        record::logs::publish(recorder, session, remote, context.attended)
+        record::logs::publish(recorder, session, remote, context.attended())
     });
     let why = match published {
         Ok(Published::Done(0)) => return Ok(()),

@@ -85,7 +85,7 @@ pub(crate) fn run(context: &Context, args: &PruneArgs) -> Answer {
     if !context.global.json {
         context.print(&listing(&found, context.global.verbose))?;
     }
-    if context.attended {
+    if context.attended() {
         context.ui.clear();
         // With --json, standard output contains only the result, so the list is part of the
         // question.

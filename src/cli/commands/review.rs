@@ -84,7 +84,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
         _ if args.pass => Review::Pass,
         _ if args.edit => Review::Edit,
         _ if args.abort => Review::Abort,
-        _ if context.attended => Review::Ask,
+        _ if context.attended() => Review::Ask,
         _ => {
             return Err(Error::usage("there is no terminal to ask on")
                 .hint(

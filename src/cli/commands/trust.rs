@@ -92,7 +92,7 @@ fn trust_project(
             return Ok((keys, String::new()));
         }
     }
-    if context.attended && known != Trust::Given {
+    if context.attended() && known != Trust::Given {
         let question = format!("let {PROJECT_FILE} set this, for you, in this repository?");
         if !confirm(&Tty::new(context.color), &question)? {
             return Err(Error::failed(format!("{PROJECT_FILE} is not trusted")).into());
@@ -125,7 +125,7 @@ fn trust_agents(
         say(context, format!("{AGENTS} is already trusted, exactly as it is"));
         return Ok(());
     }
-    if context.attended {
+    if context.attended() {
         let question = "let these files configure agent programs, for you, in this repository? \
              They can name programs to run";
         if !confirm(&Tty::new(context.color), question)? {

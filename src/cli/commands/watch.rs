@@ -171,7 +171,7 @@ impl<'a> Screen<'a> {
 
     /// If a gate is open and a person is at this terminal, also asks that person.
     fn asks(&mut self, state: &StateDir) -> anyhow::Result<Left> {
-        let can = self.live && self.context.attended;
+        let can = self.live && self.context.attended();
         let Some(gate) = gates(state).open.filter(|_| can) else { return Ok(Left::Closed) };
         self.clear()?;
         // Print the position again after the gate.

@@ -58,7 +58,7 @@ fn pager(context: &Context, git: &Git) -> Finding {
 }
 
 fn terminal(context: &Context) -> Finding {
-    let text = match context.attended {
+    let text = match context.attended() {
         true => "a person can be asked here",
         false => "none here: drafts wait for git cowork review",
     };

@@ -66,7 +66,7 @@ pub(crate) fn require_seen(
         more => format!("{more} commits"),
     };
     let what = format!("{count} on top of draft {number} of {}", waiting.stage);
-    if context.attended {
+    if context.attended() {
         context.ui.clear();
         let question = format!("Pass the draft with the {what}?");
         if gate::confirm(&Tty::new(context.color), &question)? {

@@ -44,7 +44,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     let why = format!(
         "'{name}' is an agent program, and cannot be limited to its own servers here: {cause}"
     );
-    if context.attended {
+    if context.attended() {
         context.ui.clear();
         let question = format!(
             "{why}.\nLet agent programs reach every server, in this repository from now on?"

@@ -26,7 +26,7 @@ pub(crate) fn require(
     let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
     let warn = |text: String| context.ui.emit(Event::Warning { text });
-    let forced = force && context.attended;
+    let forced = force && context.attended();
     if !reasons.is_empty() && session.older.is_none() && !forced {
         let name = &session.name;
         let why = if force { " (--force works only on a terminal)" } else { "" };

@@ -42,7 +42,7 @@ pub(crate) async fn unless_interrupted<T>(
 /// Redraws the live status line; never returns.
 async fn tick(context: &Context, meter: Option<&Meter>) {
     let budget = context.config().map_or(0.0, |config| config.budget.usd);
-    let looks = if context.attended { LOOKS } else { 1 };
+    let looks = if context.attended() { LOOKS } else { 1 };
     loop {
         if let Some(meter) = meter {
             context.ui.uses(meter.used(), budget);

@@ -130,7 +130,7 @@ fn pick(
         _ => {}
     }
     let url = &model.base_url;
-    if !context.attended || looks_only {
+    if !context.attended() || looks_only {
         let names: Vec<&str> = offered.iter().take(NAMED).map(|model| model.id.as_str()).collect();
         let more = if offered.len() > NAMED { ", …" } else { "" };
         let message =

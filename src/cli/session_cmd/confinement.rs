@@ -36,7 +36,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
     let terminal = || {
         let ui = Rc::clone(&context.ui);
-        context.attended.then(|| Tty::new(context.color).before(move || ui.clear()))
+        context.attended().then(|| Tty::new(context.color).before(move || ui.clear()))
     };
     let (ui, said) = (Rc::clone(&context.ui), Rc::clone(&context.said));
     let agreement = Agreement::new(ui, said, terminal(), set.fetch, &git.state_dir());

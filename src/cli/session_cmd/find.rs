@@ -51,8 +51,14 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         context.ui.emit(Event::Note { text });
         return Session::load(git, name, &tip);
     }
+    let head = git.head()?;
+    // A branch of another prefix holds records that may not be merged.
+    let is_own = |name: &SessionName| {
+        head.branch().is_some_and(|branch| branch.as_str().ends_with(&format!("/{name}")))
+    };
     if let Some(name) = named.or(context.global.session.as_ref())
-        && name_use(git, &refs, name, git.head()?.oid())? == Some(NameUse::Merged)
+        && !is_own(name)
+        && name_use(git, &refs, name, head.oid())? == Some(NameUse::Merged)
         && let Some(session) = delivered_here(git)?.into_iter().find(|found| found.name == *name)
     {
         context.ui.set_session(name);

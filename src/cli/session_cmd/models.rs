@@ -205,7 +205,7 @@ fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow
         _ => return Ok(false),
     };
     let why = format!("'{name}' does not report {what}, so the budget cannot be enforced");
-    if context.attended {
+    if context.attended() {
         context.ui.clear();
         let answers = [(true, "use it anyway; its usage is not counted"), (false, "cancel")];
         let answer = choose_answer(&Tty::new(context.color), &why, &answers, None)?;

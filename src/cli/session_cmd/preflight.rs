@@ -145,7 +145,7 @@ fn ask_about_dirty_tree(
     context: &Context,
     dirty: &[StatusEntry],
 ) -> anyhow::Result<Option<Option<PathBuf>>> {
-    if !context.attended {
+    if !context.attended() {
         return Ok(None);
     }
     context.ui.clear();

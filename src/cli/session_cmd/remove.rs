@@ -81,7 +81,7 @@ fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::
             context.ui.emit(Event::Note { text });
             Ok(false)
         }
-        Consent::Asked if context.attended => {
+        Consent::Asked if context.attended() => {
             let question = format!("delete {name}? Its tip stays as an attempt.");
             match confirm(&Tty::new(context.color), &question)? {
                 true => Ok(true),

@@ -86,7 +86,7 @@ fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> any
     let branch = context.refs()?.short_branch(&session.name);
     let remote = git::remote::upstream_remote(&held.git, &branch)?;
     let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
-        record::logs::fetch(recorder, session, remote.as_deref(), context.attended)
+        record::logs::fetch(recorder, session, remote.as_deref(), context.attended())
     });
     if let Err(error) = brought {
         let text = format!("the logs of earlier checks were not fetched: {error:#}");

@@ -94,7 +94,7 @@ pub(crate) fn with_pipeline<T>(
         notes.waits();
         event_log::call(&context.ui, notify, held.git.top(), message);
     };
-    let person: Box<dyn Person + '_> = if context.attended {
+    let person: Box<dyn Person + '_> = if context.attended() {
         Box::new(TerminalPerson { terminal: &tty, call: &call })
     } else {
         Box::new(NobodyThere)
@@ -105,7 +105,7 @@ pub(crate) fn with_pipeline<T>(
     models.meter.open(&ledger, spent, session.tip.as_str())?;
     let sink = EventLog::new(context, held, &session.name, (mode, &notes), &call)?;
     let scratch = held.state.path().to_owned();
-    let tools = if mode == Mode::Ask || context.attended {
+    let tools = if mode == Mode::Ask || context.attended() {
         let mut editor = text_input::editor(context)?;
         held.git.top().clone_into(&mut editor.cwd);
         Some((

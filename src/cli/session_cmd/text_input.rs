@@ -43,7 +43,7 @@ pub(crate) fn text(
             Error::usage(format!("{} cannot be read: {error}", path.display()))
                 .hint("give a file with the text, or - for standard input")
         })?,
-        None if words.is_empty() && context.attended => {
+        None if words.is_empty() && context.attended() => {
             let git = context.git()?;
             let folder = git.state_dir();
             std::fs::create_dir_all(&folder).context("creating a scratch folder")?;

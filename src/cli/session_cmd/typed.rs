@@ -25,7 +25,7 @@ pub(crate) fn listen(context: &Context, notes: Arc<TypedNotes>) -> anyhow::Resul
     let plays = context.embedded.is_some()
         || context.global.replay.is_some()
         || context.config()?.llm.provider == REPLAY;
-    if context.attended && !plays {
+    if context.attended() && !plays {
         context.ui.listen(Some(Arc::clone(&notes)));
     }
     Ok(Listening { context, notes })

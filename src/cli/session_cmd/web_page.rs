@@ -52,7 +52,7 @@ pub(crate) fn show(
         return Ok(0);
     }
     context.print(&format!("{shown}\n"))?;
-    if output.is_none() && context.attended && std::io::stdout().is_terminal() {
+    if output.is_none() && context.attended() && std::io::stdout().is_terminal() {
         open(context, &path)?;
     }
     Ok(0)
