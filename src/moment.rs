@@ -1,5 +1,5 @@
-//! How long cached observations of the working tree are valid: until another process or a person
-//! could have acted.
+//! How long cached observations of the working tree and of references are valid: until another
+//! process or a person could have acted.
 //!
 //! A person edits files while a model responds, a command or hook runs, or a prompt waits at the
 //! terminal. Between two such pauses git-cowork need not examine the working tree twice, so
@@ -32,7 +32,8 @@ impl Moment {
 }
 
 /// Number of git-cowork's own writes that do not end a moment, because observers of the tree are
-/// notified of each.
+/// notified of each; also of git's own children that change only what their caller notes
+/// (`Cmd::beside`).
 static WROTE: AtomicU64 = AtomicU64::new(0);
 
 /// Records a write by git-cowork itself that observers of the tree were notified of.
@@ -40,7 +41,7 @@ pub fn wrote() {
     WROTE.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A period in which nothing wrote to the tree, not even git-cowork.
+/// A period in which nothing wrote to the tree or moved a reference, not even git-cowork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Untouched(Moment, u64);
 

@@ -52,7 +52,8 @@ pub(super) type Inherited = ();
 /// The record of a child in the file, after its process id.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// The git command.
+    /// The git command; a former version wrote the whole line.
+    #[serde(alias = "args")]
     verb: String,
     /// Its working tree; if the path is not UTF-8, later runs do not find it.
     top: String,

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use super::output::TABLES_LOCKED;
 use super::{Git, processes};
 use crate::error::Error;
+use crate::moment;
 use crate::shell_quote::quoted;
 
 /// How long to wait for a lock of another process. Such a lock is never removed.
@@ -42,6 +43,7 @@ pub fn require_unlocked(git: &Git) -> Result<()> {
             return Err(explain(git, error, &lock.display().to_string()).into());
         }
         std::thread::sleep(Duration::from_millis(20));
+        moment::end();
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! All references of a repository, whatever keeps them (files or tables), listed by one
-//! `git for-each-ref`. The list is valid while git-cowork alone acts ([`crate::moment`]), and after
+//! The references of a repository, whatever keeps them (files or tables), listed by
+//! `git for-each-ref`: those in the folders that were asked for. The list is valid while git-cowork alone acts ([`crate::moment`]), and after
 //! that while the repository has the same files of references: git replaces a file when it moves a
 //! reference, and adds a table, whose name never repeats
 //! (<https://git-scm.com/docs/gitrepository-layout>, <https://git-scm.com/docs/reftable>).
@@ -180,7 +180,12 @@ impl Git {
     pub fn expect_refs(&self, places: impl IntoIterator<Item = String>) {
         let lists = self.caches.get::<Kept>();
         let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.expected.extend(places.into_iter().map(|place| place_of(&place)));
+        for place in places.into_iter().map(|place| place_of(&place)) {
+            let is_listed = lists.known.as_ref().is_some_and(|known| is_in(&place, &known.places));
+            if !is_listed && !is_in(&place, &lists.expected) {
+                lists.expected.push(place);
+            }
+        }
     }
 }
 
@@ -266,6 +271,7 @@ impl Before {
         changes: impl Iterator<Item = (&'a RefName, Option<&'a Oid>)>,
     ) -> Option<()> {
         let at = Untouched::now();
+        let now = Stamp::of(git, &self.places).ok()?;
         let mut list = RefList::clone(&self.list);
         let mut own = BTreeSet::new();
         for (name, new) in changes {
@@ -275,9 +281,11 @@ impl Before {
                 return None;
             }
             let file = git.common_dir.join(name.as_str());
-            if let (true, Some(new)) = (git.format.has_ref_files, new)
-                && fs::read(&file).ok()?.trim_ascii_end() != new.as_str().as_bytes()
-            {
+            // Read after the stamp: somebody else may have moved it again before.
+            let text = present(fs::read(&file)).ok()?;
+            let is_ours = text.as_deref().map(<[u8]>::trim_ascii_end)
+                == new.map(|new| new.as_str().as_bytes());
+            if git.format.has_ref_files && !is_ours {
                 return None;
             }
             own.insert(file);
@@ -287,7 +295,6 @@ impl Before {
                 None => list.objects.remove(name),
             };
         }
-        let now = Stamp::of(git, &self.places).ok()?;
         if !self.stamp.is_one_change_before(&now, &own) {
             return None;
         }

@@ -41,13 +41,29 @@ pub struct RefInfo {
 /// A reference is symbolic: exit 5, with its name. Git fails.
 pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
     let list = git.ref_list(patterns)?;
-    let Some((name, to)) = list.symbolic(patterns) else { return Ok(()) };
-    Err(Error::repository(format!("{name} must not be a symbolic reference, but points to {to}"))
-        .hint(format!(
+    list.symbolic(patterns).map_or(Ok(()), |(name, to)| Err(symbolic(name, to).into()))
+}
+
+/// Checks that a branch that is about to be created is not a symbolic reference to nothing, which
+/// git does not list: git would create its target.
+///
+/// # Errors
+/// It is: exit 5, with its name. Git fails.
+pub(super) fn refuse_dangling(git: &Git, name: &RefName) -> Result<()> {
+    let target = git.read(["symbolic-ref", "--quiet", name.as_str()]).output()?;
+    match target.success() {
+        true => Err(symbolic(name.as_str(), target.text().trim_end()).into()),
+        false => Ok(()),
+    }
+}
+
+fn symbolic(name: &str, to: &str) -> Error {
+    Error::repository(format!("{name} must not be a symbolic reference, but points to {to}")).hint(
+        format!(
             "find out what created it, then delete the reference: git symbolic-ref --delete {}",
             quoted(name)
-        ))
-        .into())
+        ),
+    )
 }
 
 impl Git {

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use super::hook_trace::Hooks;
 use super::{Git, Oid, RefName};
 use crate::git::settings;
+use crate::moment;
 
 /// A reference to push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +117,10 @@ pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
 pub fn has_branch(git: &Git, remote: &str, branch: &str) -> Result<bool> {
     let full = RefName::branch(branch)?;
     let ask = git.read(["ls-remote", "--heads", "--", remote, full.as_str()]);
-    Ok(!ask.checked()?.stdout.is_empty())
+    let found = ask.checked();
+    // A remote may take long, and ask for a password.
+    moment::end();
+    Ok(!found?.stdout.is_empty())
 }
 
 /// Pushes exactly these references: all or none of them, where the remote can. Hooks, credential

@@ -52,7 +52,7 @@ pub fn detach(git: &Git, at: &Oid) -> Result<()> {
 /// # Errors
 /// Like [`to`]; or the branch exists.
 pub fn to_new(git: &Git, branch: &str, start: &Oid) -> Result<()> {
-    RefName::branch(branch)?;
+    refs::refuse_dangling(git, &RefName::branch(branch)?)?;
     if refs::branch_exists(git, branch)? {
         return Err(Error::repository(format!("the branch {branch} already exists")).into());
     }

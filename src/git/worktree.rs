@@ -44,6 +44,7 @@ pub(super) struct Removed {
 /// Branch or path exists, or git fails: exit 5.
 pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
     let name = RefName::branch(branch)?;
+    refs::refuse_dangling(git, &name)?;
     let path = git.top.join(path);
     let step = Added {
         had_path: path.exists(),

@@ -76,14 +76,8 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     let completed = sessions.iter().filter(|head| head.is_completed());
     let mut found: Vec<(String, SessionName)> =
         completed.map(|head| (head.file().created_at.clone(), head.name().clone())).collect();
-    if let Some(head) = git.head()?.oid() {
-        for folder in git::paths::names_in(git, head, SESSIONS)? {
-            let Ok(name) = folder.parse::<SessionName>() else { continue };
-            if let Some(file) = delivered_in(git, &name, head)? {
-                found.push((file.created_at, name));
-            }
-        }
-    }
+    let in_tree = files_in_tree(git)?.into_iter();
+    found.extend(in_tree.map(|(name, file)| (file.created_at, name)));
     found.retain(|(_, name)| name.patch_parts().is_none());
     found.sort_by(|a, b| b.cmp(a));
     let mut names: Vec<SessionName> = found.into_iter().map(|(_, name)| name).collect();
@@ -91,30 +85,55 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     Ok(names)
 }
 
-/// The names of the delivered sessions in HEAD's tree, except change requests.
+/// The names of the delivered sessions and change requests in HEAD's tree.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn in_tree(git: &Git) -> anyhow::Result<Vec<SessionName>> {
+    Ok(files_in_tree(git)?.into_iter().map(|(name, _)| name).collect())
+}
+
+fn files_in_tree(git: &Git) -> anyhow::Result<Vec<(SessionName, SessionFile)>> {
     let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
-    let mut names = Vec::new();
+    let mut names: Vec<SessionName> = Vec::new();
     for folder in git::paths::names_in(git, &head, SESSIONS)? {
         let Ok(name) = folder.parse::<SessionName>() else { continue };
-        if delivered_in(git, &name, &head)?.is_some() {
-            names.push(name);
+        for change in git::paths::names_in(git, &head, &format!("{SESSIONS}/{name}/changes"))? {
+            names.extend(change.parse().ok().and_then(|change| name.change(&change).ok()));
         }
+        names.push(name);
     }
-    Ok(names)
+    let mut found = Vec::new();
+    for name in names {
+        found.extend(delivered_in(git, &name, &head)?.map(|file| (name, file)));
+    }
+    Ok(found)
+}
+
+/// A delivered session in HEAD's tree, read at HEAD; `None` if it is not there.
+///
+/// # Errors
+/// It cannot be read.
+pub fn find_in_tree(git: &Git, name: &SessionName) -> anyhow::Result<Option<Session>> {
+    let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
+    let is_there = delivered_in(git, name, &head)?.is_some();
+    is_there.then(|| Session::load(git, name, &head)).transpose()
 }
 
 /// The delivered sessions in HEAD's tree, read at HEAD; for a HEAD that is not on a session's
-/// branch.
+/// branch. The second list reports those that cannot be read.
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn delivered_here(git: &Git) -> anyhow::Result<Vec<Session>> {
-    let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
-    in_tree(git)?.iter().map(|name| Session::load(git, name, &head)).collect()
+pub fn delivered_here(git: &Git) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
+    let (mut sessions, mut unreadable) = (Vec::new(), Vec::new());
+    for name in in_tree(git)?.into_iter().filter(|name| name.patch_parts().is_none()) {
+        match find_in_tree(git, &name) {
+            Ok(session) => sessions.extend(session),
+            Err(error) => unreadable.push(format!("{name}: {error:#}")),
+        }
+    }
+    Ok((sessions, unreadable))
 }
 
 /// The branch a completed session was merged into, and that branch's tip: its base branch, or the

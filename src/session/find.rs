@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::change_requests::in_tree;
 use super::known_heads::KnownHeads;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
@@ -174,8 +175,8 @@ pub enum NameUse {
     Archived,
     /// The attempts of a deleted session.
     Deleted,
-    /// The records of a session in the tree of the commit to start from: it was merged.
-    Merged,
+    /// Records in the tree of the commit to start from.
+    InTree,
 }
 
 /// The use of a name by a reference, or by the tree of the commit `start`; `None` if it is free.
@@ -197,7 +198,7 @@ pub fn name_use(
     } else if used(RefNames::archive(name).to_string())? {
         Some(NameUse::Archived)
     } else if start.map(in_tree).transpose()?.is_some_and(|files| !files.is_empty()) {
-        Some(NameUse::Merged)
+        Some(NameUse::InTree)
     } else if used(RefNames::attempts(name))? {
         Some(NameUse::Deleted)
     } else {
@@ -221,7 +222,7 @@ pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionNam
         Some(head) => Ok((head.name().clone(), true)),
         None => {
             let mut error = Error::repository("there is no unfinished session here");
-            if !names(git, refs)?.is_empty() {
+            if !names(git, refs)?.is_empty() || !in_tree(git)?.is_empty() {
                 error = error.hint("look at all: git cowork list --all");
             }
             Err(error.hint("start one: git cowork new \"what you want built\"").into())

@@ -49,8 +49,8 @@ pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
 pub use bases::{base_branch, default_branches, merge_command, review_base};
 pub use change_requests::{
-    ChangeBase, change_base, changeable, changes_within, delivered_here, in_tree, merged_into,
-    merged_tasks, own_tasks,
+    ChangeBase, change_base, changeable, changes_within, delivered_here, find_in_tree, in_tree,
+    merged_into, merged_tasks, own_tasks,
 };
 pub(crate) use change_requests::{place_of, related_commits};
 use changed_files::count_changes;
@@ -127,7 +127,7 @@ pub struct Session {
     /// session that is not a change request.
     pub scope: Option<Scope>,
     /// True if its records were delivered and its commits are not in this history: it was squashed.
-    squashed: bool,
+    pub squashed: bool,
     /// True if a change request has a `prd.md` at its tip; `None` in a session of another kind.
     has_prd: Option<bool>,
 }
@@ -193,6 +193,11 @@ impl Session {
             None if git.resolve(RefNames::archive(name).as_str())?.is_some() => {
                 Err(Error::repository(format!("'{name}' is in the archive"))
                     .hint(format!("bring it back first: git cowork restore {name}"))
+                    .into())
+            }
+            None if in_tree(git)?.contains(name) => {
+                Err(Error::repository(format!("'{name}' was merged, and has no branch any more"))
+                    .hint(format!("look at it: git cowork status {name}"))
                     .into())
             }
             None => Err(Error::repository(format!("there is no session '{name}'"))

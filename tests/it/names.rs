@@ -94,7 +94,7 @@ fn a_merged_session_keeps_its_name_in_a_clone() {
     sandbox
         .cowork(&new)
         .exits(5)
-        .says("a session named 'todo' was merged here before")
+        .says("a session named 'todo' has records in the tree that this one starts from")
         .says(".cowork/sessions/todo/");
     assert_eq!(sandbox.refs("refs/heads"), ["refs/heads/main"]);
     // A name that is made is another one.
@@ -145,9 +145,49 @@ fn commands_that_read_know_a_merged_session_without_a_branch() {
             );
             let verified = sandbox.cowork(&["verify", "--all"]).exits(0).stdout;
             assert!(verified.contains("todo: all is well"), "{way} {place}: {verified}");
-            sandbox.cowork(&["resume", "todo"]).exits(5);
+            assert_eq!(text.stdout.contains("(squashed)"), !commits, "{way} {place}");
+            let merged = "'todo' was merged, and has no branch any more";
+            if place == "clone" {
+                sandbox.cowork(&["resume", "todo"]).exits(5).says(merged);
+                sandbox.cowork(&["status", "todoo"]).exits(5).says("todo");
+            }
         }
     }
+}
+
+/// Written by a newer version, or broken: the others are told.
+#[test]
+fn a_merged_session_that_cannot_be_read_hides_no_other() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "todo", "cowork/todo"]);
+    sandbox.cowork(&["delete", "todo", "--yes"]).exits(0);
+    let folder = ".cowork/sessions";
+    for file in sandbox.git(&["ls-files", &format!("{folder}/todo")]).lines() {
+        let text = sandbox.read(file).replace("\"name\": \"todo\"", "\"name\": \"other\"");
+        let text = text.replace("\"schema_version\": \"", "\"schema_version\": \"9");
+        sandbox.write(&file.replace("/todo/", "/other/"), &text);
+    }
+    sandbox.commit_all("a session of a newer version");
+    sandbox.cowork(&["status", "todo"]).exits(0);
+    sandbox.cowork(&["log", "todo"]).exits(0);
+    sandbox.cowork(&["list"]).exits(0);
+    let all = sandbox.cowork(&["list", "--all"]).exits(0).says("not a session: other");
+    assert!(all.stdout.contains("todo"), "{}", all.stdout);
+    let verified = sandbox.cowork(&["verify"]).exits(1).says("not a session: other");
+    assert!(verified.stdout.contains("todo: all is well"), "{}", verified.stdout);
+    sandbox.cowork(&["status", "other"]).exits(5).says("format 9");
+}
+
+#[test]
+fn a_branch_that_points_to_nothing_is_not_followed() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["symbolic-ref", "refs/heads/cowork/todo", "refs/heads/victim"]);
+    for more in [&[][..], &["-w"]] {
+        sandbox.auto(more).exits(5).says("points to refs/heads/victim");
+    }
+    assert_eq!(sandbox.refs("refs/heads"), ["refs/heads/main"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::{find, next_step};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
-use crate::session::{Head, RefNames, State, Stop, states};
+use crate::session::{Head, RefNames, State, Stop, in_tree, states};
 use crate::ui::one_line;
 use crate::wrap::hanging;
 
@@ -41,7 +41,8 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
         lines(context, &heads, args.all, current.branch())?
     };
     if out.is_empty() && !context.global.json {
-        let are_others = !args.all && !find::every(context, true)?.0.is_empty();
+        let others = || Ok::<_, anyhow::Error>(!git.refs(&[RefNames::ARCHIVE])?.is_empty());
+        let are_others = !args.all && (others()? || !in_tree(git)?.is_empty());
         let text = match are_others {
             true => "no session has a branch; look at all: git cowork list --all",
             false => "no sessions here; start one: git cowork new \"what you want built\"",

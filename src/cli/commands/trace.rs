@@ -19,7 +19,7 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid};
 use crate::origin::{Asked, Branch, FileLines, Leaf, OfFeature, Origins, Records, standing, trace};
 use crate::session::{
-    Head, Session, SessionName, default_session, delivered_here, exists, merged_in,
+    Head, Session, SessionName, default_session, delivered_here, exists, find_in_tree, merged_in,
 };
 use crate::ui::one_line;
 use crate::wrap::{below, within};
@@ -124,12 +124,10 @@ fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::
     let refs = context.refs()?;
     let named = name.or(context.global.session.as_ref());
     let found = match named {
-        Some(name) if !exists(git, &refs, name)? => {
-            delivered_here(git)?.into_iter().find(|session| session.name == *name)
-        }
+        Some(name) if !exists(git, &refs, name)? => find_in_tree(git, name)?,
         Some(_) => None,
         None if default_session(git, &refs).is_err() => {
-            let newest = delivered_here(git)?;
+            let (newest, _) = delivered_here(git)?;
             let newest =
                 newest.into_iter().max_by(|a, b| a.file.created_at.cmp(&b.file.created_at));
             let Some(session) = newest else {

@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head};
 use crate::record;
-use crate::session::{RefNames, Session, SessionName, delivered_here};
+use crate::session::{RefNames, Session, SessionName, delivered_here, find_in_tree};
 use crate::ui::sanitize;
 use crate::verify::{
     Problem, UNREADABLE, Verify, follow_documents, in_progress, renumber_collisions,
@@ -44,8 +44,8 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     {
         return Ok(if left { Kind::Failed.exit_code() } else { 0 });
     }
-    let mut unreadable = Vec::new();
-    let merged = if args.all { Vec::new() } else { merged(context, &args.names)? };
+    let (merged, mut unreadable) =
+        if args.all { Default::default() } else { merged(context, &args.names)? };
     let sessions = if !merged.is_empty() {
         merged
     } else if args.all {
@@ -186,17 +186,19 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
 /// The sessions that are verified as HEAD's tree has them. Without names: all delivered sessions
 /// there, unless HEAD is on a session's branch. With names: the named sessions, unless one of them
 /// still has a branch.
-fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
+fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {
         let on_session = match git.head()? {
             Head::Branch { name, .. } => refs.session_of(name.as_str()).is_some(),
             _ => false,
         };
-        return if on_session { Ok(Vec::new()) } else { delivered_here(git) };
+        return if on_session { Ok(Default::default()) } else { delivered_here(git) };
     }
-    let mut gone = delivered_here(git)?;
-    gone.retain(|session| names.contains(&session.name));
+    let mut gone = Vec::new();
+    for name in names {
+        gone.extend(find_in_tree(git, name)?);
+    }
     for session in std::mem::take(&mut gone) {
         let branch = refs.short_branch(&session.name);
         if !git::refs::branch_exists(git, &branch)?
@@ -207,7 +209,7 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Sessio
     }
     // If one of these sessions still has a branch, all of them are checked on their branches
     // instead.
-    Ok(if gone.len() == names.len() { gone } else { Vec::new() })
+    Ok((if gone.len() == names.len() { gone } else { Vec::new() }, Vec::new()))
 }
 
 /// Restores unreadable files, renumbers ids that collided in a merge, removes wrong tags and adds

@@ -7,10 +7,10 @@ use crate::cli::session_cmd::{next_step, pending_start};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{self, Git, Ref};
+use crate::git::{self, Git};
 use crate::nearest::nearest;
 use crate::session::{
-    Head, NameUse, RefNames, Session, SessionName, Status, default_session, delivered_here, exists,
+    Head, NameUse, RefNames, Session, SessionName, Status, default_session, exists, find_in_tree,
     heads, in_tree, name_use, names, session_state,
 };
 use crate::verify::unreadable_records;
@@ -58,8 +58,8 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
     };
     if let Some(name) = named.or(context.global.session.as_ref())
         && !is_own(name)
-        && name_use(git, &refs, name, head.oid())? == Some(NameUse::Merged)
-        && let Some(session) = delivered_here(git)?.into_iter().find(|found| found.name == *name)
+        && name_use(git, &refs, name, head.oid())? == Some(NameUse::InTree)
+        && let Some(session) = find_in_tree(git, name)?
     {
         context.ui.set_session(name);
         let text = format!("{name} has no branch any more; it was merged into this one");
@@ -117,7 +117,11 @@ fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Resu
     if exists(git, refs, name)? || name_use(git, refs, name, None)?.is_some() {
         return Ok(());
     }
-    let known = names(git, refs)?;
+    let mut known = names(git, refs)?;
+    known.extend(in_tree(git)?);
+    if known.contains(name) {
+        return Ok(());
+    }
     let known = known.iter().map(SessionName::as_str);
     if nearest(name.as_str(), known.clone()).is_none() {
         // The caller reports that there is no such session.
@@ -146,20 +150,22 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
         let mut tips = Vec::new();
         for info in git.refs(&[archive])? {
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
-            tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info)));
+            tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info.object)));
         }
-        for head in git::many::ask_each(git, &tips, |git, (name, info): &(SessionName, Ref)| {
-            Head::load(git, name, &info.object).map_err(|error| format!("{}: {error:#}", info.name))
+        if let Some(head) = git.head()?.oid() {
+            let refs = context.refs()?;
+            for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
+                if name_use(git, &refs, &name, Some(head))? == Some(NameUse::InTree) {
+                    tips.push((name, head.clone()));
+                }
+            }
+        }
+        for head in git::many::ask_each(git, &tips, |git, (name, tip)| {
+            Head::load(git, name, tip).map_err(|error| format!("{name}: {error:#}"))
         }) {
             match head {
                 Ok(head) => sessions.push(head),
                 Err(error) => unreadable.push(error),
-            }
-        }
-        let head = git.head()?.oid().cloned();
-        for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
-            if let (Some(head), None) = (&head, tips.iter().find(|(other, _)| *other == name)) {
-                sessions.push(Head::load(git, &name, head)?);
             }
         }
     }

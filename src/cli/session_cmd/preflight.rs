@@ -75,9 +75,8 @@ pub(crate) fn name_taken(name: &SessionName, used: NameUse) -> Error {
         }
         NameUse::Deleted => error("was deleted, and can be brought back")
             .hint(format!("git cowork undo --session {name}")),
-        NameUse::Merged => {
-            error("was merged here before").hint(format!("its records: {}/", name.record_dir()))
-        }
+        NameUse::InTree => error("has records in the tree that this one starts from")
+            .hint(format!("its records: {}/", name.record_dir())),
     }
 }
 

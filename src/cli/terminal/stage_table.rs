@@ -185,6 +185,7 @@ fn done(status: &Status, details: &Details, stage: Stage, how: &str, paint: &Pai
         let inherited = session.inherited().filter(|(last, _)| stage < *last);
         let place = match inherited.and_then(|(_, start)| start.from()) {
             Some(from) => format!("from {from}"),
+            None if session.squashed => "squashed".to_owned(),
             None => "in a later commit".to_owned(),
         };
         stage.name().clone_into(&mut line.cells[0]);
