@@ -114,17 +114,23 @@ pub fn only<S: AsRef<str>>(
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     // A hook that refuses may have made a commit itself.
     let refused = || Hooks::read(&trace).is_ok_and(|hooks| hooks.refusing().is_some());
-    // After any other failure, a commit on the tip is somebody else's.
-    let may_have_landed = |output: &Output| {
-        output.killed() || output.stderr.contains("reftable: transaction failure")
+    // After a failure, a commit on the tip with another message is somebody else's. If no room is
+    // left, git cannot even say why it failed.
+    let is_ours = |head: &Oid| {
+        let made = git.reader().commit(head);
+        made.is_ok_and(|made| {
+            let mut words = made.message.split_whitespace();
+            message.split_whitespace().all(|word| words.next() == Some(word))
+        })
     };
-    let landed = |head: &Option<Oid>| -> Result<bool> {
-        Ok(*head != tip && !refused() && git.resolve("HEAD^1")? == tip)
+    let landed = |output: &Output, head: &Option<Oid>| -> Result<bool> {
+        let is_new = *head != tip && !refused() && git.resolve("HEAD^1")? == tip;
+        Ok(is_new && (output.killed() || head.as_ref().is_some_and(is_ours)))
     };
     let output = unfinished::noting(git, step, || {
         let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
         let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
-        if may_have_landed(&output) && landed(&git.resolve("HEAD")?)? {
+        if !output.success() && landed(&output, &git.resolve("HEAD")?)? {
             // Git died after it had moved the branch; or it failed to join the tables of references
             // (no room is left, say), and has not written the index either.
             index_as_committed(git, &paths)?;
@@ -135,7 +141,7 @@ pub fn only<S: AsRef<str>>(
         note_moved(git, before, &head, &output);
     }
     let head = git.resolve("HEAD")?;
-    if output.success() || (may_have_landed(&output) && landed(&head)?) {
+    if output.success() || landed(&output, &head)? {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
         if let Some(facts) = facts
             && special.is_empty()

@@ -150,18 +150,20 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
         let mut tips = Vec::new();
         for info in git.refs(&[archive])? {
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
-            tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info.object)));
+            let name = name.filter(|name| !known.contains(name));
+            tips.extend(name.map(|name| (name, info.object, info.name.to_string())));
         }
         if let Some(head) = git.head()?.oid() {
             let refs = context.refs()?;
             for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
                 if name_use(git, &refs, &name, Some(head))? == Some(NameUse::InTree) {
-                    tips.push((name, head.clone()));
+                    let place = name.to_string();
+                    tips.push((name, head.clone(), place));
                 }
             }
         }
-        for head in git::many::ask_each(git, &tips, |git, (name, tip)| {
-            Head::load(git, name, tip).map_err(|error| format!("{name}: {error:#}"))
+        for head in git::many::ask_each(git, &tips, |git, (name, tip, place)| {
+            Head::load(git, name, tip).map_err(|error| format!("{place}: {error:#}"))
         }) {
             match head {
                 Ok(head) => sessions.push(head),
