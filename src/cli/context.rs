@@ -109,11 +109,11 @@ impl Context {
             _ => Verbosity::Normal,
         };
         let ui = if global.json {
-            let json = runner::json_without_orders;
+            let (json, text) = (runner::json_without_orders, runner::without_orders);
             let (stdout, stderr): (Box<dyn Write + Send>, Box<dyn Write + Send>) = match runner {
                 Some(_) => (
                     Box::new(runner::Harmless::new(std::io::stdout(), json)),
-                    Box::new(runner::Harmless::new(std::io::stderr(), json)),
+                    Box::new(runner::Harmless::new(std::io::stderr(), text)),
                 ),
                 None => (Box::new(std::io::stdout()), Box::new(std::io::stderr())),
             };

@@ -59,7 +59,7 @@ pub(crate) fn json_without_orders(json: &str) -> Cow<'_, str> {
     Cow::Owned(json.replace("##", "#\\u0023"))
 }
 
-/// True if standard output is a file, which is no log of a runner.
+/// True if standard output is redirected to a file: a runner obeys only lines of its log.
 pub(crate) fn prints_to_file() -> bool {
     #[cfg(unix)]
     {

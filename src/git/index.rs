@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// What a commit does beside adding and removing entries is listed anew.
+    /// If a commit does more than add and remove entries, the index is listed again.
     #[test]
     fn marks_and_replaced_folders_are_listed_after_a_commit() {
         let repo = Repo::with_commit();

@@ -61,6 +61,7 @@ mod processes;
 pub mod put_back;
 mod reader;
 mod ref_list;
+mod ref_stamp;
 mod ref_transaction;
 pub mod refs;
 pub mod remote;

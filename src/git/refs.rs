@@ -10,7 +10,7 @@ use super::ref_list::Ref;
 use super::switch::same_place;
 use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
-use crate::git::{lookup, ref_list};
+use crate::git::{lookup, ref_stamp};
 use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
@@ -205,7 +205,7 @@ pub(super) fn printed_refs<'a, T, const N: usize>(
     options: impl IntoIterator<Item = &'a str>,
     mut one: impl FnMut([&[u8]; N]) -> Result<T>,
 ) -> Result<Vec<T>> {
-    ref_list::check(git)?;
+    ref_stamp::require_tables(git)?;
     let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
     let list = git.read(["for-each-ref", &format!("--format={format}")]);
     let output = list.args(options).checked()?;
@@ -269,7 +269,7 @@ pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
 
 /// Resolves one object with `git rev-parse --verify`.
 pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
-    ref_list::check(git)?;
+    ref_stamp::require_tables(git)?;
     let ask = git.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
     let output = ask.output()?;
     Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
@@ -282,7 +282,7 @@ pub(super) mod tests {
     use super::*;
     use crate::git::{made, snapshot, worktree};
 
-    /// [`Git::refs`], asked of git anew.
+    /// What [`Git::refs`] should return, from a new `git for-each-ref`.
     pub(in super::super) fn asked_refs(git: &Git, patterns: &[&str]) -> Result<Vec<Ref>> {
         let one = |[name, object]: [&[u8]; 2]| {
             Ok(Ref { name: RefName::new(lossy(name))?, object: lossy(object).parse()? })

@@ -63,6 +63,12 @@ fn no_line_of_a_model_is_an_order() {
         assert!(!text.lines().any(obeyed), "{text}");
     }
     assert!(serde_json::from_str::<serde_json::Value>(json.lines().next().unwrap()).is_ok());
+    // Warnings are text beside JSON.
+    sandbox.git(&["switch", "-q", "-c", "cowork/other", "main"]);
+    let file = "{\"schema_version\": \"##vso[x]\"}\n";
+    sandbox.commit_file(".cowork/sessions/other/session.json", file, "of another program");
+    let warned = sandbox.cowork(&["list", "--json"]).exits(0).stderr;
+    assert!(warned.contains("# #vso[x]") && !warned.contains("##vso"), "{warned}");
     // Anywhere else, and in a file, the document is what it is.
     let file = sandbox.path("../shown.md");
     let mut show = sandbox.cowork_command(&["show", "todo", "prd"]);

@@ -138,9 +138,8 @@ pub(crate) fn status(context: &Context, session: Session) -> anyhow::Result<Stat
     next_step::status(git, &refs, context.config()?, session, state)
 }
 
-/// The sessions of this repository, with archived ones and those that are only in HEAD's tree if
-/// `archived`, and an error for each
-/// unreadable session.
+/// The sessions of this repository, if `archived` with archived ones and those that are only in
+/// HEAD's tree, and an error for each unreadable session.
 pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
     let git = context.git()?;
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
