@@ -417,6 +417,7 @@ impl Talk {
                 sink.emit(Event::Warning { text });
             }
             context.workspace.io_errors().require_room()?;
+            context.workspace.require_branch()?;
             let told = self.note(brief, call, how, &answer.text);
             let mut content = window::cut(answer.text, self.room, used);
             if let Some(told) = told {

@@ -162,6 +162,20 @@ impl Context {
         }
     }
 
+    /// The same command in another working tree.
+    pub(crate) fn in_tree(&self, top: PathBuf) -> Self {
+        Self {
+            global: self.global.clone(),
+            env: self.env.clone(),
+            ui: Rc::clone(&self.ui),
+            cwd: top,
+            said: Rc::clone(&self.said),
+            git: OnceCell::new(),
+            loaded: OnceCell::new(),
+            ..*self
+        }
+    }
+
     /// The repository that contains the current directory.
     pub(crate) fn git(&self) -> anyhow::Result<&Git> {
         if let Some(git) = self.git.get() {

@@ -207,8 +207,6 @@ mod tests {
             "name the file".to_owned()
         }
 
-        fn said(&self) {}
-
         fn keep(&self, _words: &str) {}
     }
 

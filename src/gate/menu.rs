@@ -192,7 +192,7 @@ fn question(terminal: &dyn Terminal, draft: &Draft<'_>) -> Result<Option<Decisio
 fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
     match gate.editor.edit_text(gate.scratch, &gate.untold.text(), ".md") {
         Ok(Some(text)) => {
-            gate.untold.said();
+            gate.untold.keep(text.trim());
             Ok(Some(Decision::Feedback(text.trim().to_owned())))
         }
         Ok(None) => {

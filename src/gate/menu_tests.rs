@@ -31,10 +31,6 @@ impl crate::gate::Untold for Typed {
         self.0.borrow().clone()
     }
 
-    fn said(&self) {
-        self.0.borrow_mut().clear();
-    }
-
     fn keep(&self, words: &str) {
         self.0.replace(words.to_owned());
     }
@@ -172,7 +168,10 @@ fn feedback_starts_with_notes_typed_during_the_run() {
     };
     let feedback = |text: &str| Decision::Feedback(text.to_owned());
     let (decision, left, said) = typed("f\r", "");
-    assert_eq!((decision, left.as_str()), (feedback("name the file\n\nin JSON"), ""));
+    assert_eq!(
+        (decision, left.as_str()),
+        (feedback("name the file\n\nin JSON"), "name the file\n\nin JSON")
+    );
     assert!(said.contains("Typed    \"name the file in JSON\"; f continues the text"), "{said}");
     assert!(said.contains("f  name the file in JSON\n") || said.ends_with("in JSON"), "{said}");
     assert_eq!(typed("f, please\r", "").0, feedback("name the file in JSON, please"));

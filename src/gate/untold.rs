@@ -10,10 +10,8 @@ pub trait Untold {
     /// The notes as text; may be empty.
     fn text(&self) -> String;
 
-    /// Marks the notes as used at the gate, unchanged or edited.
-    fn said(&self);
-
-    /// Keeps words that were typed at a gate and were not used.
+    /// Keeps words that were typed at a gate in place of the notes, until they are recorded: the
+    /// run may fail before.
     fn keep(&self, words: &str);
 }
 
@@ -28,9 +26,10 @@ pub(super) fn text_after(
     let first = first.join(" ");
     Ok(match terminal::text_from(terminal, before, prompt, &first)? {
         Text::Given(text) => {
-            untold.said();
             // The notes are shown on one line; if they are not edited, they keep their line breaks.
-            Text::Given(if text == first { typed.trim().to_owned() } else { text })
+            let text = if text == first { typed.trim().to_owned() } else { text };
+            untold.keep(&text);
+            Text::Given(text)
         }
         other => other,
     })
@@ -44,8 +43,6 @@ impl Untold for NothingTyped {
     fn text(&self) -> String {
         String::new()
     }
-
-    fn said(&self) {}
 
     fn keep(&self, _words: &str) {}
 }

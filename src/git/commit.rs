@@ -617,7 +617,7 @@ mod tests {
         repo.file("dir/file", "x");
         repo.commit_all("second");
         let linked =
-            worktree::add(&repo.git(), &repo.root().join("l"), "side", &repo.head()).unwrap();
+            worktree::add(&repo.git(), &repo.root().join("l"), "side", Some(&repo.head())).unwrap();
         std::fs::remove_dir_all(linked.top().join("dir")).unwrap();
         std::fs::write(linked.top().join("dir"), "now a file").unwrap();
         let tree = snapshot::tree(&linked, &repo.head(), &["dir/file", "dir"]).unwrap();

@@ -122,7 +122,8 @@ mod tests {
         let known = FORMATS.map(|options| {
             let repo = Repo::with_commit_in(options);
             let linked =
-                worktree::add(&repo.git(), &repo.root().join("l"), "side", &repo.head()).unwrap();
+                worktree::add(&repo.git(), &repo.root().join("l"), "side", Some(&repo.head()))
+                    .unwrap();
             Libgit2::open(&linked).is_ok()
         });
         assert_eq!(known, [true; 4]);

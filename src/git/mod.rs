@@ -346,7 +346,7 @@ mod tests {
         assert!(!git.explicit);
 
         let head = git.resolve("HEAD").unwrap().unwrap();
-        let linked = worktree::add(&git, &repo.root().join("linked"), "side", &head).unwrap();
+        let linked = worktree::add(&git, &repo.root().join("linked"), "side", Some(&head)).unwrap();
         assert_eq!(linked.common_dir(), git.common_dir());
         assert_ne!(linked.git_dir(), git.git_dir());
         assert_eq!(Git::discover_with(linked.top(), repo.env()).unwrap(), linked);

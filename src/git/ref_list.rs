@@ -443,7 +443,8 @@ mod tests {
 
             let main = RefName::branch("main").unwrap();
             assert_eq!(git.head().unwrap().branch(), Some(&main));
-            let linked = worktree::add(&git, &repo.root().join("l w"), "side", &first).unwrap();
+            let linked =
+                worktree::add(&git, &repo.root().join("l w"), "side", Some(&first)).unwrap();
             let side = RefName::branch("side").unwrap();
             let on_side = Head::Branch { name: side.clone(), oid: first.clone() };
             assert_eq!(linked.head().unwrap(), on_side);

@@ -324,7 +324,8 @@ pub(super) mod tests {
         assert!(list(&git, &["refs/heads/cowork/"]).unwrap().is_empty());
         let first = repo.head();
         repo.run(&["commit", "-q", "--allow-empty", "-m", "two\n\nbody\n\nKey: value"]);
-        let linked = worktree::add(&git, &repo.root().join("l w"), "cowork/s", &first).unwrap();
+        let linked =
+            worktree::add(&git, &repo.root().join("l w"), "cowork/s", Some(&first)).unwrap();
         repo.run(&["tag", "-a", "-m", "annotated", "t"]);
         let refs = list(&git, &["refs/heads/", "refs/tags/t"]).unwrap();
         let names: Vec<&str> = refs.iter().map(|r| r.name.as_str()).collect();

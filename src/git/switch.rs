@@ -251,7 +251,7 @@ mod tests {
         assert!(to(&git, "nope").is_err());
         assert!(to(&git, "--detach").is_err());
 
-        let linked = worktree::add(&git, &repo.root().join("linked"), "busy", &head).unwrap();
+        let linked = worktree::add(&git, &repo.root().join("linked"), "busy", Some(&head)).unwrap();
         let error = to(&git, "busy").unwrap_err();
         let place = linked.top().display().to_string();
         assert!(error.to_string().contains(&place) && hints_of(&error)[0].contains(&place));
@@ -261,8 +261,8 @@ mod tests {
         to_new(&git, "hooked", &head).unwrap();
         move_branch(&git, &head).unwrap();
         to(&git, "main").unwrap();
-        worktree::add(&git, &repo.root().join("hooked"), "another", &head).unwrap();
-        assert!(worktree::add(&git, &repo.root().join("hooked"), "third", &head).is_err());
+        worktree::add(&git, &repo.root().join("hooked"), "another", Some(&head)).unwrap();
+        assert!(worktree::add(&git, &repo.root().join("hooked"), "third", Some(&head)).is_err());
     }
 
     #[test]

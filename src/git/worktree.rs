@@ -20,7 +20,7 @@ const LOCKED: &str = "locked";
 pub(super) struct Added {
     path: PathBuf,
     branch: String,
-    start: Oid,
+    start: Option<Oid>,
     /// The branch exists already.
     had_branch: bool,
     /// The folder exists already.
@@ -37,12 +37,12 @@ pub(super) struct Removed {
     git_dir: PathBuf,
 }
 
-/// Creates a branch at `start` and a linked working tree for it at `path` (from the top if
-/// relative).
+/// Creates a linked working tree at `path` (from the top if relative): for a new branch at `start`,
+/// or without `start` for the existing branch.
 ///
 /// # Errors
 /// Branch or path exists, or git fails: exit 5.
-pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
+pub fn add(git: &Git, path: &Path, branch: &str, start: Option<&Oid>) -> Result<Git> {
     let name = RefName::branch(branch)?;
     refs::refuse_dangling(git, &name)?;
     let path = git.top.join(path);
@@ -51,18 +51,25 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: &Oid) -> Result<Git> {
         had_branch: refs::branch_exists(git, branch)?,
         path: path.clone(),
         branch: branch.to_owned(),
-        start: start.clone(),
+        start: start.cloned(),
         others: linked_git_dirs(git).map(|dir| name_of(&dir)).collect(),
     };
     let (add, output) = unfinished::noting(
         git,
         || Ok(Step::Add(step.clone())),
         || {
-            let add = git.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
-            let mut add = add.arg("--").arg(&path).arg(start.as_str());
+            let mut add = match start {
+                Some(start) => git
+                    .hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"])
+                    .arg(&path)
+                    .arg(start.as_str()),
+                None => git.hooked(["worktree", "add", "--quiet", "--"]).arg(&path).arg(branch),
+            };
             // Retry only if nothing was created: a second run would fail on what the first created.
-            let nothing_made =
-                || !path.exists() && matches!(refs::branch_exists(git, branch), Ok(false));
+            let nothing_made = || {
+                let is_free = || matches!(refs::branch_exists(git, branch), Ok(false));
+                !path.exists() && (start.is_none() || is_free())
+            };
             let mut output = add.attempt(nothing_made, || false)?;
             for _ in 1..STARTS {
                 if !output.killed() || end_adding(git, &step)? {
@@ -233,9 +240,11 @@ pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
     if !step.had_path {
         let _ = std::fs::remove_dir(&step.path);
     }
-    if !step.had_branch && git.resolve(name.as_str())?.as_ref() == Some(&step.start) {
+    if let (false, Some(start)) = (step.had_branch, &step.start)
+        && git.resolve(name.as_str())?.as_ref() == Some(start)
+    {
         let why = "cowork: its working tree was not created";
-        RefTransaction::new(why).delete(&name, &step.start).commit(git)?;
+        RefTransaction::new(why).delete(&name, start).commit(git)?;
     }
     Ok(false)
 }

@@ -10,14 +10,32 @@ use crate::record::Leak;
 use crate::stage::Stage;
 use crate::stages::{CheckInput, lasting_checks};
 
-/// A finding for secrets in a draft, without their values.
-pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
-    let places: Vec<String> = leaks.iter().map(Leak::to_string).collect();
-    let details = format!("{}; secrets are never committed", places.join("; "));
-    Finding::wrong("secret", details).critical().fix(
-        "take it out: read it from an environment variable when the program runs, or write a \
-         placeholder that says EXAMPLE; a file that must contain a secret belongs in .gitignore",
-    )
+/// The findings for what a draft contains although it must not be committed: secrets, without their
+/// values, and copies of a person's uncommitted work.
+pub(super) fn leaks_found(leaks: &[Leak]) -> Vec<Finding> {
+    let (secrets, copies): (Vec<&Leak>, Vec<&Leak>) =
+        leaks.iter().partition(|leak| matches!(leak, Leak::Secret { .. }));
+    let places = |leaks: &[&Leak]| leaks.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let mut found = Vec::new();
+    if !secrets.is_empty() {
+        let details = format!("{}; secrets are never committed", places(&secrets).join("; "));
+        found.push(Finding::wrong("secret", details).critical().fix(
+            "take it out: read it from an environment variable when the program runs, or write a \
+             placeholder that says EXAMPLE; a file that must contain a secret belongs in .gitignore",
+        ));
+    }
+    if !copies.is_empty() {
+        let details = format!(
+            "{}; uncommitted work of your user is never committed",
+            places(&copies).join("; ")
+        );
+        found.push(
+            Finding::wrong("secret", details)
+                .critical()
+                .fix("delete the copy, or write content of your own"),
+        );
+    }
+    found
 }
 
 /// Runs, for the check stage, those checks of `stages` that must still pass.

@@ -13,7 +13,7 @@ use crate::pipeline::run::Run;
 use crate::record;
 use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
-use crate::workspace::Proposed;
+use crate::workspace::{IGNORED, OwnFileChange, OwnFileChangeKind, Proposed};
 
 /// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
@@ -30,6 +30,12 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
         .workspace
         .protection()
         .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
+    let state = run.env.state;
+    if state.note::<Vec<String>>(IGNORED)?.is_none() {
+        // No command has run yet. What lies in a folder that is ignored as a whole is made again.
+        let files: Vec<&String> = ignored.iter().filter(|path| !path.ends_with('/')).collect();
+        state.set_note(IGNORED, Some(&files))?;
+    }
     // Ignored files are in no commit: nothing could restore them.
     run.env.workspace.protection().protect(ignored.into_iter().filter(theirs));
     Ok(())
@@ -47,14 +53,37 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
     run.env.workspace.protection().plan(named);
 }
 
-/// Reports files of a person that were overwritten or deleted: documents edited while they were
-/// written, and files that a command changed.
-pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
-    for (path, copy) in run.env.workspace.take_set_aside() {
-        run.warn(format!(
-            "{path} was changed or deleted despite your uncommitted edits; your version is in {}",
-            copy.display()
-        ));
+/// Reports what happened to a person's own files: to documents edited while they were written, and
+/// to files that a command changed.
+pub(crate) fn tell_of_own_files(run: &Run<'_>) {
+    for OwnFileChange { path, kind } in run.env.workspace.command_effects().take_own_files() {
+        run.warn(match kind {
+            OwnFileChangeKind::Replaced(copy) => {
+                format!(
+                    "{path} was written while you edited it; your version is in {}",
+                    copy.display()
+                )
+            }
+            OwnFileChangeKind::PutBack(Some(copy)) => format!(
+                "a command changed your uncommitted {path}; it is as it was, and the command's \
+                 version is in {}",
+                copy.display()
+            ),
+            OwnFileChangeKind::PutBack(None) => {
+                format!("a command deleted your uncommitted {path}; it is as it was")
+            }
+            OwnFileChangeKind::IgnoredChanged(copy) => format!(
+                "a command changed or deleted {path}, which git ignores; as it was: {}",
+                copy.display()
+            ),
+            OwnFileChangeKind::NotCopiedChanged => format!(
+                "a command changed or deleted your uncommitted {path}, of which there is no copy, \
+                 because it is larger than 10 MiB or cannot be read"
+            ),
+            OwnFileChangeKind::IgnoredTooLarge => format!(
+                "{path}, which git ignores, is too large to be copied: a command may change it"
+            ),
+        });
     }
 }
 

@@ -287,6 +287,8 @@ impl<'a> Run<'a> {
         let files = self.files();
         let store = Store::new(&files);
         let known = self.feedback_so_far()?;
+        let by_person = entries.iter().filter(|entry| entry.from == Origin::Human);
+        let by_person: Vec<String> = by_person.map(|entry| entry.details.clone()).collect();
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
@@ -311,7 +313,9 @@ impl<'a> Run<'a> {
                 details: entry.details.clone(),
             });
         }
-        store.add_feedback(&new)
+        store.add_feedback(&new)?;
+        by_person.iter().for_each(|words| self.env.typed.recorded(words));
+        Ok(())
     }
 
     /// All feedback on drafts of this session.

@@ -8,7 +8,8 @@ use anyhow::Context as _;
 
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
 use crate::present::present;
-use crate::session::SessionName;
+use crate::record::on_branch::require_branch;
+use crate::session::{RefNames, SessionName};
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
 /// The paths that a commit may contain.
@@ -90,44 +91,69 @@ fn own(entries: Vec<StatusEntry>) -> impl Iterator<Item = StatusEntry> {
 }
 
 /// Gives the workspace access to the repository.
-pub struct Tracked(pub Git);
+pub struct Tracked {
+    git: Git,
+    refs: RefNames,
+    name: SessionName,
+    /// True if the tree was on the session's branch at the beginning. It is not while a session is
+    /// started, and when the records of a merged one are repaired.
+    on_branch: bool,
+}
+
+impl Tracked {
+    /// The repository, in the working tree of a session.
+    ///
+    /// # Errors
+    /// HEAD cannot be read.
+    pub fn new(git: &Git, refs: RefNames, name: &SessionName) -> anyhow::Result<Self> {
+        let on_branch = git.head()?.branch() == Some(&refs.branch(name));
+        Ok(Self { git: git.clone(), refs, name: name.clone(), on_branch })
+    }
+}
 
 impl Tracking for Tracked {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-        Ok(own(self.0.status()?).map(|entry| entry.path).collect())
+        Ok(own(self.git.status()?).map(|entry| entry.path).collect())
     }
 
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
-        git::status::is_uncommitted(&self.0, path)
+        git::status::is_uncommitted(&self.git, path)
     }
 
     fn wrote(&self, path: &str) {
-        git::status::note_written(&self.0, path);
+        git::status::note_written(&self.git, path);
     }
 
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
-        git::status::tracks_below(&self.0, folder)
+        git::status::tracks_below(&self.git, folder)
     }
 
     fn tracks(&self, path: &str) -> anyhow::Result<bool> {
-        git::status::tracks(&self.0, path)
+        git::status::tracks(&self.git, path)
     }
 
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
-        git::paths::submodules(&self.0)
+        git::paths::submodules(&self.git)
     }
 
     fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
-        let AlsoRead { files, folders } = git::also_read::list(&self.0)?;
+        let AlsoRead { files, folders } = git::also_read::list(&self.git)?;
         Ok(GitControlFiles { files, folders })
     }
 
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>> {
-        git::would_run::would_run(&self.0, git_dir)
+        git::would_run::would_run(&self.git, git_dir)
+    }
+
+    fn require_branch(&self) -> anyhow::Result<()> {
+        match self.on_branch {
+            true => require_branch(&self.git, &self.refs, &self.name, None),
+            false => Ok(()),
+        }
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
-        git::paths::ignored(&self.0)
+        git::paths::ignored(&self.git)
     }
 }
 

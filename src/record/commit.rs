@@ -28,8 +28,8 @@ pub enum Refused {
         /// The hook's output.
         output: String,
     },
-    /// It would contain secrets.
-    Secrets(Vec<Leak>),
+    /// It would contain what must not be committed.
+    Leaks(Vec<Leak>),
 }
 
 impl fmt::Display for Refused {
@@ -38,8 +38,8 @@ impl fmt::Display for Refused {
             Self::Hook { hook, output } => {
                 write!(f, "the repository's {hook} hook refused the commit:\n{}", output.trim())
             }
-            Self::Secrets(leaks) => {
-                f.write_str("the commit was refused because secrets must not be recorded:")?;
+            Self::Leaks(leaks) => {
+                f.write_str("the commit was refused because this must not be recorded:")?;
                 leaks.iter().try_for_each(|leak| write!(f, "\n{leak}"))
             }
         }
@@ -56,7 +56,7 @@ pub(super) fn commit(
     recorder.expect_tip(tip)?;
     let leaks = leaks::find_in(recorder, tip, paths)?;
     if !leaks.is_empty() {
-        return Ok(Recorded::Refused(Refused::Secrets(leaks)));
+        return Ok(Recorded::Refused(Refused::Leaks(leaks)));
     }
     let mut message = recorder.without_secrets(message);
     let held = |path: &String| paths.contains(path);

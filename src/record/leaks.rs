@@ -1,4 +1,6 @@
-//! Secrets in the content to be committed: the user's own keys, and anything that looks like a key.
+//! What must not be committed: secrets (the user's own keys, and anything that looks like a key), and
+//! copies of files with a person's uncommitted work.
+//!
 //! Only new ones count: what a file contained before is a person's, and already in history.
 //!
 //! The cost depends on what would be committed: only changed files are searched, each content
@@ -13,6 +15,7 @@ use super::Recorder;
 use crate::git::blobs::PlainFiles;
 use crate::git::{self, Object, Oid, Store};
 use crate::secret::Found;
+use crate::session::Protected;
 
 /// Maximum number of findings in one commit; nobody fixes more at once.
 const MOST: usize = 20;
@@ -21,27 +24,41 @@ const MOST: usize = 20;
 /// only for files that git-cowork cannot compare itself.
 const LARGE: u64 = 256 * 1024;
 
-/// A secret in the content to be committed.
+/// Content that must not be committed. Paths are from the top of the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leak {
-    /// From the top of the working tree.
-    pub path: String,
-    /// From 1; 0 if the secret is in the name.
-    pub line: usize,
-    /// The kind of secret, with its article; the value is not stored.
-    pub kind: &'static str,
+pub enum Leak {
+    /// A secret.
+    Secret {
+        /// The file.
+        path: String,
+        /// From 1; 0 if the secret is in the name.
+        line: usize,
+        /// The kind of secret, with its article; the value is not stored.
+        kind: &'static str,
+    },
+    /// A copy of a file with a person's uncommitted work.
+    Copy {
+        /// The copy.
+        path: String,
+        /// The person's file.
+        of: String,
+    },
 }
 
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "the name of {} holds {}", self.path, self.kind),
-            line => write!(f, "{}:{line} holds {}", self.path, self.kind),
+        match self {
+            Self::Secret { path, line: 0, kind } => write!(f, "the name of {path} holds {kind}"),
+            Self::Secret { path, line, kind } => write!(f, "{path}:{line} holds {kind}"),
+            Self::Copy { path, of } => write!(f, "{path} is a copy of the uncommitted {of}"),
         }
     }
 }
 
-/// The secrets that a commit on `tip` would add now.
+/// Shorter files, in bytes, are equal by chance.
+const SHORTEST_COPY: u64 = 32;
+
+/// What a commit on `tip` would contain now although it must not.
 ///
 /// # Errors
 /// A file cannot be read, or git fails.
@@ -58,6 +75,7 @@ pub(super) fn find_in(
     let mut leaks = Vec::new();
     let mut before: Option<Vec<Vec<u8>>> = None;
     let (secrets, files) = (recorder.workspace.secrets(), PlainFiles::of(recorder.git));
+    let own = recorder.state.protected()?;
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
         let is_unchanged = |id: &Oid| Some(id) == blob.as_ref();
         let has_seen = |id: &Oid| is_unchanged(id) || secrets.is_clean(id.as_str());
@@ -67,6 +85,9 @@ pub(super) fn find_in(
             continue;
         }
         leaks.extend(in_name(recorder, tip, path)?);
+        let copied =
+            here.as_ref().and_then(|(id, _)| copied_from(recorder, &files, path, id, &own));
+        leaks.extend(copied.map(|of| Leak::Copy { path: path.clone(), of }));
         let most = MOST.saturating_sub(leaks.len());
         let all = match here {
             Some((_, None)) => Vec::new(),
@@ -86,7 +107,8 @@ pub(super) fn find_in(
                 none => none.insert(committed(recorder, tip, paths)?),
             };
             if !before.iter().any(|bytes| found.is_in(bytes)) {
-                leaks.push(Leak { path: path.clone(), line: found.line, kind: found.kind });
+                let (path, line, kind) = (path.clone(), found.line, found.kind);
+                leaks.push(Leak::Secret { path, line, kind });
             }
         }
         if leaks.len() >= MOST {
@@ -94,6 +116,24 @@ pub(super) fn find_in(
         }
     }
     Ok(leaks)
+}
+
+/// The person's file that a file with this blob id is a copy of. A file that is gone from its own
+/// path was moved by the person: what a command moves is put back.
+fn copied_from(
+    recorder: &Recorder<'_>,
+    files: &PlainFiles<'_>,
+    path: &str,
+    id: &Oid,
+    own: &[Protected],
+) -> Option<String> {
+    let found = own.iter().find(|file| file.blob == id.as_str() && file.path != path)?;
+    let long = |path: &str| {
+        let meta = recorder.git.top().join(path).symlink_metadata();
+        meta.is_ok_and(|meta| meta.len() >= SHORTEST_COPY)
+    };
+    let (now, _) = files.read_unless(&found.path, |_| true)?;
+    (now == *id && long(&found.path)).then(|| found.path.clone())
 }
 
 /// Finds a secret in the name of a file that is on disk and that the tip does not contain.
@@ -104,7 +144,7 @@ fn in_name(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<Opt
     if gone || git::snapshot::blob_id(recorder.git, tip, path)?.is_some() {
         return Ok(None);
     }
-    Ok(Some(Leak { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
+    Ok(Some(Leak::Secret { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
 }
 
 fn secrets_in(

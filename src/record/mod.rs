@@ -30,6 +30,7 @@ mod commit;
 mod commit_location;
 mod credit;
 mod delivery;
+mod on_branch;
 mod prune;
 mod recorder;
 

@@ -1,5 +1,6 @@
 //! The data that every commit of a session needs.
 
+use super::on_branch::require_branch;
 use super::{Scope, collect};
 use crate::config::Project;
 use crate::error::Error;
@@ -61,21 +62,7 @@ impl Recorder<'_> {
             ))
             .hint("nothing was committed; look at git log, then: git cowork resume")
             .into()),
-            _ if self.git.resolve(branch.as_str())?.is_none() => {
-                Err(Error::moved(format!("{} is gone", self.refs.short_branch(self.name)))
-                    .hint(format!(
-                        "to restore it: git branch {} {tip} && git cowork resume {}",
-                        self.refs.short_branch(self.name),
-                        self.name
-                    ))
-                    .into())
-            }
-            _ => Err(Error::moved(format!(
-                "HEAD is no longer on {}",
-                self.refs.short_branch(self.name)
-            ))
-            .hint(format!("git switch {} && git cowork resume", self.refs.short_branch(self.name)))
-            .into()),
+            _ => require_branch(self.git, self.refs, self.name, Some(tip)),
         }
     }
 

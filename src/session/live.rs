@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Holder, SessionLock, StateDir};
+use super::{Holder, RunLock, StateDir};
 use crate::stage::{Role, Stage};
 
 /// Name of the note in the state directory.
@@ -88,7 +88,7 @@ struct Note {
 
 /// The run that holds the session's lock, if there is one.
 pub fn live_run(state: &StateDir) -> Option<LiveRun> {
-    let Some(holder) = SessionLock::held(&state.lock())? else {
+    let Some(holder) = RunLock::held(&state.lock())? else {
         return Some(LiveRun {
             pid: None,
             command: None,
@@ -99,7 +99,7 @@ pub fn live_run(state: &StateDir) -> Option<LiveRun> {
     // An unreadable note, or one of a dead run, is ignored.
     let note: Option<Note> = state.note(NOTE).ok().flatten();
     let position = note.filter(|note| note.holder == holder).map(|note| note.position);
-    let Holder { pid, command, since } = holder;
+    let Holder { pid, command, since, .. } = holder;
     Some(LiveRun {
         pid: Some(pid),
         command: Some(command),
@@ -118,7 +118,7 @@ pub struct RunNotes {
 
 impl RunNotes {
     /// Notes of the run that holds this lock and starts at `stage`.
-    pub fn new(state: &StateDir, lock: &SessionLock, stage: Option<Stage>) -> Self {
+    pub fn new(state: &StateDir, lock: &RunLock, stage: Option<Stage>) -> Self {
         let (state, holder) = (state.clone(), lock.holder().clone());
         let notes = Self { state, holder, position: RefCell::default() };
         notes.set(|at| at.stage = stage);
@@ -184,7 +184,7 @@ mod tests {
         let name: SessionName = "todo".parse().unwrap();
         assert_eq!(live_run(&StateDir::at(dir.path(), &name)), None);
         let state = StateDir::open(dir.path(), &name).unwrap();
-        let lock = SessionLock::take(&state.lock(), &name, "git cowork resume").unwrap();
+        let lock = RunLock::take(&state.lock(), &name, "git cowork resume").unwrap();
         let mut dead = lock.holder().clone();
         dead.pid += 1;
         let note = Note {

@@ -71,7 +71,7 @@ pub use known_records::{KnownRecords, completed_files, recorded_files};
 pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
-pub use lock::{Holder, SessionLock};
+pub use lock::{Holder, RunLock};
 pub use log::{LineCounts, Step, log, once, wrong_changes};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};

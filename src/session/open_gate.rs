@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::{Holder, SessionLock, StateDir};
+use super::{Holder, RunLock, StateDir};
 use crate::choice::{Choice, Chosen};
 use crate::git::Oid;
 use crate::stage::Stage;
@@ -126,7 +126,7 @@ pub struct GateNote {
 pub fn gates(state: &StateDir) -> GateNote {
     let note: GateNote = state.note(NOTE).ok().flatten().unwrap_or_default();
     let alive =
-        |gate: &OpenGate| SessionLock::held(&state.lock()).flatten().as_ref() == Some(&gate.holder);
+        |gate: &OpenGate| RunLock::held(&state.lock()).flatten().as_ref() == Some(&gate.holder);
     GateNote { open: note.open.filter(alive), ..note }
 }
 
@@ -167,7 +167,7 @@ pub struct RunGates {
 
 impl RunGates {
     /// The gates of the run that holds `lock`. Removes the answers of earlier runs.
-    pub fn new(state: &StateDir, lock: &SessionLock) -> Self {
+    pub fn new(state: &StateDir, lock: &RunLock) -> Self {
         let _ = std::fs::remove_dir_all(state.path().join(ANSWERS));
         let (state, holder) = (state.clone(), lock.holder().clone());
         Self { state, holder, note: RefCell::default() }
@@ -236,7 +236,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name: SessionName = "todo".parse().unwrap();
         let state = StateDir::open(dir.path(), &name).unwrap();
-        let lock = SessionLock::take(&state.lock(), &name, "git cowork resume").unwrap();
+        let lock = RunLock::take(&state.lock(), &name, "git cowork resume").unwrap();
         let run = RunGates::new(&state, &lock);
         let tree: Oid = "1".repeat(40).parse().unwrap();
         let asks = Cell::new(Asks::Draft);

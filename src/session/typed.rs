@@ -31,12 +31,15 @@ struct Typed {
     waiting: Vec<TypedNote>,
     /// The line being typed.
     line: String,
+    /// Words typed at a gate that are not recorded yet.
+    at_gate: String,
 }
 
 impl Typed {
     fn untold(&self) -> String {
         let waiting = self.waiting.iter().map(|note| note.text.as_str());
-        let texts = waiting.chain([self.line.trim()]).filter(|text| !text.is_empty());
+        let texts =
+            waiting.chain([self.at_gate.trim(), self.line.trim()]).filter(|text| !text.is_empty());
         texts.collect::<Vec<_>>().join("\n")
     }
 }
@@ -114,18 +117,29 @@ impl TypedNotes {
         let line = typed.untold();
         if !typed.waiting.is_empty() || typed.line != line {
             typed.waiting.clear();
+            typed.at_gate.clear();
             typed.line.clone_from(&line);
             self.write(&typed);
         }
         line
     }
 
-    /// Removes all notes: the actor has received them.
-    pub fn clear(&self) {
+    /// Keeps words typed at a gate, which replace all notes, until they are [`Self::recorded`].
+    pub fn keep_at_gate(&self, words: &str) {
         let mut typed = self.lock();
         typed.waiting.clear();
         typed.line.clear();
+        words.clone_into(&mut typed.at_gate);
         self.write(&typed);
+    }
+
+    /// Removes these words if they were typed at a gate.
+    pub fn recorded(&self, words: &str) {
+        let mut typed = self.lock();
+        if !typed.at_gate.is_empty() && typed.at_gate.trim() == words.trim() {
+            typed.at_gate.clear();
+            self.write(&typed);
+        }
     }
 
     /// Saves the notes for a later run.
@@ -134,7 +148,7 @@ impl TypedNotes {
     }
 
     fn write(&self, typed: &Typed) {
-        let is_empty = typed.waiting.is_empty() && typed.line.trim().is_empty();
+        let is_empty = typed.waiting.is_empty() && typed.untold().is_empty();
         if is_empty && !self.state.path().join(NOTE).exists() {
             return;
         }
@@ -179,8 +193,12 @@ mod tests {
         again.told(&again.waiting());
         assert!(texts(&TypedNotes::open(&state, "1")).is_empty());
         assert_eq!(TypedNotes::open(&state, "1").line(), "in JSON");
-        again.clear();
-        assert_eq!(TypedNotes::open(&state, "1").line(), "");
+        again.keep_at_gate("in YAML");
+        assert_eq!((again.line().as_str(), again.untold().as_str()), ("", "in YAML"));
+        again.recorded("other words");
+        assert_eq!(TypedNotes::open(&state, "1").untold(), "in YAML");
+        again.recorded("in YAML");
+        assert_eq!(TypedNotes::open(&state, "1").untold(), "");
     }
 
     #[test]

@@ -29,6 +29,9 @@ arguments! {
     }
 }
 
+/// Maximum number of a person's files that an answer names.
+const OWN_FILES: usize = 5;
+
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Waiting {
@@ -195,6 +198,16 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
             "\n{path} changed and was restored, because {}: a person gets the command's version \
              and decides about it",
             why_protected(path)
+        ));
+    }
+    if !result.own_files.is_empty() {
+        let (first, more) = result.own_files.split_at(OWN_FILES.min(result.own_files.len()));
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        text.push_str(&format!(
+            "\nThe command changed uncommitted work of your user, which was put back afterwards and is \
+             in no commit: {}{more}",
+            first.join(", ")
         ));
     }
     for made in &result.repositories {

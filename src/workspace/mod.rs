@@ -15,6 +15,7 @@ mod io_errors;
 mod journal;
 mod linked;
 mod options;
+mod own_files;
 mod protection;
 #[cfg(target_os = "linux")]
 mod proxy;
@@ -24,7 +25,7 @@ mod sandbox;
 mod tracking;
 mod working_tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
@@ -36,7 +37,7 @@ pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
 pub(crate) use edit::apply::apply as apply_edits;
 pub use effects::repositories::MadeRepository;
-pub use effects::{Bulk, CommandEffects, OddName, Together};
+pub use effects::{Bulk, CommandEffects, IGNORED, OddName, Together};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;
@@ -45,6 +46,7 @@ pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
 pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles, open_overlay_work};
 pub use options::WorkspaceOptions;
+pub use own_files::{OwnFileChange, OwnFileChangeKind};
 pub use protection::Protection;
 pub use read_tracker::{ReadTracker, Seen};
 pub use refusal::{Refusal, RefusalKind};
@@ -135,6 +137,14 @@ impl Workspace {
         &self.tree.read_tracker
     }
 
+    /// Checks that the tree is still on the session's branch, before or after a tool is called.
+    ///
+    /// # Errors
+    /// Exit 5: a person has switched it; with the command that goes back.
+    pub fn require_branch(&self) -> anyhow::Result<()> {
+        self.tree.require_branch()
+    }
+
     /// The I/O errors of this run.
     pub fn io_errors(&self) -> &IoErrors {
         &self.tree.io_errors
@@ -216,12 +226,6 @@ impl Workspace {
     /// Deletes a file, or a symbolic link itself; never a directory.
     pub fn delete(&self, path: &str) -> Result<String, Refusal> {
         write::delete(&self.tree, path)
-    }
-
-    /// Returns the documents with a person's edits that were replaced since the last call, each
-    /// with the copy that preserves the person's version.
-    pub fn take_set_aside(&self) -> Vec<(String, PathBuf)> {
-        std::mem::take(&mut *self.tree.set_aside.borrow_mut())
     }
 
     /// The effects of the commands of this process.

@@ -24,6 +24,14 @@ pub trait Tracking {
     /// The program that git would run in the repository of this git directory, because of its
     /// configuration or hooks.
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>>;
+    /// Checks that the tree is on the session's branch: a person may switch it at any time, and
+    /// what is written afterwards would lie among the files of another branch.
+    ///
+    /// # Errors
+    /// It is on another branch: exit 5, with the command that goes back.
+    fn require_branch(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// The git control files of the tree.
     fn acted_on(&self) -> anyhow::Result<GitControlFiles>;
 }

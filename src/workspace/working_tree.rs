@@ -16,6 +16,7 @@ use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
 use crate::workspace::options::WorkspaceOptions;
+use crate::workspace::own_files::{OwnFileChange, OwnFiles};
 use crate::workspace::protection::Protection;
 use crate::workspace::read_tracker::ReadTracker;
 use crate::workspace::tracking::{GitControlFiles, KnownRepositories, Tracking};
@@ -56,7 +57,9 @@ pub(crate) struct WorkingTree {
     pub(crate) documents: RefCell<BTreeSet<String>>,
     /// Artifacts read since the tree last changed, by path; `None` if there is no file.
     pub(crate) artifacts: RefCell<Option<(Untouched, Artifacts)>>,
-    pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
+    pub(crate) own_files: RefCell<OwnFiles>,
+    /// What happened to a person's own files, until it is told.
+    pub(crate) own_file_changes: RefCell<Vec<OwnFileChange>>,
 }
 
 // Not derived: records about files must not end up in a log.
@@ -96,7 +99,8 @@ impl WorkingTree {
             repositories: RefCell::default(),
             documents: RefCell::default(),
             artifacts: RefCell::default(),
-            set_aside: RefCell::default(),
+            own_files: RefCell::default(),
+            own_file_changes: RefCell::default(),
         })
     }
 }

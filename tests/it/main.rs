@@ -143,8 +143,12 @@ mod numbers;
 mod odd_files;
 #[cfg(unix)]
 mod older;
+#[cfg(unix)]
+mod one_run;
 mod other_text;
 mod outage;
+#[cfg(unix)]
+mod own_files;
 #[cfg(unix)]
 mod pager;
 mod picture;

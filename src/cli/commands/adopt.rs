@@ -12,7 +12,7 @@ use crate::cli::session_cmd::adopted_branch::{self, Adopted};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::pending_start::FirstDraft;
 use crate::cli::session_cmd::run::{self, Extent};
-use crate::cli::session_cmd::{dependencies, lock, models, preflight};
+use crate::cli::session_cmd::{dependencies, lock, models, preflight, worktree};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -80,10 +80,13 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     let name = free_name(git, &refs, named, &branch)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &name)?;
-    let worktree = preflight::worktree(context, args.worktree.as_ref())?;
+    let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     context.ui.set_session(&name);
-    let held = lock::hold(context, &name, COMMAND)?;
-    let here = worktree.is_none() && dependencies::begins_here(git, &branch.tip)?;
+    let held = match &linked {
+        Some(_) => lock::hold_session(context, &name, COMMAND)?,
+        None => lock::hold(context, &name, COMMAND)?,
+    };
+    let here = linked.is_none() && dependencies::begins_here(git, &branch.tip)?;
     if here {
         dependencies::require(context, &held, &name, dependencies::AGAIN)?;
     }
@@ -111,7 +114,7 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
         from: None,
         says_depth: true,
         draft: stage.map(|stage| FirstDraft { stage, text: plan.text.clone() }),
-        worktree,
+        worktree: linked,
     };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted {

@@ -61,7 +61,7 @@ fn here(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Session>> {
 fn rewritten(context: &Context) -> anyhow::Result<()> {
     let git = context.git()?;
     let Some(session) = here(git, &context.refs()?)? else { return Ok(()) };
-    let held = lock::hold(context, &session.name, "git cowork hook")?;
+    let held = lock::hold_session(context, &session.name, "git cowork hook")?;
     with_recorder(context, &held, &session.name, &session.tip, |recorder| {
         record::tags::add_missing(recorder, &session).map(|_| ())
     })

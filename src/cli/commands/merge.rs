@@ -43,7 +43,8 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let refs = context.refs()?;
     let name = delivered::name(context, args.name.as_ref())?;
-    let held = lock::hold(context, &name, "git cowork merge")?;
+    let hold = if args.dry_run { lock::hold_session } else { lock::hold };
+    let held = hold(context, &name, "git cowork merge")?;
     let git = &held.git;
     let session = delivered::completed(context, &name)?;
     if !args.dry_run {

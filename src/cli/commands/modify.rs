@@ -12,7 +12,7 @@ use crate::cli::remote::upstream;
 use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::run::{self, Extent};
-use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
+use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input, worktree};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -71,12 +71,15 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
         let name = (&own_name, named.is_some());
         return say_what_would_be(context, &parent, name, (base.branch.as_str(), &start));
     }
-    let worktree = preflight::worktree(context, args.worktree.as_ref())?;
+    let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     if let Some(named) = &named {
         context.ui.set_session(named);
     }
-    let held = lock::hold(context, &own_name, COMMAND)?;
-    let here = worktree.is_none() && dependencies::begins_here(git, &start)?;
+    let held = match &linked {
+        Some(_) => lock::hold_session(context, &own_name, COMMAND)?,
+        None => lock::hold(context, &own_name, COMMAND)?,
+    };
+    let here = linked.is_none() && dependencies::begins_here(git, &start)?;
     if here {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
@@ -113,7 +116,8 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     };
     let says_depth = args.depth.is_some_and(|choice| choice.fixed().is_some());
     let (from, draft) = (None, None);
-    let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
+    let beginning =
+        NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });

@@ -15,7 +15,7 @@ use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::pending_start::FirstDraft;
 use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::spec_folder::SpecFolder;
-use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
+use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input, worktree};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -130,12 +130,15 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let own_name = free_name(git, &refs, named, words, begins_at)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &own_name)?;
-    let worktree = preflight::worktree(context, args.worktree.as_ref())?;
+    let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     if let Some(named) = named {
         context.ui.set_session(named);
     }
-    let held = lock::hold(context, &own_name, COMMAND)?;
-    let here = worktree.is_none()
+    let held = match &linked {
+        Some(_) => lock::hold_session(context, &own_name, COMMAND)?,
+        None => lock::hold(context, &own_name, COMMAND)?,
+    };
+    let here = linked.is_none()
         && begins_at.map_or(Ok(true), |start| dependencies::begins_here(git, start))?;
     if here {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
@@ -188,7 +191,8 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     };
     let draft = begun.map(|begun| FirstDraft { stage: Stage::Plan, text: begun.plan });
     let says_depth = true;
-    let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
+    let beginning =
+        NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });

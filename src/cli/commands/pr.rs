@@ -90,7 +90,7 @@ impl Proposal {
 pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     let refs = context.refs()?;
     let name = delivered::name(context, args.name.as_ref())?;
-    let held = lock::hold(context, &name, "git cowork pr")?;
+    let held = lock::hold_session(context, &name, "git cowork pr")?;
     let git = &held.git;
     git::state::require_identity(git)?;
     let session = delivered::completed(context, &name)?;

@@ -170,7 +170,7 @@ fn going(found: &[(Leftover, Retention)]) -> Vec<&Leftover> {
 /// Exit 5: another process has locked one of the sessions; the error names it.
 fn hold(context: &Context, going: &[&Leftover]) -> anyhow::Result<Vec<LockedSession>> {
     let sessions: BTreeSet<_> = going.iter().map(|one| &one.session).collect();
-    sessions.into_iter().map(|name| lock::hold(context, name, "git cowork prune")).collect()
+    sessions.into_iter().map(|name| lock::hold_session(context, name, "git cowork prune")).collect()
 }
 
 /// The full name of an attempt's or a draft's ref; `refs/cowork/` is optional in `word`.

@@ -66,6 +66,12 @@ pub(crate) fn hold_as(
     if name == locked {
         return Ok(held);
     }
-    drop(held);
-    lock::hold(context, name, command)
+    // The tree stays locked: nothing may switch its branch meanwhile.
+    let LockedSession { mut tree, .. } = held;
+    if let Some(tree) = &mut tree {
+        tree.rename(name)?;
+    }
+    let mut held = lock::hold_session(context, name, command)?;
+    held.tree = tree;
+    Ok(held)
 }

@@ -1,10 +1,11 @@
-//! Locks a session, and cleans up after killed processes.
+//! Locks a session and the working tree it works in, and cleans up after killed processes.
 
 use crate::cli::context::Context;
+use crate::cli::session_cmd::tree_lock;
 use crate::cli::terminal::signals::Guard;
 use crate::event::{Event, Sink as _};
 use crate::git::Git;
-use crate::session::{SessionLock, SessionName, StateDir};
+use crate::session::{RunLock, SessionName, StateDir};
 
 /// A locked session: what a process holds while it works on the session.
 pub(crate) struct LockedSession {
@@ -14,30 +15,62 @@ pub(crate) struct LockedSession {
     /// The state directory of the session.
     pub state: StateDir,
     /// Marks this process as the session's run.
-    pub lock: SessionLock,
+    pub lock: RunLock,
+    /// Marks this process as the only run in the working tree, if it changes the tree.
+    pub tree: Option<RunLock>,
     _guard: Guard,
 }
 
-/// Locks the session and cleans up after killed processes: those of this session, and those of
-/// other sessions that are not running, because all of them share the index of a working tree.
+/// Locks the session and this working tree.
+///
+/// # Errors
+/// Exit 5: another run has locked one of them; it is named.
 pub(crate) fn hold(
     context: &Context,
     name: &SessionName,
     command: &str,
 ) -> anyhow::Result<LockedSession> {
+    let state = StateDir::open(&context.git()?.state_dir(), name)?;
+    let lock = RunLock::take(&state.lock(), name, command)?;
+    let tree = tree_lock::lock(context, context.git()?, name, command)?;
+    held(context, state, lock, Some(tree), name, command)
+}
+
+/// Locks the session, for a command that does not change this working tree.
+///
+/// # Errors
+/// Exit 5: another run has locked the session; it is named.
+pub(crate) fn hold_session(
+    context: &Context,
+    name: &SessionName,
+    command: &str,
+) -> anyhow::Result<LockedSession> {
+    let state = StateDir::open(&context.git()?.state_dir(), name)?;
+    let lock = RunLock::take(&state.lock(), name, command)?;
+    held(context, state, lock, None, name, command)
+}
+
+/// Cleans up after killed processes: those of this session, and those of other sessions that are
+/// not running, because all of them share the index of a working tree.
+fn held(
+    context: &Context,
+    state: StateDir,
+    lock: RunLock,
+    tree: Option<RunLock>,
+    name: &SessionName,
+    command: &str,
+) -> anyhow::Result<LockedSession> {
     let git = context.git()?;
-    let state = StateDir::open(&git.state_dir(), name)?;
-    let lock = SessionLock::take(&state.lock(), name, command)?;
     for other in StateDir::left_unfinished(&git.state_dir()).iter().filter(|other| *other != name) {
         let state = StateDir::at(&git.state_dir(), other);
-        let Ok(_lock) = SessionLock::take(&state.lock(), other, command) else { continue };
+        let Ok(_lock) = RunLock::take(&state.lock(), other, command) else { continue };
         if let Err(error) = with_children(context, git, &state, other) {
             context.ui.emit(Event::Warning { text: format!("session {other}: {error:#}") });
         }
     }
     let git = with_children(context, git, &state, name)?;
     // From now on a signal only requests a stop: the current write is finished first.
-    Ok(LockedSession { git, state, lock, _guard: Guard::new() })
+    Ok(LockedSession { git, state, lock, tree, _guard: Guard::new() })
 }
 
 /// The repository for this session's commands, after the cleanup.

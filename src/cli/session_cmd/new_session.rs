@@ -1,7 +1,7 @@
 //! Starts a session: records the user's uncommitted files, then creates the branch, then the start
 //! commit. The next command completes a start that was killed in the middle.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 
@@ -10,13 +10,16 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::pending_start::{self, FirstDraft, PendingStart};
 use crate::cli::session_cmd::recorder::recorder_of;
+use crate::cli::session_cmd::tree_lock;
 use crate::cli::session_cmd::workspace;
+use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
+use crate::workspace::IGNORED;
 
 /// A session to start.
 #[derive(Clone, Debug)]
@@ -34,7 +37,7 @@ pub(crate) struct NewSession {
     /// The first draft of a stage, if it is already written.
     pub draft: Option<FirstDraft>,
     /// Work in a linked worktree, at this path or the default one.
-    pub worktree: Option<Option<PathBuf>>,
+    pub worktree: Linked,
 }
 
 /// Maximum size in bytes of a user's file that is copied into the repository.
@@ -48,24 +51,27 @@ pub(crate) fn begin(
     name: &SessionName,
     beginning: NewSession,
 ) -> anyhow::Result<(LockedSession, Session)> {
-    let NewSession { file, start, artifacts, from, says_depth, draft, worktree } = beginning;
+    let NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked } =
+        beginning;
     let start = &start;
     git::locks::require_unlocked(&held.git)?;
     let before = held.git.head()?;
     let main = held.git.clone();
     // A linked worktree is clean; the user's changes stay in the current one.
-    let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
+    let dirty = if linked.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
     let start_commit = start.clone();
     let starting = PendingStart { file, start: start_commit, artifacts, from, says_depth, draft };
     held.state.set_note(pending_start::NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
-    let added = worktree.is_some();
-    match worktree {
+    let added = linked.is_some();
+    match linked {
         Some(path) => {
-            let path = path.unwrap_or_else(|| default_worktree(&held.git, name));
-            held.git = git::worktree::add(&held.git, &path, &branch, start)?;
+            let path = path.unwrap_or_else(|| tree_lock::default_path(&held.git, name));
+            held.git = git::worktree::add(&held.git, &path, &branch, Some(start))?;
+            let command = held.lock.holder().command.clone();
+            held.tree = Some(tree_lock::lock(context, &held.git, name, &command)?);
             let text = format!("working in {}", held.git.top().display());
             context.ui.emit(Event::Note { text });
         }
@@ -109,14 +115,6 @@ pub(crate) fn finish(
     }
 }
 
-/// The default path of a linked worktree, beside the repository: `../REPOSITORY.cowork/NAME`.
-fn default_worktree(git: &Git, name: &SessionName) -> PathBuf {
-    let top = git.top();
-    let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
-    let beside = top.parent().unwrap_or(top);
-    beside.join(format!("{folder}.cowork")).join(name.as_str())
-}
-
 /// Records the user's uncommitted files before git-cowork's first commit, and saves their content.
 fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> anyhow::Result<()> {
     let paths: Vec<String> = dirty
@@ -138,6 +136,10 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     let list: Vec<Protected> =
         paths.zip(blobs).map(|(path, b)| Protected { path, blob: blob(b) }).collect();
     held.state.set_protected(&list)?;
+    if held.state.note::<Vec<String>>(IGNORED)?.is_some() {
+        // Of an earlier session with this name.
+        held.state.set_note::<Vec<String>>(IGNORED, None)?;
+    }
     if !list.is_empty() {
         let files =
             if list.len() == 1 { "1 file".to_owned() } else { format!("{} files", list.len()) };

@@ -1,11 +1,7 @@
 //! Checks that run before a session is started or opened.
 
-use std::path::PathBuf;
-
-use crate::cli::context::Context;
 use crate::error::Error;
-use crate::gate::{Tty, choose};
-use crate::git::{self, Git, Oid, RefName, StatusEntry};
+use crate::git::{self, Git, Oid, RefName};
 use crate::session::{NameUse, RefNames, SessionName, name_use};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
@@ -117,52 +113,6 @@ pub(crate) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Resul
             .into());
     }
     Ok(())
-}
-
-/// Chooses where to work: by the option, or, if the working tree has uncommitted changes, by
-/// asking.
-#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
-pub(crate) fn worktree(
-    context: &Context,
-    asked: Option<&Option<PathBuf>>,
-) -> anyhow::Result<Option<Option<PathBuf>>> {
-    let dirty = match asked {
-        Some(path) => return Ok(Some(path.clone())),
-        None => context.git()?.status()?,
-    };
-    // Do not ask about changes that the user hides from git; they are protected as well.
-    if dirty.iter().all(|entry| entry.hidden.is_some()) {
-        return Ok(None);
-    }
-    ask_about_dirty_tree(context, &dirty)
-}
-
-/// On a terminal, asks what to do with the user's uncommitted changes. Returns the worktree to work
-/// in, or `None` for the current working tree.
-#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
-fn ask_about_dirty_tree(
-    context: &Context,
-    dirty: &[StatusEntry],
-) -> anyhow::Result<Option<Option<PathBuf>>> {
-    if !context.attended() {
-        return Ok(None);
-    }
-    context.ui.clear();
-    let prompt = format!(
-        "{} of your files {} not committed",
-        dirty.len(),
-        if dirty.len() == 1 { "is" } else { "are" }
-    );
-    // The value for the option; `None` cancels.
-    let answers = [
-        (Some(Some(None)), "work in a linked worktree; this one stays as it is"),
-        (Some(None), "go on here; these files are protected, never written or committed"),
-        (None, "cancel"),
-    ];
-    let answer = choose(&Tty::new(context.color), &prompt, &answers, Some(0))?.flatten();
-    answer.ok_or_else(|| {
-        Error::new(crate::error::Kind::Interrupted, "cancelled; nothing was changed").into()
-    })
 }
 
 pub(crate) fn first_line(idea: &str) -> &str {

@@ -48,7 +48,9 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
     let session = Session::find(git, &refs, &name)?;
     let command =
         if removal == Removal::Archive { "git cowork archive" } else { "git cowork delete" };
-    let held = lock::hold(context, &name, command)?;
+    let stays = removal == Removal::Delete(Consent::Never);
+    let hold = if stays { lock::hold_session } else { lock::hold };
+    let held = hold(context, &name, command)?;
     let tip = session.tip.clone();
     may_leave(context, &held, &refs, &session)?;
     if let Removal::Delete(consent) = removal

@@ -65,12 +65,7 @@ impl Untold for BeforeGate<'_> {
         self.0.all_untold()
     }
 
-    fn said(&self) {
-        self.0.clear();
-    }
-
     fn keep(&self, words: &str) {
-        self.0.set_line(words.to_owned());
-        self.0.keep();
+        self.0.keep_at_gate(words);
     }
 }

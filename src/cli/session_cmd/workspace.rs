@@ -22,7 +22,7 @@ pub(crate) fn open(
     let workspace = Workspace::open(WorkspaceOptions {
         state_dir: held.state.path().to_owned(),
         artifact_dirs: vec![name.artifact_dir(), name.record_dir()],
-        tracking: Some(Rc::new(Tracked(held.git.clone()))),
+        tracking: Some(Rc::new(Tracked::new(&held.git, context.refs()?, name)?)),
         ..options(context, &held.git)?
     })?;
     workspace.protection().protect(held.state.protected()?.into_iter().map(|entry| entry.path));

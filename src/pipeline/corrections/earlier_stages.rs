@@ -121,6 +121,7 @@ pub(crate) fn findings_of_earlier(
         // A person may have fixed it in the meantime.
         Some(LimitDecision::Retry) => Ok(Some(StageEnd::Rework)),
         Some(LimitDecision::Guide(text)) => {
+            run.env.typed.recorded(&text);
             let mut asked = asked;
             asked.wish.reason.push_str(&format!("; a person adds: {text}"));
             Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, stage, &text, Some(asked)))))

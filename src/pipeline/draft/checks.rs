@@ -3,7 +3,7 @@
 use crate::artifact::check::Report;
 use crate::artifact::{Files, Store};
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::{not_covered, secrets_found};
+use crate::pipeline::checks::{leaks_found, not_covered};
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
@@ -75,8 +75,6 @@ pub(crate) fn task_report(
 fn of_every_draft(run: &Run<'_>, spec: &StageSpec, report: &mut Report) -> anyhow::Result<()> {
     test_changes::look_at_tests(run, spec, report)?;
     let leaks = record::leaks::find(&run.recorder(), &run.session.tip)?;
-    if !leaks.is_empty() {
-        report.findings.push(secrets_found(&leaks));
-    }
+    report.findings.extend(leaks_found(&leaks));
     Ok(())
 }

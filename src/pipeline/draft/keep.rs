@@ -81,17 +81,18 @@ pub(crate) fn refusal_feedback(
     iteration: u32,
     refused: &Refused,
 ) -> anyhow::Result<()> {
-    let entry = match refused {
+    let entries = match refused {
         Refused::Hook { .. } => {
             let words = refused.to_string();
             let mut entry = run.feedback(spec.stage, iteration, Origin::Hook, &words);
             entry.feedback_type = FeedbackType::BuildError;
             entry.severity = Severity::Critical;
-            entry
+            vec![entry]
         }
-        Refused::Secrets(leaks) => {
-            checks::secrets_found(leaks).to_feedback(&now(), spec.stage, iteration)
+        Refused::Leaks(leaks) => {
+            let found = checks::leaks_found(leaks).into_iter();
+            found.map(|found| found.to_feedback(&now(), spec.stage, iteration)).collect()
         }
     };
-    run.give_feedback(vec![entry])
+    run.give_feedback(entries)
 }

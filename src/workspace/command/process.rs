@@ -51,6 +51,8 @@ pub struct CommandResult {
     pub odd_names: Vec<OddName>,
     /// Git control files that the command changed, which were restored.
     pub put_back: Vec<String>,
+    /// A person's uncommitted files that the command changed, which were put back.
+    pub own_files: Vec<String>,
     /// Repositories the command created below the tree.
     pub repositories: Vec<MadeRepository>,
     /// Dependencies that were not fetched, with the reason.
@@ -134,6 +136,7 @@ async fn run_within(
     timeout_s: u64,
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
+    tree.require_branch()?;
     let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
     // Declared before the child: if this future is dropped, the processes end first, then files are
     // restored, and the command's changes are detected last.
@@ -194,6 +197,7 @@ async fn run_within(
         bulk: effects.bulk,
         odd_names: effects.odd_names,
         put_back: effects.put_back,
+        own_files: effects.own_files,
         repositories: effects.repositories,
         missing: Vec::new(),
     })

@@ -15,15 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::moment;
 use crate::workspace::atomic_file;
-use crate::workspace::files::git_control_files::{self, Was};
+use crate::workspace::files::git_control_files;
 use crate::workspace::files::portable;
 use crate::workspace::journal::Written;
+use crate::workspace::own_files::{OwnFile, OwnFileChange, Was};
 use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
 
+mod own_files;
 mod private;
 pub(crate) mod repositories;
 
+pub use own_files::IGNORED;
 use repositories::MadeRepository;
 
 const FILE: &str = "command.json";
@@ -42,9 +45,6 @@ pub type OddName = (String, String);
 /// large, with 0.
 pub type Bulk = (String, usize);
 
-/// A person's files larger than this are not copied before a command.
-const MOST_COPIED: u64 = 10 * 1024 * 1024;
-
 /// The effects of a command that are reported.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
@@ -54,6 +54,8 @@ pub(crate) struct Effects {
     pub odd_names: Vec<OddName>,
     /// Git control files that were restored.
     pub put_back: Vec<String>,
+    /// A person's uncommitted files that were put back.
+    pub own_files: Vec<String>,
     /// New repositories below the tree.
     pub repositories: Vec<MadeRepository>,
 }
@@ -64,8 +66,9 @@ struct Before {
     uncommitted: BTreeSet<String>,
     /// Files that still have the content a tool wrote.
     as_written: Vec<String>,
-    /// A person's uncommitted files, and their copies.
-    theirs: BTreeMap<String, PathBuf>,
+    /// A person's own files.
+    #[serde(default)]
+    own_files: BTreeMap<String, OwnFile>,
     /// The git control files.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
@@ -96,6 +99,11 @@ impl<'a> CommandEffects<'a> {
     /// Files that commands created and that will not be committed because of their names.
     pub fn odd_names(&self) -> Vec<OddName> {
         self.0.odd_names.borrow().iter().map(|(path, why)| (path.clone(), why.clone())).collect()
+    }
+
+    /// Returns what happened to a person's own files since the last call, also by tools.
+    pub fn take_own_files(&self) -> Vec<OwnFileChange> {
+        std::mem::take(&mut *self.0.own_file_changes.borrow_mut())
     }
 
     /// Paths below `.cowork` that changed while commands ran: commands must not change these.
@@ -196,12 +204,12 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let uncommitted = tracking.uncommitted()?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        let theirs = copies(tree, &uncommitted)?;
+        let own_files = own_files::before_command(tree, uncommitted.iter(), &as_written)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
         let before =
-            Before { uncommitted, as_written, theirs, acted_on, private, repositories, begun };
+            Before { uncommitted, as_written, own_files, acted_on, private, repositories, begun };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -214,6 +222,9 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
     let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
         return Ok(());
     };
+    if tree.require_branch().is_err() {
+        return Ok(());
+    }
     let end = last + 2 * BEAT;
     take_effects(tree, |path| changed_at(tree, path).is_none_or(|at| at <= end)).map(|_| ())
 }
@@ -231,10 +242,14 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     };
     // The command may have changed any file, so what was read before may be out of date.
     moment::end();
+    // On another branch every file that differs would count as changed by the command. The saved
+    // state stays for the next run, which begins on the session's branch.
+    tracking.require_branch()?;
     private::put_back_moved(tree, &before.private)?;
     // Before git runs: git status may run a program configured in a new repository.
     let repositories =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
+    let own_files = own_files::after_command(tree, before.own_files, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
     let put_back =
@@ -263,43 +278,10 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         Written { path, before: now.clone(), now }
     });
     tree.journal.borrow_mut().note_all(entries)?;
-    for (path, copy) in before.theirs.into_iter().filter(|(path, _)| is_effect(path)) {
-        // The copy's name contains the fingerprint of the original.
-        let now = tree.fingerprint(&path).unwrap_or_default();
-        if now.is_none_or(|now| copy != tree.copy_of(&path, &now)) {
-            tree.set_aside.borrow_mut().push((path, copy));
-        }
-    }
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
     tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
-    Ok(Effects { bulk, odd_names, put_back, repositories })
-}
-
-/// Copies a person's uncommitted files: git has no copy of them, and a command may change or delete
-/// them, although tools may not.
-fn copies(
-    tree: &WorkingTree,
-    uncommitted: &BTreeSet<String>,
-) -> anyhow::Result<BTreeMap<String, PathBuf>> {
-    let journal = tree.journal.borrow();
-    let mut copies = BTreeMap::new();
-    for path in uncommitted.iter().filter(|path| !path.starts_with(".cowork/")) {
-        let regular = tree.look(path);
-        if !regular.is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_COPIED)
-            || journal.get(path).is_some()
-        {
-            continue;
-        }
-        let reading = || format!("reading {path}");
-        let Some(now) = tree.fingerprint(path).with_context(reading)? else { continue };
-        let copy = tree.copy_of(path, &now);
-        if !copy.exists() {
-            tree.copy_out(path, &copy).with_context(|| format!("copying {path}"))?;
-        }
-        copies.insert(path.clone(), copy);
-    }
-    Ok(copies)
+    Ok(Effects { bulk, odd_names, put_back, own_files, repositories })
 }
 
 fn note_file(tree: &WorkingTree) -> PathBuf {

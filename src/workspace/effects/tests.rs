@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::*;
+use crate::workspace::own_files::OwnFileChangeKind;
 use crate::workspace::testing::Tree;
 use crate::workspace::tracking::GitControlFiles;
 
@@ -78,7 +79,7 @@ fn files_from_before_a_command_are_not_attributed_to_it() {
 }
 
 #[test]
-fn a_persons_files_are_copied_before_a_command() {
+fn a_persons_files_are_as_they_were_after_a_command() {
     let tree = tree();
     for name in ["changed", "gone", "untouched"] {
         tree.put(name, name);
@@ -87,12 +88,12 @@ fn a_persons_files_are_copied_before_a_command() {
     tree.put("changed", "by the command");
     std::fs::remove_file(tree.root().join("gone")).unwrap();
     watch.end().unwrap();
-    let kept = tree.workspace.take_set_aside();
-    let names: Vec<_> = kept.iter().map(|(path, _)| path.as_str()).collect();
-    assert_eq!(names, ["changed", "gone"]);
-    for (path, copy) in kept {
-        assert_eq!(std::fs::read_to_string(copy).unwrap(), path);
-    }
+    assert_eq!([tree.get("changed"), tree.get("gone")], ["changed", "gone"]);
+    let [changed, gone] = tree.workspace.command_effects().take_own_files().try_into().unwrap();
+    assert_eq!([changed.path.as_str(), gone.path.as_str()], ["changed", "gone"]);
+    let OwnFileChangeKind::PutBack(Some(copy)) = changed.kind else { panic!("{changed:?}") };
+    assert_eq!(std::fs::read_to_string(copy).unwrap(), "by the command");
+    assert_eq!(gone.kind, OwnFileChangeKind::PutBack(None));
     assert!(tree.workspace.written().paths().is_empty());
 }
 

@@ -56,6 +56,7 @@ impl Files for SessionFiles<'_> {
     }
 
     fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.tree.require_branch()?;
         let path = self.path(artifact);
         let path = guard::resolve_new(self.tree, &path, Purpose::Artifact).map_err(environment)?;
         let exists = self.tree.look(&path).is_ok();

@@ -78,13 +78,22 @@ impl WorkingTree {
         }
     }
 
-    /// Records an upcoming write in the journal.
+    /// Checks that the tree is on the session's branch ([`Tracking::require_branch`]).
+    pub(crate) fn require_branch(&self) -> anyhow::Result<()> {
+        self.tracking.as_ref().map_or(Ok(()), |tracking| tracking.require_branch())
+    }
+
+    /// Records an upcoming write in the journal. Refuses it if the tree has left the session's
+    /// branch.
     pub(crate) fn note(
         &self,
         path: &str,
         now: Option<Fingerprint>,
         before: Option<Fingerprint>,
     ) -> Result<(), Refusal> {
+        let left =
+            |error: anyhow::Error| Refusal::failed(format!("{path} was not touched: {error:#}"));
+        self.require_branch().map_err(left)?;
         self.journal.borrow_mut().note(Written { path: path.to_owned(), now, before }).map_err(
             |error| {
                 let text = format!("{path} was not touched: {error:#}");

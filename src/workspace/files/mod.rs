@@ -9,6 +9,7 @@ pub(crate) mod nofollow;
 pub(crate) mod portable;
 pub(crate) mod read;
 pub(crate) mod search;
+pub(crate) mod state;
 pub(crate) mod walk;
 pub(crate) mod write;
 pub(crate) mod written;

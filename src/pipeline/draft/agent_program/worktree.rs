@@ -146,6 +146,7 @@ impl<'a> AgentWorktree<'a> {
     /// Copies the program's changes since it was shown the draft; a second call does nothing.
     pub(super) fn bring_in(&self, part: &Part<'_>) -> anyhow::Result<Brought> {
         let Some(shown) = self.shown.take() else { return Ok(Brought::default()) };
+        self.run.env.workspace.require_branch()?;
         let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
         workspace::linked(&self.workspace).remove_new(&shown);

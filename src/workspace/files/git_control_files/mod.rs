@@ -5,7 +5,6 @@
 //! command's change is reverted before anything else happens, and saved in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -14,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::instructions::{self, instructs_agents, why_protected};
 use crate::workspace::atomic_file;
 use crate::workspace::files::guard::means;
+use crate::workspace::files::state;
 use crate::workspace::journal::{Fingerprint, Written};
+use crate::workspace::own_files::Was;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::GitControlFiles;
 use crate::workspace::working_tree::WorkingTree;
@@ -44,14 +45,6 @@ struct Decisions {
     accepted: BTreeMap<String, Option<Fingerprint>>,
 }
 
-/// State of a path before a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Was {
-    Nothing,
-    File { copy: PathBuf, mode: u32 },
-    Link(PathBuf),
-}
-
 /// Changes to git control files, which a person decides on.
 pub struct Proposals<'a>(&'a WorkingTree);
 
@@ -65,7 +58,7 @@ impl<'a> Proposals<'a> {
     pub fn all(&self) -> Vec<Proposed> {
         let mut proposed = decisions(self.0).proposed;
         // A person may have made the change by hand.
-        proposed.retain(|proposed| match (&proposed.content, stands(self.0, &proposed.path)) {
+        proposed.retain(|proposed| match (&proposed.content, state::of(self.0, &proposed.path)) {
             (Some(copy), Ok(Some(Was::File { copy: now, mode }))) => {
                 *copy != now || (mode & 0o100 != 0) != proposed.executable
             }
@@ -182,7 +175,7 @@ pub(crate) fn leave_to_person(
         };
         let is_hook = || acted_on(tree).folders.iter().any(|folder| path.starts_with(folder));
         let executable = match tree.look(path) {
-            Ok(metadata) => mode_of(&metadata) & 0o100 != 0,
+            Ok(metadata) => state::mode_of(&metadata) & 0o100 != 0,
             Err(_) => is_hook(),
         };
         propose(tree, Proposed { path: path.to_owned(), content, executable })
@@ -218,7 +211,7 @@ fn propose(tree: &WorkingTree, proposed: Proposed) -> anyhow::Result<()> {
 pub(crate) fn acted_on_now(tree: &WorkingTree) -> anyhow::Result<BTreeMap<String, Was>> {
     let mut found = BTreeMap::new();
     for path in acted_on_paths(tree) {
-        if let Some(was) = stands(tree, &path)? {
+        if let Some(was) = state::of(tree, &path)? {
             found.insert(path, was);
         }
     }
@@ -250,31 +243,6 @@ fn acted_on_paths(tree: &WorkingTree) -> BTreeSet<String> {
     paths
 }
 
-/// Returns the state of a path; `None` for a directory and anything else that cannot be restored.
-fn stands(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> {
-    let reading = || format!("reading {path}");
-    let metadata = match tree.look(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Was::Nothing)),
-        // A parent of the path is not a directory, or no longer one.
-        Err(_) => return Ok(None),
-    };
-    if metadata.is_symlink() {
-        return Ok(Some(Was::Link(tree.link_target(path).with_context(reading)?)));
-    }
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    let Some(now) = tree.fingerprint(path).with_context(reading)? else {
-        return Ok(Some(Was::Nothing));
-    };
-    let copy = tree.copy_of(path, &now);
-    if !copy.exists() {
-        tree.copy_out(path, &copy).with_context(|| format!("copying {path}"))?;
-    }
-    Ok(Some(Was::File { copy, mode: mode_of(&metadata) }))
-}
-
 /// Restores the git control files that a command changed, if `is_effect` agrees, and saves the
 /// changes for a person. Returns their paths. `uncommitted` are the paths that differ from the last
 /// commit now, but did not before the command.
@@ -290,7 +258,7 @@ pub(crate) fn put_back_acted_on<'a>(
     let mut changed = Vec::new();
     // The entries of a folder come before the folder.
     for path in paths.into_iter().rev() {
-        let now = stands(tree, &path)?;
+        let now = state::of(tree, &path)?;
         let was = before.get(&path);
         let is_folder = acted_on(tree).folders.contains(&path);
         // A folder is unchanged as long as it is a folder.
@@ -315,43 +283,11 @@ pub(crate) fn put_back_acted_on<'a>(
             Some(Was::Link(_)) | None => {}
         }
         let was = was.unwrap_or(&Was::Nothing);
-        put_back(tree, &path, was).with_context(|| format!("restoring {path}"))?;
+        state::put_back(tree, &path, was).with_context(|| format!("restoring {path}"))?;
         changed.push(path);
     }
     changed.sort();
     Ok(changed)
-}
-
-fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
-    // A parent directory may have become a link, or may be gone.
-    for (at, _) in path.match_indices('/') {
-        let folder = &path[..at];
-        if tree.look(folder).is_ok_and(|metadata| !metadata.is_dir()) {
-            tree.unlink(folder)?;
-        }
-    }
-    match tree.look(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            let (dir, name) = tree.place(path)?;
-            // Created by the command: the original was not a directory.
-            dir.remove_dir_all(name)?;
-        }
-        Ok(_) => tree.unlink(path)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error.into()),
-    }
-    match was {
-        Was::Nothing => {}
-        Was::File { copy, mode } => tree.put_as(path, &std::fs::read(copy)?, *mode)?,
-        Was::Link(target) => {
-            let (dir, name) = tree.make_place(path)?;
-            #[cfg(unix)]
-            dir.symlink_contents(target, name)?;
-            #[cfg(not(unix))]
-            anyhow::bail!("cannot restore {name}, a link to {}, in {dir:?}", target.display());
-        }
-    }
-    Ok(())
 }
 
 fn decisions(tree: &WorkingTree) -> Decisions {
@@ -363,17 +299,6 @@ fn decisions(tree: &WorkingTree) -> Decisions {
 fn save_decisions(tree: &WorkingTree, decisions: &Decisions) -> anyhow::Result<()> {
     let file = tree.state_dir.join(FILE);
     atomic_file::replace(&file, &serde_json::to_vec_pretty(decisions)?)
-}
-
-#[cfg(unix)]
-fn mode_of(metadata: &cap_std::fs::Metadata) -> u32 {
-    use cap_std::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o777
-}
-
-#[cfg(not(unix))]
-fn mode_of(_: &cap_std::fs::Metadata) -> u32 {
-    0o644
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::files::portable;
 use crate::workspace::journal::Fingerprint;
+use crate::workspace::own_files::{OwnFileChange, OwnFileChangeKind};
 use crate::workspace::read_tracker::SMALL;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
@@ -171,7 +172,8 @@ fn set_aside(tree: &WorkingTree, path: &str, old: &[u8]) -> std::io::Result<()> 
     if !copy.exists() {
         std::fs::create_dir_all(copy.parent().unwrap_or(&tree.state_dir))?;
         std::fs::write(&copy, old)?;
-        tree.set_aside.borrow_mut().push((path.to_owned(), copy));
+        let (path, kind) = (path.to_owned(), OwnFileChangeKind::Replaced(copy));
+        tree.own_file_changes.borrow_mut().push(OwnFileChange { path, kind });
     }
     Ok(())
 }

@@ -1,0 +1,89 @@
+//! The lock of a working tree: a second run in it would switch the branch away from under the first.
+
+use std::path::PathBuf;
+
+use crate::cli::context::Context;
+use crate::error::Error;
+use crate::git::{self, Git};
+use crate::session::{Holder, RunLock, SessionName};
+use crate::shell_quote::quoted;
+
+/// Commands with the option `-w`.
+const WITH_OPTION: [&str; 4] = ["new", "modify", "adopt", "resume"];
+/// Commands that change the session on its branch, in whichever working tree that is.
+const ON_BRANCH: [&str; 4] = ["revert", "review", "feedback", "restore"];
+
+/// Locks a working tree for the run of a session.
+///
+/// # Errors
+/// Exit 5: another run has locked it; the error names its session and the way out.
+pub(crate) fn lock(
+    context: &Context,
+    git: &Git,
+    name: &SessionName,
+    command: &str,
+) -> anyhow::Result<RunLock> {
+    match RunLock::take_tree(git, name, command)? {
+        Ok(lock) => Ok(lock),
+        Err(holder) => {
+            let error = in_use(holder.as_ref());
+            let verb = command.rsplit(' ').next().unwrap_or_default();
+            if WITH_OPTION.contains(&verb) {
+                return Err(with_option(error, command).into());
+            }
+            let error = error.hint(format!("wait for it to end, then: {}", typed(command, "")));
+            let branch = context.refs()?.short_branch(name);
+            if !ON_BRANCH.contains(&verb) || !git::refs::branch_exists(git, &branch)? {
+                return Err(error.into());
+            }
+            let path = default_path(git, name).to_string_lossy().into_owned();
+            let path = quoted(&path);
+            Err(error
+                .hint(format!(
+                    "or in a working tree of its own: git worktree add {path} {branch} && cd {path} \
+                     && {}",
+                    typed(command, "")
+                ))
+                .into())
+        }
+    }
+}
+
+/// The default path of a linked worktree, beside the repository: `../REPOSITORY.cowork/NAME`.
+pub(crate) fn default_path(git: &Git, name: &SessionName) -> PathBuf {
+    let top = git.top();
+    let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
+    let beside = top.parent().unwrap_or(top);
+    beside.join(format!("{folder}.cowork")).join(name.as_str())
+}
+
+/// The error for a working tree in which another run is.
+pub(crate) fn in_use(holder: Option<&Holder>) -> Error {
+    Error::repository(match holder {
+        Some(holder) if !holder.session.is_empty() => {
+            format!("session '{}' is running in this working tree: {holder}", holder.session)
+        }
+        _ => "another run of git-cowork is in this working tree".to_owned(),
+    })
+}
+
+/// Adds the command with the option `-w` as the way out.
+pub(crate) fn with_option(error: Error, command: &str) -> Error {
+    error
+        .hint(format!("work in a linked worktree: {}", typed(command, " -w")))
+        .hint("or wait for it to end")
+}
+
+/// The command line of this process, to be pasted: with `option` after the command's name.
+fn typed(command: &str, option: &str) -> String {
+    let verb = command.rsplit(' ').next().unwrap_or_default();
+    let mut line = "git cowork".to_owned();
+    let mut option = Some(option);
+    for word in std::env::args().skip(1) {
+        line = format!("{line} {}", quoted(&word));
+        if word == verb {
+            line += option.take().unwrap_or_default();
+        }
+    }
+    line
+}
