@@ -56,7 +56,7 @@ impl fmt::Display for Leak {
 }
 
 /// Shorter files, in bytes, are equal by chance.
-const SHORTEST_COPY: u64 = 32;
+const SHORTEST_COPY: u64 = 16;
 
 /// What a commit on `tip` would contain now although it must not.
 ///

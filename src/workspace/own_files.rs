@@ -64,7 +64,8 @@ pub(crate) struct Stamp {
 /// What is known about a person's files between the commands of a run.
 #[derive(Debug, Default)]
 pub(crate) struct OwnFiles {
-    pub(crate) known: BTreeMap<String, OwnFile>,
+    /// The files as they were before the last command; `None` before the first one.
+    pub(crate) known: Option<BTreeMap<String, OwnFile>>,
     /// The ignored files; `None` until the list is read.
     pub(crate) ignored: Option<Vec<String>>,
     /// Files of which something was noted for the person.

@@ -19,38 +19,58 @@ fn set_aside(sandbox: &Sandbox) -> Vec<String> {
     kept.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
 }
 
-/// Also a lock file that a build writes anew: the build passes, and the person's version stays.
+/// Also a lock file that a build writes anew: the build passes, and the person's version stays. At
+/// every level of confinement that the machine has.
 #[test]
 fn a_persons_files_are_as_they_were_after_a_command() {
-    for sandbox in Sandbox::of_everybody() {
-        sandbox.write("README.md", "# Mine now\n");
-        sandbox.write("notes.txt", "mine\n");
-        sandbox.write("drafts/deep/one.txt", "one of mine\n");
-        sandbox.write("drafts/two.txt", "two of mine\n");
-        first_task_runs(
-            &sandbox,
-            "rm notes.txt && echo over >README.md && cat README.md && mv drafts lib-drafts && \
-             ln -s lib-drafts drafts && echo made >made.txt",
-        );
-        let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
-        assert!(told.contains("a command changed your uncommitted README.md"), "{told}");
-        assert!(told.contains("a command deleted your uncommitted notes.txt"), "{told}");
-        for (path, text) in [
-            ("README.md", "# Mine now\n"),
-            ("notes.txt", "mine\n"),
-            ("drafts/deep/one.txt", "one of mine\n"),
-            ("drafts/two.txt", "two of mine\n"),
-        ] {
-            assert_eq!(sandbox.read(path), text, "{path}");
-        }
-        let heard = answers(&sandbox);
-        assert!(heard.contains("stdout:\nover"), "the command saw what it wrote: {heard}");
-        assert!(heard.contains("uncommitted work of your user, which was put back"), "{heard}");
-        assert!(set_aside(&sandbox).contains(&"over\n".to_owned()));
-        let committed = code(&sandbox);
-        assert!(committed.contains(&"made.txt".to_owned()), "{committed:?}");
-        assert!(!committed.iter().any(|path| path == "README.md" || path.starts_with("drafts")));
+    for level in ["namespaces", "landlock", "none"] {
+        Sandbox::of_everybody().for_each(|sandbox| are_as_they_were(sandbox, level));
     }
+}
+
+fn are_as_they_were(mut sandbox: Sandbox, level: &str) {
+    sandbox.set_env("COWORK_TEST_SANDBOX", level);
+    sandbox.commit_file("work/some.lock", "one\n", "a lock file");
+    let mine = [
+        ("work/some.lock", "one of mine\n"),
+        ("work/notes.txt", "mine\n"),
+        ("work/drafts/deep/one.txt", "first of mine\n"),
+        ("work/drafts/two.txt", "second of mine\n"),
+    ];
+    mine.iter().for_each(|(path, text)| sandbox.write(path, text));
+    first_task_runs(
+        &sandbox,
+        "cd work && rm notes.txt && echo over >some.lock && cat some.lock && mv drafts moved && \
+         ln -s moved drafts && echo made >made.txt",
+    );
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(told.contains("a command changed your uncommitted work/some.lock"), "{told}");
+    assert!(told.contains("a command deleted your uncommitted work/notes.txt"), "{told}");
+    mine.iter().for_each(|(path, text)| assert_eq!(sandbox.read(path), *text, "{path}"));
+    let heard = answers(&sandbox);
+    assert!(heard.contains("stdout:\nover"), "the command saw what it wrote: {heard}");
+    assert!(heard.contains("uncommitted work of your user, which was put back"), "{heard}");
+    assert!(set_aside(&sandbox).contains(&"over\n".to_owned()));
+    let mut work = code(&sandbox);
+    work.retain(|path| path.starts_with("work/"));
+    assert_eq!(work, ["work/made.txt"], "{level}");
+}
+
+#[test]
+fn a_persons_files_are_put_back_after_a_command_that_died_with_the_run() {
+    let mut sandbox = Sandbox::new();
+    // A confined one cannot kill us.
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
+    sandbox.write("notes.txt", "mine\n");
+    sandbox.write("README.md", "# Mine now\n");
+    let dies = "test -e made.txt && exit; echo made >made.txt; rm notes.txt; echo >README.md; \
+                kill -KILL $PPID; sleep 300";
+    first_task_runs(&sandbox, dies);
+    sandbox.auto(&[]).was_killed();
+    assert!(!sandbox.exists("notes.txt"));
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert_eq!(sandbox.read("notes.txt") + &sandbox.read("README.md"), "mine\n# Mine now\n");
+    assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
 }
 
 #[test]
@@ -59,7 +79,7 @@ fn a_copy_of_a_persons_file_is_in_no_commit() {
     let sandbox = Sandbox::new();
     sandbox.write("private-notes.txt", MINE);
     sandbox.commit_file("src/a.txt", "tracked\n", "a file");
-    first_task_runs(&sandbox, "cp private-notes.txt src/a.txt; mv private-notes.txt lib-copy.txt");
+    first_task_runs(&sandbox, "cp private-notes.txt src/a.txt; cp private-notes.txt lib-copy.txt;");
     let clean =
         Reply::call("run_command", json!({"command": "rm lib-copy.txt; echo b >src/a.txt"}));
     sandbox.server.on(at("coding", "actor").task("TASK-001").iteration(2).turn(1), clean);

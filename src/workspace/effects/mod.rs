@@ -18,7 +18,7 @@ use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::portable;
 use crate::workspace::journal::Written;
-use crate::workspace::own_files::{OwnFile, OwnFileChange, Was};
+use crate::workspace::own_files::{OwnFileChange, Was};
 use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -66,9 +66,6 @@ struct Before {
     uncommitted: BTreeSet<String>,
     /// Files that still have the content a tool wrote.
     as_written: Vec<String>,
-    /// A person's own files.
-    #[serde(default)]
-    own_files: BTreeMap<String, OwnFile>,
     /// The git control files.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
@@ -204,12 +201,11 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let uncommitted = tracking.uncommitted()?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        let own_files = own_files::before_command(tree, uncommitted.iter(), &as_written)?;
+        own_files::before_command(tree, uncommitted.iter(), &as_written)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
-        let before =
-            Before { uncommitted, as_written, own_files, acted_on, private, repositories, begun };
+        let before = Before { uncommitted, as_written, acted_on, private, repositories, begun };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -249,7 +245,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // Before git runs: git status may run a program configured in a new repository.
     let repositories =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
-    let own_files = own_files::after_command(tree, before.own_files, &is_effect)?;
+    let own_files = own_files::after_command(tree, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
     let put_back =
@@ -264,7 +260,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
     tree.documents.borrow_mut().extend(documents.into_iter().cloned());
     let made = made.into_iter();
-    let made = made.filter(|path| is_effect(path)).cloned().collect();
+    let made: Vec<String> = made.filter(|path| is_effect(path)).cloned().collect();
+    let made = own_files.without_moved(tree, tracking.as_ref(), made)?;
     let (made, odd_names) = without_odd_names(tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
     // A file that a tool wrote still counts as written by a tool if a command, such as a formatter,
@@ -281,7 +278,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
     tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
-    Ok(Effects { bulk, odd_names, put_back, own_files, repositories })
+    Ok(Effects { bulk, odd_names, put_back, own_files: own_files.paths, repositories })
 }
 
 fn note_file(tree: &WorkingTree) -> PathBuf {

@@ -5,17 +5,22 @@
 //! dirty. What it wrote is saved beside, because the person may have edited the file meanwhile.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 
 use crate::workspace::atomic_file;
 use crate::workspace::files::state;
 use crate::workspace::own_files::{OwnFile, OwnFileChange, OwnFileChangeKind, Stamp, Was};
+use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
 
 /// The ignored files that were there before the session, until a command changes them: a list of
 /// paths in the state directory.
 pub const IGNORED: &str = "ignored.json";
+/// The files as they were before the command that runs or ran last: if git-cowork is killed together
+/// with it, the next process puts them back. Written only if they have changed.
+const FILE: &str = "own-files.json";
 /// Files larger than this, in bytes, are not copied.
 const MOST_COPIED: u64 = 10 * 1024 * 1024;
 /// Maximum sum of the sizes of the ignored files that are copied, in bytes.
@@ -28,8 +33,10 @@ pub(super) fn before_command<'a>(
     tree: &WorkingTree,
     uncommitted: impl Iterator<Item = &'a String>,
     as_written: &[String],
-) -> anyhow::Result<BTreeMap<String, OwnFile>> {
+) -> anyhow::Result<()> {
     let mut own = tree.own_files.borrow_mut();
+    let mut known = own.known.take().unwrap_or_default();
+    let mut is_changed = false;
     let ignored = match own.ignored.take() {
         Some(ignored) => ignored,
         None => ignored_to_keep(tree)?,
@@ -45,10 +52,10 @@ pub(super) fn before_command<'a>(
             Ok(metadata) => (Stamp::of(&metadata), metadata.len()),
             Err(_) => (None, 0),
         };
-        let as_before = own
-            .known
+        let as_before = known
             .remove(path)
             .filter(|known| stamp.is_some() && known.stamp == stamp && known.is_copied());
+        is_changed |= as_before.is_none();
         let file = match as_before {
             Some(known) => known,
             None if size > MOST_COPIED => OwnFile { is_ignored, was: None, stamp },
@@ -63,53 +70,107 @@ pub(super) fn before_command<'a>(
         };
         now.insert(path.clone(), file);
     }
+    if is_changed || !known.is_empty() {
+        atomic_file::replace(&tree.state_dir.join(FILE), &serde_json::to_vec(&now)?)?;
+    }
     own.ignored = Some(ignored);
-    own.known.clone_from(&now);
-    Ok(now)
+    own.known = Some(now);
+    Ok(())
 }
 
-/// Puts back the uncommitted files that the command changed, if `is_effect` agrees, and returns
-/// their paths. What happened is noted for the person, for each file once.
+/// The files that were put back after a command.
+#[derive(Debug, Default)]
+pub(super) struct PutBack {
+    pub(super) paths: Vec<String>,
+    /// The copies of those that were gone.
+    gone: Vec<PathBuf>,
+}
+
+impl PutBack {
+    /// Removes the new files that the command moved a person's files to, whose bytes are where they
+    /// were again; returns the other new paths.
+    pub(super) fn without_moved(
+        &self,
+        tree: &WorkingTree,
+        tracking: &dyn Tracking,
+        made: Vec<String>,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut others = Vec::new();
+        for path in made {
+            match self.was_moved_to(tree, &path) && !tracking.tracks(&path)? {
+                true => tree.unlink(&path).with_context(|| format!("removing {path}"))?,
+                false => others.push(path),
+            }
+        }
+        Ok(others)
+    }
+
+    fn was_moved_to(&self, tree: &WorkingTree, path: &str) -> bool {
+        // Empty files are equal by chance.
+        if self.gone.is_empty() || tree.look(path).is_ok_and(|metadata| metadata.len() == 0) {
+            return false;
+        }
+        let Ok(Some(now)) = tree.fingerprint(path) else { return false };
+        let begins = format!("{now}-");
+        let names = self.gone.iter().filter_map(|copy| copy.file_name()?.to_str());
+        names.into_iter().any(|name| name.starts_with(&begins))
+    }
+}
+
+/// Puts back the uncommitted files that the command changed, if `is_effect` agrees. What happened is
+/// noted for the person, for each file once.
 pub(super) fn after_command(
     tree: &WorkingTree,
-    before: BTreeMap<String, OwnFile>,
     is_effect: &dyn Fn(&str) -> bool,
-) -> anyhow::Result<Vec<String>> {
-    let mut put_back = Vec::new();
-    for (path, file) in before {
-        let stamp = tree.look(&path).ok().as_ref().and_then(Stamp::of);
-        if stamp.is_some() && stamp == file.stamp || !is_effect(&path) {
+) -> anyhow::Result<PutBack> {
+    let known = tree.own_files.borrow_mut().known.take();
+    let before = match known {
+        Some(known) => known,
+        // Of a command that was killed together with an earlier process.
+        None => {
+            serde_json::from_slice(&std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default())
+                .unwrap_or_default()
+        }
+    };
+    let mut put_back = PutBack::default();
+    for (path, file) in &before {
+        let stamp = tree.look(path).ok().as_ref().and_then(Stamp::of);
+        if stamp.is_some() && stamp == file.stamp || !is_effect(path) {
             continue;
         }
-        let kind = match (file.was, file.is_ignored) {
+        let kind = match (&file.was, file.is_ignored) {
             (None, false) => OwnFileChangeKind::NotCopiedChanged,
             // It was named when the list was read.
             (None, true) => continue,
             (Some(Was::File { copy, .. }), true) => {
-                let now = tree.fingerprint(&path).unwrap_or_default();
-                if now.is_some_and(|now| tree.copy_of(&path, &now) == copy) {
+                let now = tree.fingerprint(path).unwrap_or_default();
+                if now.is_some_and(|now| tree.copy_of(path, &now) == *copy) {
                     continue;
                 }
-                OwnFileChangeKind::IgnoredChanged(copy)
+                OwnFileChangeKind::IgnoredChanged(copy.clone())
             }
             (Some(_), true) => continue,
             (Some(was), false) => {
-                let size = tree.look(&path).map_or(0, |metadata| metadata.len());
-                let now = if size > MOST_COPIED { None } else { state::of(tree, &path)? };
-                if now.as_ref() == Some(&was) {
+                let size = tree.look(path).map_or(0, |metadata| metadata.len());
+                let now = if size > MOST_COPIED { None } else { state::of(tree, path)? };
+                if now.as_ref() == Some(was) {
                     continue;
                 }
-                state::put_back(tree, &path, &was).with_context(|| format!("restoring {path}"))?;
-                keep_time(tree, &path, file.stamp);
-                put_back.push(path.clone());
+                state::put_back(tree, path, was).with_context(|| format!("restoring {path}"))?;
+                keep_time(tree, path, file.stamp);
+                put_back.paths.push(path.clone());
+                if let (Was::File { copy, .. }, None | Some(Was::Nothing)) = (was, &now) {
+                    put_back.gone.push(copy.clone());
+                }
                 OwnFileChangeKind::PutBack(match now {
                     Some(Was::File { copy, .. }) => Some(copy),
                     _ => None,
                 })
             }
         };
-        note(tree, path, kind)?;
+        note(tree, path.clone(), kind)?;
     }
+    tree.own_files.borrow_mut().known = Some(before);
     Ok(put_back)
 }
 
