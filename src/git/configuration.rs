@@ -132,6 +132,14 @@ impl Configuration {
         self.settings.iter().map(|setting| (setting.key.as_str(), setting.value.as_deref()))
     }
 
+    /// Every setting that a file contains, with that file; a relative path starts at the top.
+    pub(super) fn with_origins(&self) -> impl Iterator<Item = (PathBuf, &str, Option<&str>)> {
+        self.settings.iter().filter_map(|setting| {
+            let path = origin(&setting.origin)?;
+            Some((path, setting.key.as_str(), setting.value.as_deref()))
+        })
+    }
+
     /// The last value of a key, which is given as git normalizes it. `Some(None)` for a key without
     /// `=`.
     pub(super) fn value(&self, key: &str) -> Option<Option<&str>> {

@@ -78,6 +78,7 @@ mod test_repo;
 mod tree_diff;
 mod unfinished;
 mod variables;
+pub mod without_logins;
 pub mod worktree;
 pub mod would_run;
 

@@ -110,6 +110,7 @@ fn ran(
     let confinement = match confined {
         true => Confinement {
             sealed: vec![root.join(".git")],
+            shown: Vec::new(),
             fetching: None,
             ..confinement::new(context, git)?
         },

@@ -11,7 +11,7 @@ use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
-use crate::git::{Git, settings};
+use crate::git::{self, Git, settings};
 use crate::sha256::sha256;
 use crate::shell_quote;
 use crate::workspace::{
@@ -47,7 +47,9 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         overlays: Vec::new(),
         own: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
-        hidden: Vec::new(),
+        // It has copies of the user's own files, transcripts and drafts.
+        hidden: vec![git.state_dir()],
+        shown: git::without_logins::files(git)?,
         git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,
         hosts: Vec::new(),

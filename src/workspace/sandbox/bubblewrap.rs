@@ -43,6 +43,7 @@ pub(super) fn command(
         hidden: Vec::new(),
         closed: Vec::new(),
         kept: Vec::new(),
+        shown: Vec::new(),
         ..spec.clone()
     };
     let inside = serde_json::to_string(&inside)?;
@@ -76,6 +77,11 @@ fn arguments(
     let empty = all.places(spec)?;
     for path in &spec.sealed {
         all.at("--ro-bind", path, path);
+    }
+    for file in &spec.shown {
+        if let Some(own) = &file.with {
+            all.at("--ro-bind", own, &file.at);
+        }
     }
     let is_there = |path: &&PathBuf| !path.starts_with("/dev") && !empty.hold(path);
     spec.hidden.iter().chain(live).filter(is_there).for_each(|path| all.hide(path, &nothing));

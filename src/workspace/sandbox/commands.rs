@@ -224,11 +224,15 @@ impl Sandbox {
                 root: self.root.clone(),
                 sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
-                hidden: self.hidden(&place),
+                hidden: self.hidden(&place, level),
                 covers: place.covers(),
                 closed: place.homes(),
                 kept: place.kept(outside),
                 overlays: Vec::new(),
+                shown: match level.has_mounts() {
+                    true => place.shown(&wanted.shown).context("writing what commands see")?,
+                    false => Vec::new(),
+                },
                 users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,
                 doors: Vec::new(),
@@ -242,7 +246,7 @@ impl Sandbox {
                     let beside = self.beside(&spec)?;
                     if !beside.is_empty() {
                         place.let_read(&beside);
-                        spec.hidden = self.hidden(&place);
+                        spec.hidden = self.hidden(&place, level);
                         spec.kept = place.kept(outside);
                     }
                     let spec = with_overlays(helper, &place, spec, wanted)?;
@@ -290,9 +294,14 @@ impl Sandbox {
     }
 
     /// The paths to hide from commands.
-    fn hidden(&self, place: &Place) -> Vec<PathBuf> {
+    fn hidden(&self, place: &Place, level: Level) -> Vec<PathBuf> {
         let mut hidden = place.hidden(&self.wanted.writable);
-        hidden.extend(existing(&self.wanted.hidden));
+        if !level.has_mounts() {
+            let shown = self.wanted.shown.iter().filter_map(|(path, _)| path.canonicalize().ok());
+            hidden.extend(shown);
+        }
+        let hides = |path: &PathBuf| !self.root.starts_with(path);
+        hidden.extend(existing(&self.wanted.hidden).into_iter().filter(hides));
         hidden
     }
 

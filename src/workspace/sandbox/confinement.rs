@@ -109,8 +109,11 @@ pub struct Confinement {
     pub own: Vec<OwnFiles>,
     /// Readable paths besides installed software, if a home is closed.
     pub readable: Vec<PathBuf>,
-    /// Paths that are always hidden.
+    /// Paths that are hidden, except those that contain the working tree.
     pub hidden: Vec<PathBuf>,
+    /// Files that have another content for commands: git's configuration, without logins. Where
+    /// commands have no mounts of their own, they cannot read these files at all.
+    pub shown: Vec<(PathBuf, String)>,
     /// Entries of the commands' git configuration.
     pub git_settings: Vec<(String, String)>,
     /// True if commands have network access.

@@ -91,6 +91,14 @@ const DOORS: [&str; 8] = [
 /// Variables that name such sockets.
 const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
 
+/// Variables of CI runners that name a folder with their own files: actions leave credentials there,
+/// and orders for the runner.
+const RUNNERS_FOLDERS: [&str; 1] = ["RUNNER_TEMP"];
+/// Variables of CI runners that name a file with orders for the runner; the files of other steps lie
+/// beside it.
+const RUNNERS_FILES: [&str; 5] =
+    ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
+
 /// Returns the existing paths to hide, given the environment `env`. Excludes paths that contain or
 /// are in one of `needed`, and paths that contain one of `named`.
 pub(super) fn among(
@@ -112,12 +120,23 @@ pub(super) fn among(
         let path = path.trim_start_matches("path=").split(',').next()?;
         Some(Path::new("/").join(path.trim_start_matches("//")))
     });
+    let absolute = |name: &&str| value(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    // Near the root, or a home: the folder is not the runner's own.
+    let is_own = |folder: &Path| folder.components().count() > 3 && home.as_deref() != Some(folder);
+    let folder = |name: &&str| {
+        let file = absolute(name)?;
+        let folder = file.parent().filter(|folder| is_own(folder)).map(Path::to_owned);
+        Some(folder.unwrap_or(file))
+    };
+    let of_runner = RUNNERS_FOLDERS.iter().filter_map(absolute);
+    let of_runner = of_runner.chain(RUNNERS_FILES.iter().filter_map(folder));
     let doors = DOORS.iter().map(PathBuf::from).chain(sockets);
     let of_system = of_system().into_iter().filter(|path| is_readable(path));
     let mut hidden: Vec<PathBuf> = secrets
         .chain(cargo)
         .chain(config)
         .chain(doors)
+        .chain(of_runner)
         .chain(of_system)
         .filter_map(|path| path.canonicalize().ok())
         .filter(|path| {

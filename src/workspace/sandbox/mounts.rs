@@ -92,6 +92,10 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     for path in kept.filter(|path| !writable().any(|ours| path.starts_with(ours))) {
         back.push(tree(path, INERT | libc::MOUNT_ATTR_RDONLY)?);
     }
+    for file in &spec.shown {
+        let own = file.with.as_ref().context("a file without its content")?;
+        back.push(Mount { at: file.at.clone(), ..tree(own, INERT | libc::MOUNT_ATTR_RDONLY)? });
+    }
     mounts.extend(back);
     for name in DEVICES {
         let path = Path::new(DEV).join(name);

@@ -77,6 +77,7 @@ mod tests {
             closed: paths(&["/Users/ana"]),
             kept: paths(&["/Users/ana/.rustup"]),
             overlays: Vec::new(),
+            shown: Vec::new(),
             users: None,
             network,
             doors: Vec::new(),

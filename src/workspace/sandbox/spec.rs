@@ -32,6 +32,9 @@ pub(super) struct Spec {
     /// Folders of other trees, mounted in this tree.
     #[serde(default)]
     pub(super) overlays: Vec<Overlay>,
+    /// Files that have another content for commands, and the files with that content.
+    #[serde(default)]
+    pub(super) shown: Vec<Cover>,
     /// The user list, if the system's lacks the current user.
     #[serde(default)]
     pub(super) users: Option<PathBuf>,

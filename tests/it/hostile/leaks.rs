@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 
-use super::{at_every_level, none_gets_in, sandbox};
+use super::{at_every_level, none_gets_in, results, sandbox};
 use crate::support::skip::skipped;
 
 #[test]
@@ -36,6 +36,65 @@ fn no_key_is_found() {
         }
         let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
         none_gets_in(&sandbox, &attempts);
+    });
+}
+
+/// The checkout of a runner keeps its push credential in git's configuration, or includes a file
+/// that holds it.
+#[test]
+fn no_login_in_gits_configuration_is_found() {
+    at_every_level(|level| {
+        let mut sandbox = sandbox(level);
+        let runner = sandbox.root().join("runner/own/temp");
+        std::fs::create_dir_all(runner.join("_files")).unwrap();
+        std::fs::write(runner.join("_files/set_env"), "hunter2=hunter2\n").unwrap();
+        let login =
+            "[http \"https://x.example/\"]\n\textraheader = AUTHORIZATION: basic hunter2hunter2\n";
+        std::fs::write(runner.join("login.config"), login).unwrap();
+        sandbox.set_env("RUNNER_TEMP", runner.to_str().unwrap());
+        sandbox.set_env("GITHUB_ENV", runner.join("_files/set_env").to_str().unwrap());
+        let config = |key: &str, value: &str| drop(sandbox.git(&["config", "--add", key, value]));
+        config("include.path", runner.join("login.config").to_str().unwrap());
+        config("http.https://y.example/.extraheader", "AUTHORIZATION: basic hunter2hunter2");
+        config("remote.origin.url", "https://ana:hunter2hunter2@example.org/x.git");
+        config("url.https://ana:hunter2hunter2@example.org/.insteadof", "work:");
+        config("credential.helper", "!echo password=hunter2");
+        config("alias.st", "status --short");
+        let module = sandbox.path(".git/modules/lib");
+        std::fs::create_dir_all(&module).unwrap();
+        std::fs::write(module.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(module.join("config"), login).unwrap();
+        let read =
+            format!("cat {0}/login.config {0}/_files/set_env | grep hunter2", runner.display());
+        let attempts = [
+            "grep -ri hunter2 .git",
+            "cat .git/cowork/sessions/todo/* | grep -q .",
+            "cat .git/config | grep -i -e hunter -e extraheader -e credential",
+            "git config --list | grep -i -e hunter -e extraheader -e credential",
+            "git remote -v | grep hunter",
+            &read,
+        ];
+        none_gets_in(&sandbox, &attempts);
+        assert!(sandbox.read(".git/config").contains("hunter2"));
+    });
+}
+
+/// Everything else in the configuration is there.
+#[test]
+fn git_works_beside_a_login_in_its_configuration() {
+    at_every_level(|level| {
+        if !level.has_mounts() {
+            skipped("a configuration of commands' own, which takes mounts");
+            return;
+        }
+        let sandbox = sandbox(level);
+        let url = "https://ana:hunter2hunter2@example.org/x.git";
+        sandbox.git(&["config", "remote.origin.url", url]);
+        let run =
+            "git log -1 --format=%s main && git remote get-url origin && git rev-parse --is-bare-repository";
+        let heard = results(&sandbox, &[run], 20).remove(0);
+        let wanted = "something to build on\nhttps://example.org/x.git\nfalse";
+        assert!(heard.contains(wanted), "{heard}");
     });
 }
 

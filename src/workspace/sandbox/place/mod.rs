@@ -182,6 +182,20 @@ impl Place {
         &self.fetched
     }
 
+    /// Writes the other content of files that commands see.
+    pub(super) fn shown(&self, files: &[(PathBuf, String)]) -> std::io::Result<Vec<Cover>> {
+        let folder = self.temp.path().join("shown");
+        let mut shown = Vec::new();
+        for (number, (path, text)) in files.iter().enumerate() {
+            let Ok(at) = path.canonicalize() else { continue };
+            std::fs::create_dir_all(&folder)?;
+            let with = folder.join(number.to_string());
+            std::fs::write(&with, text)?;
+            shown.push(Cover { at, with: Some(with), read_only: true });
+        }
+        Ok(shown)
+    }
+
     /// Writes a specification to a file that commands cannot write, and returns the file's path.
     pub(super) fn keep_spec(&self, spec: &str) -> std::io::Result<PathBuf> {
         let file = self.temp.path().join("spec.json");

@@ -1,0 +1,272 @@
+//! Git's configuration files as commands of a model see them: without logins. The checkout of a CI
+//! runner, for example, keeps its push credential in `.git/config` (`http.*.extraheader`), or
+//! includes a file that holds it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::Git;
+use super::output::lossy;
+use crate::secret::of_git_config;
+
+/// Parts of a text that may hold a login, in lower case. A file without them is not parsed.
+const SIGNS: [&str; 4] = ["@", "extraheader", "credential", "include"];
+/// Maximum depth of submodules in submodules.
+const DEEPEST: usize = 8;
+
+/// One setting of a file: its key as git normalizes it, and its value if it has one.
+type Setting = (String, Option<String>);
+
+/// The configuration files in git's directories that hold logins, each with its text without them.
+///
+/// # Errors
+/// A configuration file is broken.
+pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
+    let mut by_file: BTreeMap<PathBuf, Vec<Setting>> = BTreeMap::new();
+    let configuration = git.configuration()?;
+    for (origin, key, value) in configuration.with_origins() {
+        let path = git.top.join(origin);
+        by_file.entry(path).or_default().push((key.to_owned(), value.map(str::to_owned)));
+    }
+    for path in unlisted(git) {
+        if !by_file.contains_key(&path) && may_hold_a_login(&path) {
+            let settings = listed(git, &path)?;
+            by_file.insert(path, settings);
+        }
+    }
+    let with_logins: Vec<&PathBuf> = by_file
+        .iter()
+        .filter(|(_, all)| all.iter().any(holds_a_login))
+        .map(|(path, _)| path)
+        .collect();
+    let is_hidden = |path: &Path| with_logins.iter().any(|other| same_file(other, path));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let dirs = [real(&git.git_dir), real(&git.common_dir)];
+    let in_git = |path: &Path| dirs.iter().any(|dir| real(path).starts_with(dir));
+    let mut files = Vec::new();
+    for (path, settings) in by_file.iter().filter(|(path, _)| in_git(path)) {
+        let includes = |(key, value): &Setting| {
+            let is_include = key == "include.path" || key.starts_with("includeif.");
+            let file =
+                value.as_deref().filter(|_| is_include).map(|value| included(git, path, value));
+            file.is_some_and(|file| is_hidden(&file))
+        };
+        if settings.iter().any(|setting| holds_a_login(setting) || includes(setting)) {
+            let others = settings.iter().filter(|setting| !includes(setting));
+            files.push((path.clone(), text(others.filter_map(without_login))));
+        }
+    }
+    Ok(files)
+}
+
+/// Configuration files that `git config --list` does not read here: those of submodules, and of
+/// other working trees.
+fn unlisted(git: &Git) -> Vec<PathBuf> {
+    let entries = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    let mut found: Vec<PathBuf> = entries(&git.common_dir.join("worktrees"))
+        .into_iter()
+        .chain([git.git_dir.clone(), git.common_dir.clone()])
+        .map(|dir| dir.join("config.worktree"))
+        .collect();
+    // A submodule's name may contain slashes, so its folder may be deeper.
+    let mut folders = vec![(git.common_dir.join("modules"), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for dir in entries(&folder).into_iter().filter(|_| depth < DEEPEST) {
+            match dir.join("HEAD").exists() {
+                true => {
+                    found.extend(["config", "config.worktree"].map(|name| dir.join(name)));
+                    folders.push((dir.join("modules"), depth + 1));
+                }
+                false => folders.push((dir, depth + 1)),
+            }
+        }
+    }
+    found
+}
+
+fn may_hold_a_login(path: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(path) else { return false };
+    let text = lossy(&bytes).to_ascii_lowercase();
+    SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// The settings of one file, without those it includes.
+fn listed(git: &Git, path: &Path) -> Result<Vec<Setting>> {
+    let list = git.read(["config", "--list", "--null", "--no-includes", "--file"]).arg(path);
+    let output = list.checked()?;
+    let all = output.stdout.split(|&byte| byte == 0).filter(|setting| !setting.is_empty());
+    Ok(all
+        .map(|setting| {
+            let text = lossy(setting);
+            match text.split_once('\n') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (text, None),
+            }
+        })
+        .collect())
+}
+
+fn holds_a_login(setting: &Setting) -> bool {
+    without_login(setting).as_ref() != Some(setting)
+}
+
+/// The setting without a login; `None` if nothing of it can stay.
+fn without_login(setting: &Setting) -> Option<Setting> {
+    let (key, value) = setting;
+    let value = value.as_deref().unwrap_or_default();
+    let last = key.rsplit('.').next().unwrap_or_default();
+    if key.starts_with("credential.") || last == "extraheader" {
+        return None;
+    }
+    let plain = (without_user(key), setting.1.as_deref().map(without_user));
+    // What is left of a URL is no secret any more.
+    let left = plain.1.as_deref().unwrap_or(value);
+    of_git_config(&plain.0, left).iter().all(String::is_empty).then_some(plain)
+}
+
+/// A text without the user information of its URL: `https://ana:key@host/x` becomes
+/// `https://host/x`.
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let host_ends = rest.find('/').unwrap_or(rest.len());
+    match rest[..host_ends].rfind('@') {
+        // `ssh://git@host` names no secret, and nobody else.
+        Some(at) if scheme.ends_with("ssh") && !rest[..at].contains(':') => text.to_owned(),
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => text.to_owned(),
+    }
+}
+
+/// The file that a setting of `from` includes.
+fn included(git: &Git, from: &Path, value: &str) -> PathBuf {
+    match (value.strip_prefix("~/"), git.variable("HOME")) {
+        (Some(below), Some(home)) => PathBuf::from(home).join(below),
+        _ => from.parent().unwrap_or(from).join(value),
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// The text of a configuration file with these settings, in their order.
+fn text(settings: impl Iterator<Item = Setting>) -> String {
+    let mut text = String::new();
+    let mut in_section = None;
+    for (key, value) in settings {
+        let Some((section, rest)) = key.split_once('.') else { continue };
+        let (of, variable) = rest.rsplit_once('.').map_or((None, rest), |(of, v)| (Some(of), v));
+        let head = match of {
+            Some(of) => format!("[{section} \"{}\"]", escaped(of)),
+            None => format!("[{section}]"),
+        };
+        if in_section.as_ref() != Some(&head) {
+            let _ = writeln!(text, "{head}");
+            in_section = Some(head);
+        }
+        let _ = match value {
+            Some(value) => {
+                let value = escaped(&value).replace('\n', "\\n").replace('\t', "\\t");
+                writeln!(text, "\t{variable} = \"{value}\"")
+            }
+            None => writeln!(text, "\t{variable}"),
+        };
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::test_repo::Repo;
+
+    fn set(repo: &Repo, key: &str, value: &str) {
+        repo.run(&["config", "--add", key, value]);
+    }
+
+    /// What git reads in the text that commands see: `key=value`, sorted.
+    fn read(repo: &Repo, text: &str) -> Vec<String> {
+        std::fs::write(repo.git().git_dir.join("shown"), text).unwrap();
+        let list = repo.run(&["config", "--file", ".git/shown", "--list"]);
+        let mut all: Vec<String> = list.lines().map(str::to_owned).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_configuration_without_logins_stays_as_it_is() {
+        let repo = Repo::with_commit();
+        set(&repo, "remote.origin.url", "git@example.org:ana/x.git");
+        set(&repo, "remote.other.url", "ssh://git@example.org/x.git");
+        set(&repo, "user.email", "ana@example.org");
+        assert_eq!(files(&repo.git()).unwrap(), []);
+    }
+
+    #[test]
+    fn only_logins_are_left_out() {
+        let repo = Repo::with_commit();
+        let before =
+            read(&repo, &std::fs::read_to_string(repo.git().git_dir.join("config")).unwrap());
+        for (key, value) in [
+            (
+                "http.https://example.org/.extraheader",
+                "AUTHORIZATION: basic eC1hY2Nlc3M6aHVudGVyMg==",
+            ),
+            ("credential.helper", "!echo password=hunter2"),
+            ("sendemail.smtppass", "hunter2hunter2"),
+        ] {
+            set(&repo, key, value);
+        }
+        set(&repo, "remote.origin.url", "https://ana:hunter2@example.org/x.git");
+        set(&repo, "url.https://ana:hunter2@example.org/.insteadof", "work:");
+        set(&repo, "alias.odd", "!echo \"a\\b\" # and\tmore");
+        let [(path, text)] = files(&repo.git()).unwrap().try_into().unwrap();
+        assert!(path.ends_with(".git/config"), "{path:?}");
+        assert!(!text.contains("hunter2") && !text.contains("eC1h"), "{text}");
+        let mut wanted = before;
+        wanted.extend(
+            [
+                "remote.origin.url=https://example.org/x.git",
+                "url.https://example.org/.insteadof=work:",
+                "alias.odd=!echo \"a\\b\" # and\tmore",
+            ]
+            .map(str::to_owned),
+        );
+        wanted.sort();
+        assert_eq!(read(&repo, &text), wanted);
+    }
+
+    #[test]
+    fn files_of_submodules_and_included_ones_count() {
+        let repo = Repo::with_commit();
+        let login = "[http]\n\textraheader = \"Authorization: basic aHVudGVyMmh1bnRlcjI=\"\n";
+        for name in ["modules/a/b", "modules/plain"] {
+            let dir = repo.git().git_dir.join(name);
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            std::fs::write(dir.join("config"), "[core]\n\tbare = false\n").unwrap();
+        }
+        std::fs::write(repo.git().git_dir.join("modules/a/b/config"), login).unwrap();
+        std::fs::write(repo.git().top.join("../login.config"), login).unwrap();
+        set(&repo, "include.path", "../../login.config");
+        let found = files(&repo.git()).unwrap();
+        let names: Vec<_> =
+            found.iter().map(|(path, _)| path.strip_prefix(&repo.git().top)).collect();
+        assert_eq!(
+            names.into_iter().map(|name| name.unwrap().to_owned()).collect::<Vec<_>>(),
+            [PathBuf::from(".git/config"), PathBuf::from(".git/modules/a/b/config")]
+        );
+        assert!(found.iter().all(|(_, text)| !text.contains("login.config")), "{found:?}");
+        assert_eq!(found[1].1, "");
+    }
+}
