@@ -98,6 +98,13 @@ impl Secrets {
     /// well-known placeholder.
     pub fn new(keys: impl IntoIterator<Item = String>) -> Self {
         let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
+        // A dump of a key is no other key; base64 is decoded when it is met.
+        let dumps = keys.iter().flat_map(|key| {
+            let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+            [hex.to_uppercase(), hex]
+        });
+        let dumps: Vec<String> = dumps.collect();
+        keys.extend(dumps);
         keys.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         keys.dedup();
         Self { keys: keys.into(), clean: Rc::default() }
@@ -377,8 +384,11 @@ mod tests {
         let secrets = secrets();
         assert_eq!(secrets.withheld("lm-studio, ollama"), "lm-studio, ollama");
         assert_eq!(secrets.withheld(&format!("a{KEY}b")), "a[withheld key]b");
-        assert_eq!(format!("{secrets:?}"), "Secrets(1)");
+        assert_eq!(format!("{secrets:?}"), "Secrets(3)");
         assert!(!Secrets::new(["--------".to_owned()]).are_in("--------"));
+        let dump = "736b2d746573742d34663961386237633664356521";
+        assert_eq!(secrets.withheld(&format!("x {dump}")), "x [withheld key]21");
+        assert_eq!(secrets.withheld(&dump.to_uppercase()), "[withheld key]21");
         let both = Secrets::new(["abcd1234".to_owned(), "abcd1234efgh".to_owned()]);
         assert_eq!(both.withheld("abcd1234efgh abcd1234"), "[withheld key] [withheld key]");
     }

@@ -35,7 +35,7 @@ const fn pattern(
     Pattern { kind, contains, regex }
 }
 
-const PATTERNS: [Pattern; 46] = [
+const PATTERNS: [Pattern; 51] = [
     pattern(
         "a private key",
         &["-----BEGIN "],
@@ -149,11 +149,51 @@ const PATTERNS: [Pattern; 46] = [
         &["fm1", "fm2"],
         r"\b(?:FlyV1 )?fm[12][ar]?_(?P<key>[A-Za-z0-9+/=_-]{100,})",
     ),
+    pattern(
+        "a JSON web token",
+        &["eyJ"],
+        r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.(?P<key>[A-Za-z0-9_-]{20,})",
+    ),
+    // With the host in the key, because an example often has only an example's host. A password for
+    // this machine (`localhost`, `db`) is no secret.
+    pattern(
+        "a password in a database URL",
+        &["://"],
+        r"\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|rediss?|amqps?|mssql|sqlserver)://[A-Za-z0-9_.%+-]{1,64}:(?P<key>[!-9;-?A-~]{8,128}@(?:[A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
+    ),
+    // Two digits: names of variables and the like have fewer.
+    pattern(
+        "a login in a header",
+        &["uthorization", "UTHORIZATION"],
+        r#"(?:[Aa]uthorization|AUTHORIZATION)["']?[ \t]{0,8}[:=][ \t]{0,8}["']?(?:[Bb]earer|BEARER|[Bb]asic|BASIC|[Tt]oken)[ \t]{1,8}(?P<key>(?:[A-Za-z._~+/=-]{0,64}[0-9]){2,}[A-Za-z0-9._~+/=-]{12,})"#,
+    ),
+    pattern(
+        "a login for a server",
+        &["machine "],
+        r"\bmachine (?P<key>[!-~]{4,128}\s{1,8}login\s{1,8}[!-~]{1,64}\s{1,8}password\s{1,8}[!-~]{8,128})",
+    ),
+    pattern(
+        "an AWS secret key",
+        &["ecret_access_key", "ecretAccessKey", "ECRET_ACCESS_KEY", "ecret_key", "ECRET_KEY"],
+        r#"(?:[Ss]ecretAccessKey|secret_access_key|SECRET_ACCESS_KEY|aws_secret_key|AWS_SECRET_KEY)["']?[ \t]{0,8}[:=][ \t]{0,8}["']?(?P<key>[A-Za-z0-9/+]{40})\b"#,
+    ),
     pattern("a SendGrid key", &["SG."], r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
 ];
 
 /// Words that do not occur in a random key.
-const SAYS_SO: [&str; 5] = ["example", "placeholder", "xxxx", "redacted", "changeme"];
+const SAYS_SO: [&str; 10] = [
+    "example",
+    "placeholder",
+    "xxxx",
+    "redacted",
+    "changeme",
+    "password@",
+    "your_",
+    "your-",
+    "${",
+    // The signature of the token in RFC 7519's most copied example (jwt.io).
+    "sflkxwrjsmekkf2qt4fwpmejf36pok6yjv_adqssw5c",
+];
 
 /// Minimum number of distinct characters in a random key.
 const VARIETY: usize = 8;
@@ -309,6 +349,22 @@ mod tests {
             ("hvs.", &A[..30], "a Vault token"),
             ("figd_", &A[..43], "a Figma token"),
             ("123456789:AA", &A[..33], "a Telegram bot token"),
+            (
+                "eyJhbGciOiJIUzI1NiJ9.",
+                "eyJzdWIiOiIxMjM0NTY3ODkwIn0.aB3dE5fG7hJ9kL1mN3pQ5rS7tU9v",
+                "a JSON web token",
+            ),
+            ("postgres://ana:", "s3cr3t-pq9X@db.shop.net/orders", "a password in a database URL"),
+            (
+                "mongodb+srv://ana:",
+                "s3cr3tpq9X@c0.abc1.mongodb.net",
+                "a password in a database URL",
+            ),
+            ("Authorization: Bearer ", &A[..30], "a login in a header"),
+            ("authorization': 'Basic ", "YW5hOmh1bnRlcjJodW50ZXIyMTE=", "a login in a header"),
+            ("machine git.shop.net login ana password ", "s3cr3tpq9X", "a login for a server"),
+            ("secret_access_key = ", &A[..40], "an AWS secret key"),
+            ("secretAccessKey: '", &A[..40], "an AWS secret key"),
         ] {
             assert_eq!(kinds(prefix, rest), [kind], "{prefix}");
         }
@@ -345,6 +401,20 @@ mod tests {
             "npm_config_registry=https://registry.npmjs.org/",
             "hf_hub_download(repo_id, filename)",
             "the AKIA prefix, and AIza",
+            "postgres://postgres:postgres@localhost:5432/test",
+            "postgres://app:a-long-pass1word@db:5432/test",
+            "postgres://user:password@db.shop.net/orders",
+            "mysql://ana:s3cr3tpq9X@db.example.com/orders",
+            "redis://${USER}:${PASSWORD_OF_REDIS}@cache.shop.net",
+            "Authorization: Bearer ${TOKEN}",
+            "Authorization: Bearer <your-token>",
+            "Authorization: Basic realm",
+            "'Authorization': 'Bearer ' + token1234567890123456",
+            "machine example.org login ana password s3cr3tpq9X",
+            "the machine is in a state in which you login with a password of your own",
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "AWS_SECRET_ACCESS_KEY=${{ secrets.AWS_SECRET_ACCESS_KEY }}",
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
         ] {
             assert_eq!(find(text.as_bytes()), [], "{text}");
         }

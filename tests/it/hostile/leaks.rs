@@ -90,8 +90,7 @@ fn git_works_beside_a_login_in_its_configuration() {
         let sandbox = sandbox(level);
         let url = "https://ana:hunter2hunter2@example.org/x.git";
         sandbox.git(&["config", "remote.origin.url", url]);
-        let run =
-            "git log -1 --format=%s main && git remote get-url origin && git rev-parse --is-bare-repository";
+        let run = "git log -1 --format=%s main && git remote get-url origin && git rev-parse --is-bare-repository";
         let heard = results(&sandbox, &[run], 20).remove(0);
         let wanted = "something to build on\nhttps://example.org/x.git\nfalse";
         assert!(heard.contains(wanted), "{heard}");
