@@ -45,6 +45,8 @@ pub enum About {
     Other,
     /// HEAD or the session's branch is not where the run left it.
     Moved,
+    /// A branch is named like a session's and holds none.
+    NoSession,
 }
 
 /// A failure with its kind and hints.

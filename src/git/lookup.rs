@@ -226,9 +226,20 @@ pub(super) fn in_folder<R: Reader + ?Sized>(
 
 /// Parses the bytes of the commit with this id.
 pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
+    parsed(id, text).map_err(|_| broken(id))
+}
+
+/// The error for a commit that git cannot read either.
+pub(super) fn broken(id: &Oid) -> anyhow::Error {
+    Error::repository(format!("commit {id} has a header that git cannot read"))
+        .hint("look for other damage: git fsck")
+        .into()
+}
+
+fn parsed(id: &Oid, text: &[u8]) -> Result<Commit> {
     let commit = CommitText::of(text)?;
-    let (author, author_time) = commit.author()?;
-    let (committer, committer_time) = commit.committer()?;
+    let (author, author_time) = commit.author();
+    let (committer, committer_time) = commit.committer();
     Ok(Commit {
         id: id.clone(),
         tree: commit.tree()?,

@@ -92,6 +92,7 @@ pub use hooks::HookChange;
 pub use in_the_way::listed_again;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
+pub use object_text::NOBODY;
 pub use output::Output;
 pub use reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry};
 pub use ref_list::Ref;

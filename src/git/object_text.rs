@@ -51,24 +51,33 @@ impl<'a> CommitText<'a> {
     }
 
     /// `Name <email>` of the author, and the author date (Unix seconds).
-    pub(super) fn author(&self) -> Result<(String, i64)> {
+    pub(super) fn author(&self) -> (String, i64) {
         person(self.author)
     }
 
     /// `Name <email>` of the committer, and the committer date (Unix seconds).
-    pub(super) fn committer(&self) -> Result<(String, i64)> {
+    pub(super) fn committer(&self) -> (String, i64) {
         person(self.committer)
     }
 }
 
-/// The person in `Name <email> 1700000000 +0000`, and the time at its end.
-fn person(who: &[u8]) -> Result<(String, i64)> {
-    let no_person = || format!("a commit by {:?}", lossy(who));
-    let begin = memchr::memchr(b'<', who).with_context(no_person)?;
-    let (name, rest) = (&who[..begin], &who[begin + 1..]);
-    let email = &rest[..memchr::memchr(b'>', rest).with_context(no_person)?];
-    let (name, email) = (lossy(name.trim_ascii()), lossy(email.trim_ascii()));
-    Ok((format!("{name} <{email}>"), time(who)))
+/// The author or committer of a commit whose header names none that can be read.
+pub const NOBODY: &str = " <>";
+
+/// The person in `Name <email> 1700000000 +0000`, and the time at its end. Of a line that is none,
+/// both are empty, as in `git log`: one such commit must not make a history unreadable.
+fn person(who: &[u8]) -> (String, i64) {
+    let parts = memchr::memchr(b'<', who).and_then(|begin| {
+        let (name, rest) = (&who[..begin], &who[begin + 1..]);
+        Some((name, &rest[..memchr::memchr(b'>', rest)?]))
+    });
+    match parts {
+        Some((name, email)) => {
+            let (name, email) = (lossy(name.trim_ascii()), lossy(email.trim_ascii()));
+            (format!("{name} <{email}>"), time(who))
+        }
+        None => (NOBODY.to_owned(), 0),
+    }
 }
 
 /// The time at the end of `Name <email> 1700000000 +0000`; 0 if there is none.

@@ -166,8 +166,9 @@ pub trait Reader: Send {
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
         Ok(match (lookup::peeled(self, oid)?, part) {
             (Some((id, (ObjectType::Commit, _))), Part::Commit) => Some(id),
-            (Some((_, (ObjectType::Commit, text))), Part::Tree) => {
-                Some(CommitText::of(&text)?.tree()?)
+            (Some((id, (ObjectType::Commit, text))), Part::Tree) => {
+                let tree = CommitText::of(&text).and_then(|commit| commit.tree());
+                Some(tree.map_err(|_| lookup::broken(&id))?)
             }
             (Some((id, (ObjectType::Commit, _))), Part::Parent(number)) => {
                 let before = number.checked_sub(1).context("parents are counted from 1")?;

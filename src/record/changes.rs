@@ -2,14 +2,16 @@
 //! tools and files changed by commands. Everything else that is uncommitted is the user's.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::artifact::Artifact;
+use crate::error::Error;
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
 use crate::present::present;
 use crate::record::on_branch::require_branch;
-use crate::session::{RefNames, SessionName};
+use crate::session::{RefNames, SessionName, artifact_path};
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
 /// The paths that a commit may contain.
@@ -98,6 +100,8 @@ pub struct Tracked {
     /// True if the tree was on the session's branch at the beginning. It is not while a session is
     /// started, and when the records of a merged one are repaired.
     on_branch: bool,
+    /// The session's `session.json`, if it was there at the beginning.
+    record: Option<PathBuf>,
 }
 
 impl Tracked {
@@ -107,7 +111,9 @@ impl Tracked {
     /// HEAD cannot be read.
     pub fn new(git: &Git, refs: RefNames, name: &SessionName) -> anyhow::Result<Self> {
         let on_branch = git.head()?.branch() == Some(&refs.branch(name));
-        Ok(Self { git: git.clone(), refs, name: name.clone(), on_branch })
+        let record = git.top().join(artifact_path(name, Artifact::Session));
+        let record = Some(record).filter(|record| on_branch && record.exists());
+        Ok(Self { git: git.clone(), refs, name: name.clone(), on_branch, record })
     }
 }
 
@@ -146,15 +152,24 @@ impl Tracking for Tracked {
     }
 
     fn require_branch(&self) -> anyhow::Result<()> {
-        match self.on_branch {
-            true => require_branch(&self.git, &self.refs, &self.name, None),
-            false => Ok(()),
+        if self.on_branch {
+            require_branch(&self.git, &self.refs, &self.name, None)?;
+        }
+        match &self.record {
+            // Whoever deletes the records would have the session recorded as deleted.
+            Some(record) if !record.exists() => Err(records_gone(&self.name).into()),
+            _ => Ok(()),
         }
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
         git::paths::ignored(&self.git)
     }
+}
+
+fn records_gone(name: &SessionName) -> Error {
+    Error::moved(format!("the records of '{name}' were deleted: {}", name.record_dir()))
+        .hint(format!("to bring them back and continue: git cowork resume {name}"))
 }
 
 /// True for the session's own documents and records in these directories; the records of a change

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::bases::bases;
 use super::merged::merged_in;
+use super::unreadable::Unreadable;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
     key, renumbered, renumberings,
@@ -125,12 +126,12 @@ pub fn find_in_tree(git: &Git, name: &SessionName) -> anyhow::Result<Option<Sess
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn delivered_here(git: &Git) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
-    let (mut sessions, mut unreadable) = (Vec::new(), Vec::new());
+pub fn delivered_here(git: &Git) -> anyhow::Result<(Vec<Session>, Unreadable)> {
+    let (mut sessions, mut unreadable) = (Vec::new(), Unreadable::default());
     for name in in_tree(git)?.into_iter().filter(|name| name.patch_parts().is_none()) {
         match find_in_tree(git, &name) {
             Ok(session) => sessions.extend(session),
-            Err(error) => unreadable.push(format!("{name}: {error:#}")),
+            Err(error) => unreadable.add(name.to_string(), &error),
         }
     }
     Ok((sessions, unreadable))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{SessionName, artifact_path, from_top, last_good};
 use crate::artifact::{Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read_json};
-use crate::error::{Error, hints_of};
+use crate::error::{About, Error, hints_of};
 use crate::git::{Git, Object, Oid, Reader};
 
 /// `session.json` at the tip, and the format version it was converted from.
@@ -27,7 +27,9 @@ pub(super) fn session_text(
 ) -> anyhow::Result<String> {
     let path = record_path(name);
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
-        return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
+        let message = format!("session '{name}' has no {path} at its tip");
+        let error = Error { about: About::NoSession, ..Error::repository(message) };
+        return Err(error
             .hint("the branch does not hold a git-cowork session; git log shows what it holds")
             .into());
     };

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::change_requests::in_tree;
 use super::known_heads::KnownHeads;
+use super::unreadable::Unreadable;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid};
@@ -19,14 +20,14 @@ pub struct Overview {
     pub open: Option<Head>,
 }
 
-/// Returns all sessions that have a local branch or one on a remote, newest commit first. The
-/// second list reports the branches without a readable session.
+/// Returns all sessions that have a local branch or one on a remote, newest commit first, and the
+/// branches without a readable session.
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
+pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Unreadable)> {
     let mut heads: Vec<Head> = Vec::new();
-    let mut unreadable = Vec::new();
+    let mut unreadable = Unreadable::default();
     let mut names = HashSet::new();
     let known = KnownHeads::of(git);
     let mut keep = Vec::new();
@@ -48,7 +49,7 @@ pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<Strin
                 // An older branch of the same session, on another remote.
                 Ok(_) => {}
                 Err(_) if names.contains(&name) => {}
-                Err(error) => unreadable.push(format!("{name}: {error}")),
+                Err(error) => unreadable.add(name.to_string(), &error),
             }
         }
     }

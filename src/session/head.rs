@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::file_at_tip::{parsed, restorable};
+use super::file_at_tip::parsed;
 use super::known_heads::HeadText;
 use super::status::{is_archived, state_of};
 use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged};
@@ -45,8 +45,7 @@ impl Head {
         name: &SessionName,
         tip: &Oid,
     ) -> anyhow::Result<(Self, HeadText)> {
-        let mut text = HeadText::read(git.reader().as_ref(), name, tip)
-            .map_err(|error| restorable(git, name, tip, error))?;
+        let mut text = HeadText::read(git.reader().as_ref(), name, tip)?;
         let mut head = Self::of(git, name, &mut text)?;
         if head.is_completed && git::fallback::is_history_as_written(git) {
             head.line = own_line(git.reader().as_ref(), &head.session.file, &text.tip);
@@ -58,8 +57,7 @@ impl Head {
     /// Builds the head from known data, and adds to `text` the commits that had to be read.
     pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> anyhow::Result<Self> {
         let tip = text.tip.id.clone();
-        let (file, older) =
-            parsed(name, &text.session).map_err(|error| restorable(git, name, &tip, error))?;
+        let (file, older) = parsed(name, &text.session)?;
         let (name, reader) = (name.clone(), git.reader());
         // If only the git binary can read the repository, each step back would run a process: read
         // all history at once instead.

@@ -188,10 +188,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
         ));
     }
     for (file, why) in &result.odd_names {
-        text.push_str(&format!(
-            "\n{} is not recorded: the name {why}; choose another one",
-            file.escape_default()
-        ));
+        text.push_str(&format!("\n{} is not recorded: {why}", file.escape_default()));
     }
     for path in &result.put_back {
         text.push_str(&format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
 use super::problem::{Problem, short};
-use crate::git::Git;
+use crate::git::{Git, NOBODY};
 use crate::session::{Entry, KNOWLEDGE_EVENT, Kind, Session, Trailers, Verdict, key};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
@@ -31,6 +31,14 @@ fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let line = format!("{}: {}", key::SESSION_ID, session.file.id);
     let mut problems = Vec::new();
     for commit in commits {
+        if [&commit.author, &commit.committer].iter().any(|who| *who == NOBODY) {
+            let details = "its header has no author or committer that git can read";
+            problems.push(
+                Problem::new(session, "commit-header", short(&commit.id), details)
+                    .fix(format!("look at it: git cat-file -p {}", short(&commit.id)))
+                    .note(),
+            );
+        }
         let speaks = commit.message.lines().any(|l| l.trim_start().eq_ignore_ascii_case(&line));
         if speaks && Trailers::parse(&commit.message).get(key::SESSION_ID).is_none() {
             let details =

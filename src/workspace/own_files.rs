@@ -1,6 +1,6 @@
 //! A person's own files: their state before a command, and what happened to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -68,6 +68,8 @@ pub(crate) struct OwnFiles {
     pub(crate) known: Option<BTreeMap<String, OwnFile>>,
     /// The ignored files; `None` until the list is read.
     pub(crate) ignored: Option<Vec<String>>,
+    /// What commands left in the tree that no commit contains; `None` until the list is read.
+    pub(crate) left: Option<BTreeSet<String>>,
     /// Files of which something was noted for the person.
     pub(crate) told: Vec<String>,
 }

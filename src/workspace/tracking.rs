@@ -24,11 +24,11 @@ pub trait Tracking {
     /// The program that git would run in the repository of this git directory, because of its
     /// configuration or hooks.
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>>;
-    /// Checks that the tree is on the session's branch: a person may switch it at any time, and
-    /// what is written afterwards would lie among the files of another branch.
+    /// Checks that the tree is on the session's branch and has its records: a person may switch the
+    /// branch at any time, and what is written afterwards would lie among the files of another one.
     ///
     /// # Errors
-    /// It is on another branch: exit 5, with the command that goes back.
+    /// It is on another branch, or the records were deleted: exit 5, with the command that continues.
     fn require_branch(&self) -> anyhow::Result<()> {
         Ok(())
     }

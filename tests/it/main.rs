@@ -139,6 +139,7 @@ mod next;
 mod notify;
 #[cfg(unix)]
 mod numbers;
+mod odd_branches;
 #[cfg(unix)]
 mod odd_files;
 #[cfg(unix)]
@@ -163,6 +164,7 @@ mod private;
 mod prune;
 #[cfg(unix)]
 mod readings;
+mod records_gone;
 mod records_merge;
 mod removals;
 #[cfg(unix)]

@@ -173,9 +173,9 @@ fn a_merged_session_that_cannot_be_read_hides_no_other() {
     sandbox.cowork(&["status", "todo"]).exits(0);
     sandbox.cowork(&["log", "todo"]).exits(0);
     sandbox.cowork(&["list"]).exits(0);
-    let all = sandbox.cowork(&["list", "--all"]).exits(0).says("not a session: other");
+    let all = sandbox.cowork(&["list", "--all"]).exits(0).says("a session cannot be read: other");
     assert!(all.stdout.contains("todo"), "{}", all.stdout);
-    let verified = sandbox.cowork(&["verify"]).exits(1).says("not a session: other");
+    let verified = sandbox.cowork(&["verify"]).exits(1).says("a session cannot be read: other");
     assert!(verified.stdout.contains("todo: all is well"), "{}", verified.stdout);
     sandbox.cowork(&["status", "other"]).exits(5).says("format 9");
 }

@@ -108,7 +108,7 @@ fn files_of_a_command_with_names_that_other_systems_cannot_check_out_are_named_a
     let first = at("coding", "actor").task("TASK-001");
     sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
     let ran = sandbox.auto(&["--stop-after", "coding"]).exits(0);
-    ran.says("lib/aux.c is not recorded: the name is a device on Windows");
+    ran.says("lib/aux.c is not recorded: its name is a device on Windows");
     let changed = sandbox.git(&["diff", "--name-only", "main", "cowork/todo", "--", "lib"]);
     let is_there = |name: &str| changed.lines().any(|line| line.contains(name));
     assert!(is_there("small.txt"), "{changed}");
@@ -208,4 +208,46 @@ fn a_persons_own_ignore_file_that_hides_promised_files_is_named() {
     sandbox.write(".gitignore", "!*.sh\n");
     sandbox.commit_all("scripts are not ignored");
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+}
+
+/// A clone would follow them to whatever lies there.
+#[test]
+fn links_that_lead_out_of_the_tree_and_fifos_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("src/tracked.txt", "text\n", "a file");
+    let command = "ln -s /etc/hosts out.txt; ln -s ../outside up; ln -s README.md in.txt; \
+                   ln -s up/x over; rm src/tracked.txt; mkfifo src/tracked.txt";
+    let run = Reply::call("run_command", json!({"command": command}));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![run, task_work("TASK-001"), Reply::text("Done.")]);
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    for named in [
+        "out.txt is not recorded: it is a link to /etc/hosts, outside of the working tree",
+        "up is not recorded: it is a link to ../outside",
+        "src/tracked.txt is not recorded: it is a FIFO, socket or device",
+    ] {
+        assert_eq!(told.matches(named).count(), 1, "{named}: {told}");
+    }
+    let names = sandbox.git(&["log", "--format=", "--name-only", "main..HEAD"]);
+    let has = |path: &str| names.lines().any(|name| name == path);
+    assert!(has("in.txt") && has("src/tracked.txt"), "{names}");
+    assert!(!has("out.txt") && !has("up"), "{names}");
+}
+
+#[test]
+fn a_path_that_no_system_takes_is_refused_in_a_few_words() {
+    let sandbox = Sandbox::new();
+    let write = |path: String| json!({"path": path, "content": "x\n"});
+    let deep = vec!["d".repeat(200); 25].join("/");
+    let calls = Reply::call("write_file", write("n".repeat(300))).and("write_file", write(deep));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(!told.contains("warning"), "{told}");
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let results = requests.iter().find(|request| request.turn == 2).unwrap().tool_results();
+    for result in &results {
+        assert!(result.contains("longer than systems take") && result.len() < 300, "{result}");
+    }
+    assert_eq!(results.len(), 2);
 }

@@ -4,12 +4,13 @@
 use serde_json::json;
 
 use crate::meanwhile::{code, first_task_runs};
+use crate::support::received::Received;
 use crate::support::{Reply, Sandbox, at};
 
 /// The answers to the first task's commands.
 fn answers(sandbox: &Sandbox) -> String {
     let requests = sandbox.server.requests_of("coding", "actor");
-    requests.iter().map(|request| request.text()).collect::<Vec<_>>().join("\n")
+    requests.iter().map(Received::text).collect::<Vec<_>>().join("\n")
 }
 
 /// The copies in the state directory.

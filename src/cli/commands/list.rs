@@ -27,9 +27,7 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     let git = context.git()?;
     git.expect_refs([RefNames::DRAFTS, RefNames::ARCHIVE].map(str::to_owned));
     let (heads, unreadable) = find::every(context, args.all)?;
-    for text in unreadable {
-        context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
-    }
+    find::tell_of_unreadable(context, &unreadable);
     let (refs, current) = (context.refs()?, git.head()?);
     let here = |head: &&Head| current.branch() == Some(&refs.branch(head.name()));
     if let Some(head) = heads.iter().find(here) {
@@ -40,7 +38,7 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     } else {
         lines(context, &heads, args.all, current.branch())?
     };
-    if out.is_empty() && !context.global.json {
+    if out.is_empty() && unreadable.broken.is_empty() && !context.global.json {
         let others = || Ok::<_, anyhow::Error>(!git.refs(&[RefNames::ARCHIVE])?.is_empty());
         let are_others = !args.all && (others()? || !in_tree(git)?.is_empty());
         let text = match are_others {

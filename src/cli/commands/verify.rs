@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head};
 use crate::record;
-use crate::session::{RefNames, Session, SessionName, delivered_here, find_in_tree};
+use crate::session::{RefNames, Session, SessionName, Unreadable, delivered_here, find_in_tree};
 use crate::ui::sanitize;
 use crate::verify::{
     Problem, UNREADABLE, Verify, follow_documents, in_progress, renumber_collisions,
@@ -59,9 +59,7 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     };
     let mut found = !unreadable.is_empty();
     let mut told = BTreeSet::new();
-    for text in unreadable {
-        context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
-    }
+    find::tell_of_unreadable(context, &unreadable);
     for mut session in sessions {
         let mut problems = examine(context, &session)?;
         // Missing tags are not always reported; --fix always rebuilds them.
@@ -186,7 +184,7 @@ fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
 /// The sessions that are verified as HEAD's tree has them. Without names: all delivered sessions
 /// there, unless HEAD is on a session's branch. With names: the named sessions, unless one of them
 /// still has a branch.
-fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
+fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<(Vec<Session>, Unreadable)> {
     let (git, refs) = (context.git()?, context.refs()?);
     if names.is_empty() && context.global.session.is_none() {
         let on_session = match git.head()? {
@@ -209,7 +207,7 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<(Vec<Sessi
     }
     // If one of these sessions still has a branch, all of them are checked on their branches
     // instead.
-    Ok((if gone.len() == names.len() { gone } else { Vec::new() }, Vec::new()))
+    Ok((if gone.len() == names.len() { gone } else { Vec::new() }, Unreadable::default()))
 }
 
 /// Restores unreadable files, renumbers ids that collided in a merge, removes wrong tags and adds

@@ -10,8 +10,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git};
 use crate::nearest::nearest;
 use crate::session::{
-    Head, NameUse, RefNames, Session, SessionName, Status, default_session, exists, find_in_tree,
-    heads, in_tree, name_use, names, session_state,
+    Head, NameUse, RefNames, Session, SessionName, Status, Unreadable, default_session, exists,
+    find_in_tree, heads, in_tree, name_use, names, session_state,
 };
 use crate::verify::unreadable_records;
 
@@ -99,6 +99,23 @@ pub(crate) fn session_name(
     Ok(name)
 }
 
+/// Warns about what is named like a session and cannot be read as one.
+pub(crate) fn tell_of_unreadable(context: &Context, unreadable: &Unreadable) {
+    const NAMED: usize = 3;
+    let warn = |text: String| context.ui.emit(Event::Warning { text });
+    match unreadable.others.as_slice() {
+        [] => {}
+        [one] => warn(format!("not a session: {one}; see what it holds: git log {one}")),
+        all => {
+            let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let more = all.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            warn(format!("{} branches are not sessions: {named}{more}", all.len()));
+        }
+    }
+    unreadable.broken.iter().for_each(|one| warn(format!("a session cannot be read: {one}")));
+}
+
 /// Warns about unreadable records of a session. Commands that only print the session continue
 /// without these records.
 pub(crate) fn warn_of_unreadable(context: &Context, session: &Session) -> anyhow::Result<()> {
@@ -139,8 +156,8 @@ pub(crate) fn status(context: &Context, session: Session) -> anyhow::Result<Stat
 }
 
 /// The sessions of this repository, if `archived` with archived ones and those that are only in
-/// HEAD's tree, and an error for each unreadable session.
-pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
+/// HEAD's tree, and what cannot be read.
+pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Unreadable)> {
     let git = context.git()?;
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
     if archived {
@@ -162,11 +179,11 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
             }
         }
         for head in git::many::ask_each(git, &tips, |git, (name, tip, place)| {
-            Head::load(git, name, tip).map_err(|error| format!("{place}: {error:#}"))
+            Head::load(git, name, tip).map_err(|error| (place.clone(), error))
         }) {
             match head {
                 Ok(head) => sessions.push(head),
-                Err(error) => unreadable.push(error),
+                Err((place, error)) => unreadable.add(place, &error),
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
-use crate::workspace::IGNORED;
+use crate::workspace::{IGNORED, LEFT};
 
 /// A session to start.
 #[derive(Clone, Debug)]
@@ -136,9 +136,11 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     let list: Vec<Protected> =
         paths.zip(blobs).map(|(path, b)| Protected { path, blob: blob(b) }).collect();
     held.state.set_protected(&list)?;
-    if held.state.note::<Vec<String>>(IGNORED)?.is_some() {
-        // Of an earlier session with this name.
-        held.state.set_note::<Vec<String>>(IGNORED, None)?;
+    for list in [IGNORED, LEFT] {
+        if held.state.note::<Vec<String>>(list)?.is_some() {
+            // Of an earlier session with this name.
+            held.state.set_note::<Vec<String>>(list, None)?;
+        }
     }
     if !list.is_empty() {
         let files =

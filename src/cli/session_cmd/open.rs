@@ -1,5 +1,6 @@
 //! Opening a session: its lock, its branch, its history.
 
+use crate::artifact::Artifact;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock::{self, LockedSession};
@@ -8,9 +9,9 @@ use crate::cli::session_cmd::{find, new_session, pending_start};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
-use crate::git::{self, Git, Head, Oid};
+use crate::git::{self, Change, Git, Head, Oid, StatusEntry, StatusKind};
 use crate::pipeline::{Discarded, leave_base};
-use crate::session::{RefNames, Session, SessionName};
+use crate::session::{RefNames, Session, SessionName, artifact_path};
 use crate::verify::{follow_documents, put_back_committed_json, rewrite_json};
 
 /// Prints what the session abandons when it moves to `target`. On a terminal, if the loss may come
@@ -76,6 +77,7 @@ pub(crate) fn take_after(
     }
     stand_on(&held.git, &refs, &name)?;
     leave_base(&held.git, &held.state)?;
+    bring_back_records(context, &held.git, &name)?;
     release_protected(&held)?;
     if unfinished && let Some(session) = new_session::finish(context, &held, &refs, &name)? {
         return Ok((held, session));
@@ -96,6 +98,27 @@ pub(crate) fn take_after(
     context.ui.emit(Event::Note { text: told.join("; ") });
     let session = Session::find(git, &refs, &name)?;
     Ok((held, session))
+}
+
+/// Brings back the files below `.cowork` if they were deleted, with the session's `session.json`: by
+/// mistake, because nothing works without it.
+fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyhow::Result<()> {
+    let Head::Branch { oid: tip, .. } = git.head()? else { return Ok(()) };
+    let record = artifact_path(name, Artifact::Session);
+    let is_there = git.top().join(&record).symlink_metadata().is_ok();
+    if is_there || git::snapshot::blob_id(git, &tip, &record)?.is_none() {
+        return Ok(());
+    }
+    let deleted = |entry: &StatusEntry| {
+        let gone = StatusKind::Tracked { staged: Change::None, unstaged: Change::Deleted };
+        entry.path.starts_with(".cowork/") && entry.kind == gone
+    };
+    let gone: Vec<String> =
+        git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();
+    git::put_back::restore_paths(git, &tip, &gone)?;
+    let text = format!("brought back {} deleted files below .cowork", gone.len());
+    context.ui.emit(Event::Note { text });
+    Ok(())
 }
 
 /// Ends the protection of files that no longer have uncommitted changes, for example because the

@@ -7,13 +7,13 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::with_recorder;
 use crate::cli::session_cmd::{find, preflight};
-use crate::error::Error;
+use crate::error::{Error, hints_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{self, Git, Oid};
 use crate::record;
 use crate::session::{
-    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
+    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, exists, kept_draft,
 };
 
 /// Maximum number of files that a message lists.
@@ -45,7 +45,17 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     let name = find::session_name(context, args.name.as_ref())?;
-    let session = Session::find(git, &refs, &name)?;
+    let session = match Session::find(git, &refs, &name) {
+        Err(error) if exists(git, &refs, &name)? => {
+            let branch = refs.short_branch(&name);
+            let hints = hints_of(&error).iter();
+            return Err(hints
+                .fold(Error::repository(format!("{error:#}")), Error::hint)
+                .hint(format!("or delete the branch, without a way back: git branch -D {branch}"))
+                .into());
+        }
+        found => found?,
+    };
     let command =
         if removal == Removal::Archive { "git cowork archive" } else { "git cowork delete" };
     let stays = removal == Removal::Delete(Consent::Never);

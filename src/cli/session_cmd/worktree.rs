@@ -13,7 +13,6 @@ use crate::git::{self, StatusEntry};
 use crate::session::{Holder, RunLock, SessionName};
 
 /// The value of `-w`, as clap gives it: not given, the default path, a path.
-#[expect(clippy::option_option, reason = "the three values of the option")]
 pub(crate) type Linked = Option<Option<PathBuf>>;
 
 /// Chooses where a new session works: by the option, or by asking, if another run is in this

@@ -15,11 +15,15 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     notes.credit.at_least(usage::credit_so_far(run, run.stage.get()));
     let recorder = run.recorder();
     let tip = &run.session.tip;
-    if let Err(error) = recorder.expect_tip(tip) {
-        // HEAD or the branch moved. If that ended the run, `reason` already says so.
+    // Without its records a draft would delete them.
+    let here = recorder.expect_tip(tip).and_then(|()| run.env.workspace.require_branch());
+    if let Err(error) = here {
+        // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` already says so.
         run.warn(match reason.map(error::about) {
             Some(About::Moved) => "files left unchanged".to_owned(),
-            Some(About::Other) | None => format!("files left unchanged: {error}"),
+            Some(About::Other | About::NoSession) | None => {
+                format!("files left unchanged: {error}")
+            }
         });
         run.kept.replace(Some("the files were left unchanged".to_owned()));
         return Ok(());

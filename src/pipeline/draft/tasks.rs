@@ -322,14 +322,14 @@ fn warn_of_left_out(run: &Run<'_>) {
             0 => (folder.clone(), format!("/{folder}")),
             _ => (format!("{folder}/ ({files} new files)"), format!("/{folder}/")),
         };
-        run.warn(format!(
+        run.warn_once(format!(
             "{what} is too big to be recorded; add the line {line} to .gitignore, or commit it \
              yourself"
         ));
     }
     for (file, why) in run.env.workspace.command_effects().odd_names() {
-        run.warn(format!(
-            "{} is not recorded: the name {why}; rename it, or commit it yourself",
+        run.warn_once(format!(
+            "{} is not recorded: {why}; you may commit it yourself",
             file.escape_default()
         ));
     }

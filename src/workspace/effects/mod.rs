@@ -7,7 +7,7 @@
 //! command's effects.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
@@ -26,7 +26,7 @@ mod own_files;
 mod private;
 pub(crate) mod repositories;
 
-pub use own_files::IGNORED;
+pub use own_files::{IGNORED, LEFT};
 use repositories::MadeRepository;
 
 const FILE: &str = "command.json";
@@ -262,7 +262,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let made = made.into_iter();
     let made: Vec<String> = made.filter(|path| is_effect(path)).cloned().collect();
     let made = own_files.without_moved(tree, tracking.as_ref(), made)?;
-    let (made, odd_names) = without_odd_names(tracking.as_ref(), made)?;
+    let (made, odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
     // A file that a tool wrote still counts as written by a tool if a command, such as a formatter,
     // changes it.
@@ -275,6 +275,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         Written { path, before: now.clone(), now }
     });
     tree.journal.borrow_mut().note_all(entries)?;
+    let left = bulk.iter().map(|(path, _)| path).chain(odd_names.iter().map(|(path, _)| path));
+    own_files::note_left(tree, left)?;
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
     tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
@@ -315,20 +317,57 @@ fn make_readable(tree: &WorkingTree, path: &str) {
 #[cfg(not(unix))]
 fn make_readable(_tree: &WorkingTree, _path: &str) {}
 
-/// Excludes new files with names that tools may not write. Tracked files stay: their names are a
-/// person's choice.
+/// Excludes new files with names that tools may not write, and new links that lead out of the tree.
+/// Tracked files stay: their names are a person's choice.
 fn without_odd_names(
+    tree: &WorkingTree,
     tracking: &dyn Tracking,
     made: Vec<String>,
 ) -> anyhow::Result<(Vec<String>, Vec<OddName>)> {
     let (mut paths, mut odd) = (Vec::new(), Vec::new());
     for path in made {
-        match portable::objection(&path) {
+        let leads_out = || {
+            let target = tree.link_target(&path).ok()?;
+            let leads_out = leads_out(tree, &path, &target);
+            let target = target.display();
+            leads_out.then(|| format!("it is a link to {target}, outside of the working tree"))
+        };
+        if tree.look(&path).is_ok_and(|metadata| is_special(&metadata)) {
+            let why = "it is a FIFO, socket or device, and the file is recorded as deleted";
+            odd.push((path.clone(), why.to_owned()));
+        }
+        match portable::objection(&path).or_else(leads_out) {
+            // In the place of a folder: git could not record that its files are gone.
+            Some(why) if tracking.tracks_below(&path)? => {
+                tree.unlink(&path)?;
+                odd.push((path, format!("{why}; it was removed")));
+            }
             Some(why) if !tracking.tracks(&path)? => odd.push((path, why)),
             _ => paths.push(path),
         }
     }
     Ok((paths, odd))
+}
+
+fn is_special(metadata: &cap_std::fs::Metadata) -> bool {
+    !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink()
+}
+
+/// True if a link at this path leads out of the tree, or depends on where the tree lies.
+fn leads_out(tree: &WorkingTree, path: &str, target: &Path) -> bool {
+    let mut depth = path.matches('/').count();
+    for part in target.components() {
+        match part {
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    // Over another link.
+    let real = tree.root.join(path).canonicalize();
+    real.is_ok_and(|real| !real.starts_with(&tree.root))
 }
 
 /// True if a new folder with so many files and bytes is not recorded.

@@ -4,7 +4,7 @@
 //! The command itself is free to write them, so that no build fails because, say, a lock file is
 //! dirty. What it wrote is saved beside, because the person may have edited the file meanwhile.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -21,6 +21,9 @@ pub const IGNORED: &str = "ignored.json";
 /// The files as they were before the command that runs or ran last: if git-cowork is killed together
 /// with it, the next process puts them back. Written only if they have changed.
 const FILE: &str = "own-files.json";
+/// What commands made and no commit contains, because of its name or size: paths in the state
+/// directory. It is no person's.
+pub const LEFT: &str = "left-by-commands.json";
 /// Files larger than this, in bytes, are not copied.
 const MOST_COPIED: u64 = 10 * 1024 * 1024;
 /// Maximum sum of the sizes of the ignored files that are copied, in bytes.
@@ -43,8 +46,13 @@ pub(super) fn before_command<'a>(
     };
     let mut now = BTreeMap::new();
     let as_written: HashSet<&String> = as_written.iter().collect();
-    let uncommitted =
-        uncommitted.filter(|path| !path.starts_with(".cowork/") && !as_written.contains(path));
+    let left = own.left.get_or_insert_with(|| listed(tree, LEFT)).clone();
+    let is_left = |path: &str| {
+        left.contains(path) || path.match_indices('/').any(|(at, _)| left.contains(&path[..at]))
+    };
+    let uncommitted = uncommitted.filter(|path| {
+        !path.starts_with(".cowork/") && !as_written.contains(path) && !is_left(path)
+    });
     let all = uncommitted.map(|path| (path, false)).chain(ignored.iter().map(|path| (path, true)));
     for (path, is_ignored) in all {
         let (stamp, size) = match tree.look(path) {
@@ -191,13 +199,32 @@ fn note(tree: &WorkingTree, path: String, kind: OwnFileChangeKind) -> anyhow::Re
     Ok(())
 }
 
+/// Notes what commands left in the tree that no commit contains.
+pub(super) fn note_left<'a>(
+    tree: &WorkingTree,
+    paths: impl Iterator<Item = &'a String>,
+) -> anyhow::Result<()> {
+    let mut own = tree.own_files.borrow_mut();
+    let left = own.left.get_or_insert_with(|| listed(tree, LEFT));
+    let before = left.len();
+    left.extend(paths.cloned());
+    if left.len() == before {
+        return Ok(());
+    }
+    atomic_file::replace(&tree.state_dir.join(LEFT), &serde_json::to_vec(left)?)
+}
+
+/// The paths in a file of the state directory. Without one the session began in a tree of its own,
+/// or with an older version.
+fn listed(tree: &WorkingTree, file: &str) -> BTreeSet<String> {
+    let list = std::fs::read(tree.state_dir.join(file)).unwrap_or_default();
+    serde_json::from_slice(&list).unwrap_or_default()
+}
+
 /// The ignored files to copy; the others are noted for the person.
 fn ignored_to_keep(tree: &WorkingTree) -> anyhow::Result<Vec<String>> {
-    let list = std::fs::read(tree.state_dir.join(IGNORED)).unwrap_or_default();
-    // Without a list the session began in a tree of its own, or with an older version.
-    let listed: Vec<String> = serde_json::from_slice(&list).unwrap_or_default();
     let (mut kept, mut sum) = (Vec::new(), 0);
-    for path in listed {
+    for path in listed(tree, IGNORED) {
         let Ok(metadata) = tree.look(&path) else { continue };
         let fits = metadata.len() <= MOST_COPIED && sum + metadata.len() <= MOST_IGNORED;
         if !fits {

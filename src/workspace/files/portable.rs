@@ -14,17 +14,33 @@ const FORBIDDEN: &str = "<>:\"|?*\\";
 /// reorders or hides text when it is displayed.
 pub(crate) fn refuse(path: &str) -> Result<(), Refusal> {
     match objection(path) {
-        Some(why) => Err(Refusal::failed(format!(
-            "{} was not written: the name {why}; choose another one",
-            path.escape_default()
-        ))),
+        Some(why) => {
+            Err(Refusal::failed(format!("{} was not written: {why}", path.escape_default())))
+        }
         None => Ok(()),
     }
 }
 
-/// Returns the problem of a new file's path, as a phrase that follows the file's name.
+/// Returns the problem of a new file's path, as a clause, and what to do.
 pub(crate) fn objection(path: &str) -> Option<String> {
-    path.split('/').find_map(why_not)
+    let why = path.split('/').find_map(why_not)?;
+    Some(format!("its name {why}; choose another one"))
+}
+
+/// Refuses a path that systems do not take, before any of them is asked: a name longer than 255
+/// bytes (ext4, APFS, NTFS), or a path longer than 1,000 (macOS takes 1,024 with the root).
+pub(crate) fn refuse_long(path: &str) -> Result<(), Refusal> {
+    const NAME: usize = 255;
+    const PATH: usize = 1_000;
+    const SHOWN: usize = 60;
+    if path.len() <= PATH && path.split('/').all(|name| name.len() <= NAME) {
+        return Ok(());
+    }
+    let begins: String = path.chars().take(SHOWN).collect();
+    Err(Refusal::failed(format!(
+        "{}… is longer than systems take: a name has at most {NAME} bytes, a path {PATH}",
+        begins.escape_default()
+    )))
 }
 
 fn why_not(name: &str) -> Option<String> {
@@ -64,6 +80,11 @@ mod tests {
         {
             assert!(refuse(path).is_ok(), "{path}");
         }
+        for path in ["n".repeat(256), vec!["d".repeat(200); 6].join("/")] {
+            let told = refuse_long(&path).unwrap_err().message;
+            assert!(told.len() < 200 && told.contains("longer than systems take"), "{told}");
+        }
+        assert!(refuse_long(&vec!["d".repeat(199); 5].join("/")).is_ok());
         let told = refuse("a\u{202e}txt.rs").unwrap_err().message;
         assert!(told.contains("U+202E") && !told.contains('\u{202e}'), "{told}");
     }

@@ -296,10 +296,8 @@ impl Sandbox {
     /// The paths to hide from commands.
     fn hidden(&self, place: &Place, level: Level) -> Vec<PathBuf> {
         let mut hidden = place.hidden(&self.wanted.writable);
-        if !level.has_mounts() {
-            let shown = self.wanted.shown.iter().filter_map(|(path, _)| path.canonicalize().ok());
-            hidden.extend(shown);
-        }
+        let shown = self.wanted.shown.iter().filter(|_| !level.has_mounts());
+        hidden.extend(shown.filter_map(|(path, _)| path.canonicalize().ok()));
         let hides = |path: &PathBuf| !self.root.starts_with(path);
         hidden.extend(existing(&self.wanted.hidden).into_iter().filter(hides));
         hidden

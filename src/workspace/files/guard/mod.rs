@@ -13,6 +13,7 @@ use std::path::{Component, Path};
 
 use cap_std::fs::Metadata;
 
+use crate::workspace::files::portable;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -199,6 +200,7 @@ fn is_protected(tree: &WorkingTree, path: &str, exists: bool) -> bool {
 
 /// Checks a path by the names in it, without following links, and returns its normal form.
 fn judge(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+    portable::refuse_long(path)?;
     if path.chars().any(char::is_control) {
         return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
     }
