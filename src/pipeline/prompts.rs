@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::artifact::check::Unasked;
 use crate::error::Error;
 use crate::languages;
-use crate::stages::Prompt;
+use crate::shell_quote::quoted;
+use crate::stages::{CHALLENGER, Prompt, TABLE, Work};
 
 macro_rules! prompt {
     ($file:literal) => {
@@ -188,7 +189,12 @@ impl Prompts {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
             Error::model(format!("cannot render the prompt {file}: {error}"))
-                .hint("fix the file in your configuration's prompts folder, or remove it")
+                .hint(match self.folder.as_ref().map(|folder| folder.join(file)) {
+                    Some(path) => {
+                        format!("fix it, or remove it: rm {}", quoted(&path.to_string_lossy()))
+                    }
+                    None => "this is a bug in git-cowork".to_owned(),
+                })
                 .into()
         })
     }
@@ -211,6 +217,30 @@ impl Prompts {
         }
     }
 
+    /// Checks the user's files before anything is made or paid: a stage may use its prompt much later.
+    /// Returns the names of files that replace nothing.
+    ///
+    /// # Errors
+    /// Exit 4 if a file cannot be read, is no template, or uses an unknown variable.
+    pub fn check(&self) -> anyhow::Result<Vec<String>> {
+        let entries = self.folder.as_ref().map(std::fs::read_dir).and_then(Result::ok);
+        let names = entries.into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort();
+        let all = all();
+        let is_prompt = |name: &str| all.iter().any(|prompt| prompt.file_name == name);
+        let mut others = Vec::new();
+        for name in names {
+            self.fill(&name, "", &Variables::default())?;
+            if !is_prompt(&name) && !name.starts_with("guidance-") {
+                others.push(name);
+            }
+        }
+        Ok(others)
+    }
+
     fn own(&self, file: &str) -> anyhow::Result<Option<String>> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let path = folder.join(file);
@@ -222,41 +252,36 @@ impl Prompts {
     }
 }
 
+/// Every prompt: those of the stage table's rows, and the shared ones.
+fn all() -> Vec<Prompt> {
+    let mut all =
+        vec![SYSTEM, ACTOR, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
+    all.extend([DRAFT_AGAIN, TASK, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR, QUESTION, NOTE]);
+    for row in TABLE {
+        let forms = [Some(row), row.with_earlier.map(|(_, row)| row), row.alone];
+        for row in forms.into_iter().flatten() {
+            all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
+        }
+        if let Work::Tasks { correction, change } = row.work {
+            all.extend([correction, change]);
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::artifact::check::word_evidence;
     use crate::stage::Stage;
-    use crate::stages::{CHALLENGER, TABLE, Work, row};
-
-    /// Every prompt: those of the stage table's rows, and the shared ones.
-    fn all() -> Vec<Prompt> {
-        let mut all =
-            vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
-        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR, QUESTION, NOTE]);
-        all.extend(
-            languages::ALL
-                .iter()
-                .filter(|language| !language.guidance.is_empty())
-                .map(|language| Prompt { file_name: language.name, built_in: language.guidance }),
-        );
-        for row in TABLE {
-            let forms = [Some(row), row.with_earlier.map(|(_, row)| row), row.alone];
-            for row in forms.into_iter().flatten() {
-                all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
-            }
-            if let Work::Tasks { correction, change } = row.work {
-                all.extend([correction, change]);
-            }
-        }
-        all
-    }
+    use crate::stages::row;
 
     #[test]
     fn every_prompt_renders_and_says_something() {
         for prompt in &all() {
             let text = Prompts::default().render(*prompt, &Variables::default()).unwrap();
-            assert!(text.trim().len() > 100, "{}", prompt.file_name);
+            let says = text.trim().len() > 100 || prompt.file_name == TASK.file_name;
+            assert!(says, "{}", prompt.file_name);
             assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name);
         }
     }

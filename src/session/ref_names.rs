@@ -111,6 +111,13 @@ impl RefNames {
         format!("{}{name}", Self::NOTES)
     }
 
+    /// Tags with which git could not create those of a session: `refs/tags/cowork` and
+    /// `refs/tags/cowork/S`.
+    pub fn tags_in_the_way(session: &SessionName) -> [String; 2] {
+        let folder = |prefix: &str| prefix.trim_end_matches('/').to_owned();
+        [folder(Self::OWN_TAGS), folder(&Self::tags(session))]
+    }
+
     /// `refs/tags/cowork/S/`: prefix of all tags of a session.
     pub fn tags(name: &SessionName) -> String {
         format!("{}{name}/", Self::OWN_TAGS)

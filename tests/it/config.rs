@@ -187,3 +187,18 @@ fn the_lower_limits_are_called_advice() {
         assert!(about.contains("minimum, which is advice only"), "{key}: {about}");
     }
 }
+
+#[test]
+fn a_prompt_of_ones_own_is_checked_before_any_request() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.root().join("home/.config/cowork/prompts");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("delivery.md"), "Write it for {{ nobody }}.\n").unwrap();
+    let told = sandbox.auto(&[]).exits(4);
+    told.says("cannot render the prompt delivery.md").says("prompts/delivery.md");
+    assert_eq!(sandbox.server.asked(), 0);
+    std::fs::rename(folder.join("delivery.md"), folder.join("deliverry.md")).unwrap();
+    std::fs::write(folder.join("deliverry.md"), "Write it.\n").unwrap();
+    let told = sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    told.says("deliverry.md in your prompts folder is no prompt's name");
+}

@@ -305,3 +305,19 @@ fn a_start_that_was_killed_keeps_its_draft() {
         sandbox.git(&["fsck", "--strict"]);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_linked_folder_is_refused_and_one_with_very_many_files_is_read() {
+    let sandbox = spec_kit();
+    std::os::unix::fs::symlink("001-todo-list", sandbox.path("specs/linked")).unwrap();
+    for path in ["specs/linked", "specs/linked/"] {
+        let told = sandbox.cowork(&["new", "-F", path]).exits(2);
+        told.says("is a link to 001-todo-list").says("git cowork new -F 001-todo-list");
+    }
+    for number in 0..1_100 {
+        sandbox.write(&format!("{FOLDER}/assets/{number}.svg"), "");
+    }
+    new(&sandbox, &["--review", "wait"]).exits(3);
+    assert!(sandbox.read(".cowork/sessions/todo-list/plan.md").contains("FR-004"));
+}

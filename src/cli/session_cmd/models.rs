@@ -21,11 +21,16 @@ use crate::model::repeat::Repeating;
 use crate::model::replay::Replay;
 use crate::model::{Model, Reach, choose, known_prices};
 use crate::pipeline::Models;
+use crate::pipeline::prompts::Prompts;
 use crate::stage::{Role, Stage};
 
 /// Opens and probes the models of a run, so that nothing is created if a model cannot be reached.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let global = &context.global;
+    for file in (Prompts { folder: context.prompt_folder() }).check()? {
+        let text = format!("{file} in your prompts folder is no prompt's name, so nothing uses it");
+        context.ui.emit(Event::Warning { text });
+    }
     let recording = Recorded::of(context)?;
     let asked = match recording {
         Some(_) => Vec::new(),

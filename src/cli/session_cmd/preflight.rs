@@ -1,5 +1,6 @@
 //! Checks that run before a session is started or opened.
 
+use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
 use crate::session::{NameUse, RefNames, SessionName, name_use};
@@ -92,8 +93,24 @@ pub(crate) fn first_free(
     Ok(first.clone())
 }
 
-/// Checks that no branch is named `cowork`, because git could then not create `cowork/NAME`.
-pub(crate) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
+/// Checks that no branch is named `cowork`, because git could then not create `cowork/NAME`, and no
+/// tag `cowork` or `cowork/NAME`, because of the tags `cowork/NAME/STAGE`.
+pub(crate) fn room_for_refs(
+    git: &Git,
+    Project { branch_prefix: prefix, tags, .. }: &Project,
+    name: &SessionName,
+) -> anyhow::Result<()> {
+    for full in RefNames::tags_in_the_way(name).iter().filter(|_| *tags) {
+        if git.resolve(full)?.is_some() {
+            let tag = full.trim_start_matches(RefNames::TAGS);
+            return Err(Error::repository(format!(
+                "a tag named '{tag}' prevents tags named '{tag}/…'"
+            ))
+            .hint(format!("rename the tag: git tag old-{name} {tag} && git tag -d {tag}"))
+            .hint("or make no tags here ([project] tags): git config cowork.project.tags false")
+            .into());
+        }
+    }
     if git::refs::branch_exists(git, prefix)? {
         return Err(Error::repository(format!(
             "a branch named '{prefix}' prevents branches named '{prefix}/…'"

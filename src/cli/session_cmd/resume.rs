@@ -37,6 +37,7 @@ pub(crate) fn go_on(
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
+    preflight::require_not_sparse(git, &name)?;
     let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
         for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
             choose_depth::require_stage(session, stage, extent.raise)?;
@@ -48,7 +49,6 @@ pub(crate) fn go_on(
         let target = before(session, stage)?;
         open::may_leave(context, git, session, &target, &format!("going back to before {stage}"))
     })?;
-    preflight::require_not_sparse(git, &session.name)?;
     let (session, extent) = match from_files::is_from_files(&held.git, &session, extent.go_back_to)?
     {
         true => {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::artifact::SessionOrigin;
 use crate::artifact::record_diff::count;
@@ -19,7 +19,7 @@ use crate::ui::one_line;
 /// Maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 256 * 1024;
 /// Maximum number of files that are found in a folder.
-const MOST_FILES: usize = 1_000;
+const MOST_FILES: usize = 20_000;
 /// Maximum depth of nested folders.
 const DEEPEST: usize = 8;
 /// Maximum number of files that a message lists.
@@ -59,19 +59,29 @@ impl SpecFolder {
     /// # Errors
     /// Exit 2: it belongs to neither tool, or cannot be read.
     pub(crate) fn at(context: &Context, path: &Path) -> anyhow::Result<Option<Self>> {
-        let full = context.cwd.join(path);
+        // Without a slash at the end, which would follow a link.
+        let full: PathBuf = context.cwd.join(path).components().collect();
         if !full.is_dir() {
             return Ok(None);
         }
         let cannot = |error: std::io::Error| {
             Error::usage(format!("{} cannot be read: {error}", path.display()))
         };
+        if full.is_symlink() {
+            // Whoever wrote the link would decide what a model reads, and is recorded as the idea.
+            let target = full.read_link().map_err(cannot)?;
+            let target = quoted(&target.to_string_lossy());
+            return Err(Error::usage(format!("{} is a link to {target}", path.display()))
+                .hint(format!("give the folder itself: git cowork new -F {target}"))
+                .into());
+        }
         let full = full.canonicalize().map_err(cannot)?;
         let mut found = Found::default();
         found.look(&full, "", 0).map_err(cannot)?;
         let Some(tool) = SpecTool::of(found.files.iter().map(String::as_str)) else {
             return Err(neither(path, &found).into());
         };
+        found.files.sort();
         let (wanted, others): (Vec<String>, Vec<String>) =
             found.files.into_iter().partition(|file| tool.reads(file));
         let (mut files, mut unread) = (Vec::new(), found.odd);
@@ -278,7 +288,9 @@ struct Found {
 impl Found {
     fn look(&mut self, folder: &Path, inside: &str, depth: usize) -> std::io::Result<()> {
         let mut entries: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
-        entries.sort_by_key(fs::DirEntry::file_name);
+        // The files of a folder come before its folders, in which there may be very many.
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        entries.sort_by_key(|entry| (is_folder(entry), entry.file_name()));
         for entry in entries {
             if self.files.len() + self.odd.len() >= MOST_FILES {
                 self.more = true;
