@@ -296,3 +296,16 @@ fn a_server_that_takes_no_tools_names_a_session_in_words() {
     // What was learned is not tried again.
     assert!(sandbox.server.requests().iter().all(|request| request.tools().is_empty()));
 }
+
+#[test]
+fn a_tag_that_leaves_no_room_for_the_sessions_tags_is_named_before_any_request() {
+    for tag in ["cowork", "cowork/todo"] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["tag", tag]);
+        let told = sandbox.auto(&[]).exits(5);
+        told.says(&format!("a tag named '{tag}' prevents tags named '{tag}/…'")).says("git tag -d");
+        assert_eq!(sandbox.server.asked(), 0);
+        sandbox.git(&["config", "cowork.project.tags", "false"]);
+        sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    }
+}
