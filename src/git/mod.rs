@@ -28,6 +28,7 @@ mod child;
 pub mod commit;
 mod configuration;
 pub mod diff;
+pub mod embedded;
 mod environment;
 pub mod fallback;
 pub mod files;

@@ -13,29 +13,33 @@ use crate::stages::{CheckInput, lasting_checks};
 /// The findings for what a draft contains although it must not be committed: secrets, without their
 /// values, and copies of a person's uncommitted work.
 pub(super) fn leaks_found(leaks: &[Leak]) -> Vec<Finding> {
-    let (secrets, copies): (Vec<&Leak>, Vec<&Leak>) =
-        leaks.iter().partition(|leak| matches!(leak, Leak::Secret { .. }));
-    let places = |leaks: &[&Leak]| leaks.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let mut found = Vec::new();
-    if !secrets.is_empty() {
-        let details = format!("{}; secrets are never committed", places(&secrets).join("; "));
-        found.push(Finding::wrong("secret", details).critical().fix(
+    let of = |is: fn(&Leak) -> bool| {
+        let places = leaks.iter().filter(|leak| is(leak)).map(ToString::to_string);
+        Some(places.collect::<Vec<_>>().join("; ")).filter(|places| !places.is_empty())
+    };
+    let kinds = [
+        (
+            of(|leak| matches!(leak, Leak::Secret { .. })),
+            "secrets are never committed",
             "take it out: read it from an environment variable when the program runs, or write a \
              placeholder that says EXAMPLE; a file that must contain a secret belongs in .gitignore",
-        ));
-    }
-    if !copies.is_empty() {
-        let details = format!(
-            "{}; uncommitted work of your user is never committed",
-            places(&copies).join("; ")
-        );
-        found.push(
-            Finding::wrong("secret", details)
-                .critical()
-                .fix("delete the copy, or write content of your own"),
-        );
-    }
-    found
+        ),
+        (
+            of(|leak| matches!(leak, Leak::Copy { .. })),
+            "uncommitted work of your user is never committed",
+            "delete the copy, or write content of your own",
+        ),
+        (
+            of(|leak| matches!(leak, Leak::Repository(_))),
+            "whoever checks it out would run that",
+            "delete it, or make it where it is needed, in a temporary folder",
+        ),
+    ];
+    let found = |(places, why, fix): (Option<String>, &str, &str)| {
+        let details = format!("{}; {why}", places?);
+        Some(Finding::wrong("secret", details).critical().fix(fix))
+    };
+    kinds.into_iter().filter_map(found).collect()
 }
 
 /// Runs, for the check stage, those checks of `stages` that must still pass.

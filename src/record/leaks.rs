@@ -13,6 +13,7 @@ use anyhow::Context as _;
 
 use super::Recorder;
 use crate::git::blobs::PlainFiles;
+use crate::git::embedded::Embedded;
 use crate::git::{self, Object, Oid, Store};
 use crate::secret::Found;
 use crate::session::Protected;
@@ -36,6 +37,8 @@ pub enum Leak {
         /// The kind of secret, with its article; the value is not stored.
         kind: &'static str,
     },
+    /// A repository in which git would run a program.
+    Repository(Embedded),
     /// A copy of a file with a person's uncommitted work.
     Copy {
         /// The copy.
@@ -50,6 +53,7 @@ impl fmt::Display for Leak {
         match self {
             Self::Secret { path, line: 0, kind } => write!(f, "the name of {path} holds {kind}"),
             Self::Secret { path, line, kind } => write!(f, "{path}:{line} holds {kind}"),
+            Self::Repository(embedded) => write!(f, "{embedded}"),
             Self::Copy { path, of } => write!(f, "{path} is a copy of the uncommitted {of}"),
         }
     }
@@ -114,6 +118,11 @@ pub(super) fn find_in(
         if leaks.len() >= MOST {
             break;
         }
+    }
+    if paths.iter().any(|path| git::embedded::may_belong_to_one(path)) {
+        let tree = git::snapshot::tree(recorder.git, tip, paths)?;
+        let found = git::embedded::with_a_program(recorder.git, &tree, paths)?;
+        leaks.extend(found.map(Leak::Repository));
     }
     Ok(leaks)
 }

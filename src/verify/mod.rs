@@ -40,9 +40,10 @@ use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{self, Git};
 use crate::session::{
-    CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
-    wrong_changes, wrong_head,
+    CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, embedded_repository,
+    merged_changes, wrong_changes, wrong_head,
 };
+use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
 
@@ -74,6 +75,13 @@ impl Verify<'_> {
         problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
         problems.extend(knowledge::problems(self.git, session)?);
+        if let Some(found) = embedded_repository(self.git, session)? {
+            let folder = found.folder.clone();
+            problems.push(
+                Problem::new(session, "embedded-repository", folder.clone(), found.to_string())
+                    .fix(format!("git rm -r {}", quoted(&folder))),
+            );
+        }
         if let Some(file) = wrong_head(self.git, session)? {
             let details = "does not match the session's commits";
             problems.push(Problem::to_remove(session, "kept-head-differs", &file, details));

@@ -15,7 +15,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Change, Git, Head, MergedTree, Oid, RefName, StatusKind, listed_again};
 use crate::record::merge::Obstacle;
 use crate::record::{self, Delivery};
-use crate::session::{SESSIONS, Session, SessionName, base_branch, merged_in};
+use crate::session::{SESSIONS, Session, SessionName, base_branch, embedded_repository, merged_in};
+use crate::shell_quote::quoted;
 
 /// Maximum number of paths that an error lists.
 const NAMED_PATHS: usize = 10;
@@ -70,6 +71,12 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         return Ok(0);
     }
     approved::require(context, git, &session, args.force)?;
+    if let Some(found) = embedded_repository(git, &session)? {
+        return Err(Error::repository(format!("{found}, also for whoever checks the merge out"))
+            .hint(format!("take it out of the session: git rm -r {}", quoted(&found.folder)))
+            .hint(format!("or look at it: git cowork verify {name}"))
+            .into());
+    }
     require_room(git, &branch, &onto, &session, &name)?;
     let attribution = context.config()?.project.attribution;
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;

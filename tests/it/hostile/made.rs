@@ -135,3 +135,49 @@ fn a_person_may_work_with_bare_repositories() {
     sandbox.enter("../bare.git");
     sandbox.cowork(&["resume"]).exits(5).says("a bare repository");
 }
+
+/// Each task writes a part that is none yet; the last one would complete it.
+#[test]
+fn a_bare_repository_that_tasks_build_bit_by_bit_is_in_no_commit() {
+    let sandbox = Sandbox::new();
+    let config = "[core]\n\tbare = true\n\tfsmonitor = touch /tmp/ran\n";
+    let parts = [
+        ("TASK-001", "lib/db/HEAD", "ref: refs/heads/main\n"),
+        ("TASK-002", "lib/db/config", config),
+        ("TASK-003", "lib/db/refs/keep", "x\n"),
+        ("TASK-004", "lib/db/objects/keep", "x\n"),
+    ];
+    for (task, path, text) in parts {
+        let write = Reply::call("write_file", json!({"path": path, "content": text}));
+        let rest = [task_work(task), Reply::text("Done.")];
+        let first = at("coding", "actor").task(task);
+        sandbox.server.sequence(first, [&[write][..], &rest].concat());
+    }
+    // The model that is told does not listen; what it made is on the disk, and git sees no repository.
+    let told = sandbox.auto(&[]).stderr;
+    assert!(told.contains("lib/db is a separate repository"), "{told}");
+    let tree = sandbox.git(&["ls-tree", "-r", "--name-only", "cowork/todo", "lib/db/"]);
+    let whole = ["HEAD", "objects/keep", "refs/keep"];
+    let whole = whole.iter().all(|name| tree.contains(&format!("lib/db/{name}")));
+    assert!(!whole, "{tree}\n{told}");
+}
+
+#[test]
+fn merge_and_verify_look_at_the_whole_branch() {
+    let sandbox = Sandbox::delivered();
+    for (path, text) in [
+        ("lib/db/HEAD", "ref: refs/heads/main\n"),
+        ("lib/db/objects/keep", "x\n"),
+        ("lib/db/refs/keep", "x\n"),
+        ("lib/db/config", "[core]\n\tbare = true\n\tfsmonitor = touch /tmp/ran\n"),
+    ] {
+        sandbox.commit_file(path, text, "a part");
+    }
+    let named = "lib/db is a repository, and git would run core.fsmonitor in it";
+    sandbox.cowork(&["merge", "todo"]).exits(5).says(named).says("git rm -r lib/db");
+    let found = sandbox.cowork(&["verify", "todo"]).exits(1).stdout;
+    assert!(found.contains(named) && found.contains("embedded-repository"), "{found}");
+    sandbox.git(&["rm", "-rq", "lib/db"]);
+    sandbox.git(&["commit", "-qm", "take it out"]);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+}
