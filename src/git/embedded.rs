@@ -61,7 +61,7 @@ pub fn with_a_program(git: &Git, of: &Oid, paths: &[String]) -> Result<Option<Em
         let hook = names.iter().zip(entries).find(|(name, entry)| {
             let starts =
                 entry.as_ref().is_some_and(|e| e.kind.is_blob() && e.mode & EXECUTABLE != 0);
-            starts && !Path::new(name).extension().is_some_and(|end| end == "sample")
+            starts && Path::new(name).extension().is_none_or(|end| end != "sample")
         });
         let runs = match hook {
             Some((name, _)) => Some(format!("the hook {name}")),
