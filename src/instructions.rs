@@ -1,35 +1,63 @@
-//! Project files that instruct or configure coding agents. They are read as data; a model may write
-//! one only if a task of the approved plan names it.
+//! Project files that instruct or configure coding agents, or have an editor start programs when the
+//! folder is opened. They are read as data; a model may write one only if a task of the approved plan
+//! names it. ARCHITECTURE.md lists them.
 
 /// Names of such files in any folder.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 21] = [
+    "AGENT.md",
     "AGENTS.md",
     "AGENTS.override.md",
     "CLAUDE.md",
     "CLAUDE.local.md",
+    "CRUSH.md",
     "GEMINI.md",
+    "QWEN.md",
+    "WARP.md",
+    ".aider.conf.yml",
+    ".augment-guidelines",
+    ".crush.json",
     ".cursorrules",
+    ".roomodes",
+    ".rules",
     ".windsurfrules",
     ".goosehints",
     ".mcp.json",
+    "crush.json",
     "opencode.json",
     "opencode.jsonc",
 ];
 /// Folders that contain only such files, anywhere in the tree.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 24] = [
     ".agents",
+    ".amazonq",
+    ".augment",
     ".claude",
     ".clinerules",
     ".codex",
+    ".continue",
+    ".crush",
     ".cursor",
+    ".devcontainer",
+    ".factory",
     ".gemini",
+    ".goose",
+    ".junie",
+    ".kilocode",
+    ".kiro",
     ".opencode",
+    ".openhands",
+    ".qwen",
     ".roo",
+    ".trae",
+    ".vscode",
     ".windsurf",
+    ".zed",
 ];
 /// Files and folders at the top of the tree.
-const AT_TOP: [&str; 5] = [
+const AT_TOP: [&str; 7] = [
+    ".github/agents",
     ".github/copilot-instructions.md",
+    ".github/hooks",
     ".github/instructions",
     ".github/prompts",
     ".github/chatmodes",
@@ -74,7 +102,15 @@ pub(crate) fn at_top() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::instructs_agents;
+    use super::{AT_TOP, FOLDERS, NAMES, instructs_agents};
+
+    #[test]
+    fn the_documents_list_them_all() {
+        let documents = include_str!("../ARCHITECTURE.md");
+        for name in NAMES.iter().chain(&FOLDERS).chain(&AT_TOP) {
+            assert!(documents.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 
     #[test]
     fn files_that_instruct_agents_are_recognized_by_path() {

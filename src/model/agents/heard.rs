@@ -35,8 +35,10 @@ impl Heard {
     /// Reads one line, without its line end.
     pub(super) fn line(&mut self, line: &[u8], row: &Preset) {
         let line = String::from_utf8_lossy(line);
+        // An answer may be JSON as well, on one line: the name and title of a session, for example.
+        let is_event = |event: &Value| event["type"].is_string() || !row.speaks_plainly;
         match serde_json::from_str::<Value>(&line) {
-            Ok(event @ Value::Object(_)) => (row.read)(self, &event),
+            Ok(event @ Value::Object(_)) if is_event(&event) => (row.read)(self, &event),
             _ => {
                 if !line.trim().is_empty() {
                     line.trim().clone_into(&mut self.last_line);
@@ -66,4 +68,24 @@ pub(super) fn text(event: &Value, place: &str) -> Option<String> {
 /// A number in an event; 0 if missing.
 pub(super) fn count(event: &Value, place: &str) -> u64 {
     event.pointer(place).and_then(Value::as_u64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::presets::named;
+    use super::*;
+
+    #[test]
+    fn an_answer_of_ones_own_command_may_be_json_on_one_line() {
+        let answer = |lines: &[&str], program: &str| {
+            let mut heard = Heard::default();
+            lines.iter().for_each(|line| heard.line(line.as_bytes(), named(program)));
+            heard.end(true);
+            heard.text
+        };
+        let name = r#"{"name": "todo", "title": "A todo list"}"#;
+        assert_eq!(answer(&[name], ""), name);
+        assert_eq!(answer(&[r#"{"type": "result", "result": "done"}"#], ""), "done");
+        assert_eq!(answer(&[name], "claude"), "");
+    }
 }
