@@ -129,6 +129,11 @@ pub(super) fn opencode(heard: &mut Heard, event: &Value) {
 }
 
 /// The protocol described in the README.
+/// True for an event that a user's own command may print; any other object is part of its answer.
+pub(super) fn is_own(event: &Value) -> bool {
+    ["result", "error"].contains(&kind(event))
+}
+
 pub(super) fn own(heard: &mut Heard, event: &Value) {
     match kind(event) {
         "result" => {

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::events;
 use super::presets::Preset;
 use crate::event::Usage;
 
@@ -36,7 +37,7 @@ impl Heard {
     pub(super) fn line(&mut self, line: &[u8], row: &Preset) {
         let line = String::from_utf8_lossy(line);
         // An answer may be JSON as well, on one line: the name and title of a session, for example.
-        let is_event = |event: &Value| event["type"].is_string() || !row.speaks_plainly;
+        let is_event = |event: &Value| !row.speaks_plainly || events::is_own(event);
         match serde_json::from_str::<Value>(&line) {
             Ok(event @ Value::Object(_)) if is_event(&event) => (row.read)(self, &event),
             _ => {
@@ -85,7 +86,7 @@ mod tests {
         };
         let name = r#"{"name": "todo", "title": "A todo list"}"#;
         assert_eq!(answer(&[name], ""), name);
-        assert_eq!(answer(&[r#"{"type": "result", "result": "done"}"#], ""), "done");
+        assert_eq!(answer(&[r#"{"type": "result", "text": "done"}"#], ""), "done");
         assert_eq!(answer(&[name], "claude"), "");
     }
 }
