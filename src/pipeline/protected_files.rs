@@ -65,8 +65,8 @@ pub(crate) fn tell_of_own_files(run: &Run<'_>) {
                 )
             }
             OwnFileChangeKind::PutBack(Some(copy)) => format!(
-                "a command changed your uncommitted {path}; it is as it was, and the command's \
-                 version is in {}",
+                "a command changed your uncommitted {path}, or you did while it ran: it is as it was \
+                 before, and the other version is in {}",
                 copy.display()
             ),
             OwnFileChangeKind::PutBack(None) => {

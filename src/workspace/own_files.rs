@@ -70,8 +70,8 @@ pub(crate) struct OwnFiles {
     pub(crate) ignored: Option<Vec<String>>,
     /// What commands left in the tree that no commit contains; `None` until the list is read.
     pub(crate) left: Option<BTreeSet<String>>,
-    /// Files of which something was noted for the person.
-    pub(crate) told: Vec<String>,
+    /// What was noted for the person.
+    pub(crate) told: Vec<OwnFileChange>,
 }
 
 impl OwnFile {

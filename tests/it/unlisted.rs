@@ -74,7 +74,7 @@ fn a_command_that_changes_them_leaves_them_as_they_were() {
         let command = "echo broken >README.md";
         first_task(&sandbox, Reply::call("run_command", json!({"command": command})));
         let ran = sandbox.auto(&["--stop-after", "coding"]).exits(0);
-        let told = "a command changed your uncommitted README.md; it is as it was";
+        let told = "a command changed your uncommitted README.md, or you did";
         assert!(ran.stderr.contains(told), "{mark}: {}", ran.stderr);
         assert_eq!(sandbox.read("README.md"), MINE, "{mark}");
         assert_eq!(sandbox.git(&["log", "--format=%s", "main..", "--", "README.md"]), "");

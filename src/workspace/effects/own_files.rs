@@ -182,20 +182,23 @@ pub(super) fn after_command(
     Ok(put_back)
 }
 
-/// Notes what happened to a file for the person, once in a run.
+/// Notes what happened to a file for the person, once in a run; another content is told again,
+/// because it may be the person's.
 fn note(tree: &WorkingTree, path: String, kind: OwnFileChangeKind) -> anyhow::Result<()> {
     let mut own = tree.own_files.borrow_mut();
-    if own.told.contains(&path) {
+    let change = OwnFileChange { path, kind };
+    if own.told.contains(&change) {
         return Ok(());
     }
-    own.told.push(path.clone());
-    if let (OwnFileChangeKind::IgnoredChanged(_), Some(ignored)) = (&kind, &mut own.ignored) {
+    own.told.push(change.clone());
+    let OwnFileChange { path, kind } = &change;
+    if let (OwnFileChangeKind::IgnoredChanged(_), Some(ignored)) = (kind, &mut own.ignored) {
         // From now on the file is the command's.
-        ignored.retain(|other| *other != path);
+        ignored.retain(|other| other != path);
         let list = serde_json::to_vec(ignored)?;
         atomic_file::replace(&tree.state_dir.join(IGNORED), &list)?;
     }
-    tree.own_file_changes.borrow_mut().push(OwnFileChange { path, kind });
+    tree.own_file_changes.borrow_mut().push(change);
     Ok(())
 }
 
