@@ -15,19 +15,20 @@ fn write(path: &str) -> Reply {
 #[test]
 fn what_cannot_be_written_is_told_to_the_model_and_the_person() {
     let sandbox = Sandbox::new();
-    // Permission bits do not bind root; a name that is too long is refused to everybody.
-    let long = format!("lib/{}", "n".repeat(300));
-    let tries = write(&long).and("write_file", json!({"path": "README.md/x", "content": "x\n"}));
+    // Permission bits do not bind root; a link to itself stops everybody.
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).unwrap();
+    sandbox.commit_all("a link to itself");
+    let tries = write("loop/x").and("write_file", json!({"path": "README.md/x", "content": "x\n"}));
     sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), tries);
     sandbox.server.on(at("coding", "actor").task("TASK-001").turn(2), todo::task_work("TASK-001"));
     sandbox.server.on(at("coding", "actor").task("TASK-001").turn(3), Reply::text("Done."));
     let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let told = sandbox.server.requests_of("coding", "actor")[1].tool_results().join("\n");
-    assert!(told.contains("File name too long"), "{told}");
+    assert!(told.contains("loop/x"), "{told}");
     assert!(told.contains("README.md/x"), "{told}");
-    let said = outcome.stderr.matches("File name too long").count();
+    let said = outcome.stderr.matches("loop/x cannot be read").count();
     assert!(said >= 2, "warned and reminded: {}", outcome.stderr);
-    let last = outcome.stderr.lines().rev().find(|line| line.contains("too long")).unwrap();
+    let last = outcome.stderr.lines().rev().find(|line| line.contains("loop/x")).unwrap();
     assert!(last.contains("skipped in this run"), "{}", outcome.stderr);
     sandbox.assert_sound();
     assert!(sandbox.read("README.md").contains("Somewhere"));

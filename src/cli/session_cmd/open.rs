@@ -1,6 +1,7 @@
 //! Opening a session: its lock, its branch, its history.
 
 use crate::artifact::Artifact;
+use crate::artifact::record_diff::count;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock::{self, LockedSession};
@@ -100,12 +101,12 @@ pub(crate) fn take_after(
     Ok((held, session))
 }
 
-/// Brings back the files below `.cowork` if they were deleted, with the session's `session.json`: by
+/// Brings back the files below `.cowork` if they were deleted with the session's whole folder: by
 /// mistake, because nothing works without it.
 fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyhow::Result<()> {
     let Head::Branch { oid: tip, .. } = git.head()? else { return Ok(()) };
     let record = artifact_path(name, Artifact::Session);
-    let is_there = git.top().join(&record).symlink_metadata().is_ok();
+    let is_there = git.top().join(name.record_dir()).symlink_metadata().is_ok();
     if is_there || git::snapshot::blob_id(git, &tip, &record)?.is_none() {
         return Ok(());
     }
@@ -116,7 +117,7 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
     let gone: Vec<String> =
         git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();
     git::put_back::restore_paths(git, &tip, &gone)?;
-    let text = format!("brought back {} deleted files below .cowork", gone.len());
+    let text = format!("brought back {} below .cowork", count(gone.len(), "deleted file"));
     context.ui.emit(Event::Note { text });
     Ok(())
 }
