@@ -151,6 +151,10 @@ impl Tracking for Tracked {
         git::would_run::would_run(&self.git, git_dir)
     }
 
+    fn is_on_branch(&self) -> bool {
+        self.on_branch
+    }
+
     fn require_branch(&self) -> anyhow::Result<()> {
         if self.on_branch {
             require_branch(&self.git, &self.refs, &self.name, None)?;

@@ -181,7 +181,7 @@ const PATTERNS: [Pattern; 51] = [
 ];
 
 /// Words that do not occur in a random key.
-const SAYS_SO: [&str; 10] = [
+const SAYS_SO: [&str; 15] = [
     "example",
     "placeholder",
     "xxxx",
@@ -191,6 +191,13 @@ const SAYS_SO: [&str; 10] = [
     "your_",
     "your-",
     "${",
+    // In place of a password in a netrc file.
+    "password password",
+    "password $",
+    "password <",
+    // Hosts of one machine, or of one cluster.
+    ".internal",
+    ".local",
     // The signature of the token in RFC 7519's most copied example (jwt.io).
     "sflkxwrjsmekkf2qt4fwpmejf36pok6yjv_adqssw5c",
 ];
@@ -259,7 +266,9 @@ fn is_example(key: &[u8]) -> bool {
     let mut different: Vec<u8> = key.to_vec();
     different.sort_unstable();
     different.dedup();
-    different.len() < VARIETY || SAYS_SO.iter().any(|word| text.contains(word))
+    // The name of a variable, or a word between brackets.
+    let is_name = key.first().is_some_and(|first| b"$<{%".contains(first));
+    is_name || different.len() < VARIETY || SAYS_SO.iter().any(|word| text.contains(word))
 }
 
 #[cfg(test)]
@@ -404,6 +413,12 @@ mod tests {
             "postgres://postgres:postgres@localhost:5432/test",
             "postgres://app:a-long-pass1word@db:5432/test",
             "postgres://user:password@db.shop.net/orders",
+            "postgres://postgres:postgres@host.docker.internal:5432/app",
+            "postgres://app:a-long-pass1word@postgres.default.svc.cluster.local",
+            "mongodb+srv://ana:<password>@cluster0.abcde.mongodb.net",
+            "postgresql://user:{db_passwd}@db.shop.net",
+            "machine github.com login git password $GITHUB_TOKEN",
+            "machine HOST login USER password PASSWORD",
             "mysql://ana:s3cr3tpq9X@db.example.com/orders",
             "redis://${USER}:${PASSWORD_OF_REDIS}@cache.shop.net",
             "Authorization: Bearer ${TOKEN}",

@@ -32,6 +32,10 @@ pub trait Tracking {
     fn require_branch(&self) -> anyhow::Result<()> {
         Ok(())
     }
+    /// True if the tree was on the session's branch when it was opened.
+    fn is_on_branch(&self) -> bool {
+        true
+    }
     /// The git control files of the tree.
     fn acted_on(&self) -> anyhow::Result<GitControlFiles>;
 }

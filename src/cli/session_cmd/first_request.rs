@@ -67,7 +67,10 @@ pub(crate) fn hold_as(
         return Ok(held);
     }
     // The tree stays locked: nothing may switch its branch meanwhile.
-    let LockedSession { mut tree, .. } = held;
+    let mut held = held;
+    let mut tree = held.tree.take();
+    // Before the next one: its end would let the first signal end the process at once.
+    drop(held);
     if let Some(tree) = &mut tree {
         tree.rename(name)?;
     }

@@ -111,8 +111,12 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
         return Ok(());
     }
     let deleted = |entry: &StatusEntry| {
-        let gone = StatusKind::Tracked { staged: Change::None, unstaged: Change::Deleted };
-        entry.path.starts_with(".cowork/") && entry.kind == gone
+        let is_gone = matches!(
+            entry.kind,
+            StatusKind::Tracked { staged: Change::Deleted, .. }
+                | StatusKind::Tracked { unstaged: Change::Deleted, .. }
+        );
+        entry.path.starts_with(".cowork/") && is_gone
     };
     let gone: Vec<String> =
         git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();

@@ -79,11 +79,13 @@ fn typed(command: &str, option: &str) -> String {
     let verb = command.rsplit(' ').next().unwrap_or_default();
     let mut line = "git cowork".to_owned();
     let mut option = Some(option);
-    for word in std::env::args().skip(1) {
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
         line = format!("{line} {}", quoted(&word));
         if word == verb {
             line += option.take().unwrap_or_default();
         }
     }
-    line
+    // An alias of the command was typed.
+    line + option.unwrap_or_default()
 }

@@ -62,6 +62,10 @@ pub(crate) fn of_existing(
     let refs = context.refs()?;
     let branch = refs.short_branch(name);
     let top = match git::refs::checked_out_in(git, &refs.branch(name))? {
+        Some(there) if !there.is_dir() => {
+            let message = format!("the working tree of {branch} is gone: {}", there.display());
+            return Err(Error::repository(message).hint("forget it: git worktree prune").into());
+        }
         Some(there) => there,
         None => {
             // A killed `git worktree add` is completed by the session's next command.

@@ -201,7 +201,7 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let uncommitted = tracking.uncommitted()?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        own_files::before_command(tree, uncommitted.iter(), &as_written)?;
+        own_files::before_command(tree, uncommitted.iter())?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
@@ -218,7 +218,8 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
     let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
         return Ok(());
     };
-    if tree.require_branch().is_err() {
+    let is_elsewhere = tree.tracking.as_ref().is_some_and(|tracking| !tracking.is_on_branch());
+    if is_elsewhere || tree.require_branch().is_err() {
         return Ok(());
     }
     let end = last + 2 * BEAT;

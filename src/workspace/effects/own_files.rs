@@ -4,7 +4,7 @@
 //! The command itself is free to write them, so that no build fails because, say, a lock file is
 //! dirty. What it wrote is saved beside, because the person may have edited the file meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -30,29 +30,29 @@ const MOST_COPIED: u64 = 10 * 1024 * 1024;
 const MOST_IGNORED: u64 = 100 * 1024 * 1024;
 
 /// Copies the person's files, as far as they have changed since the last command. `uncommitted` are
-/// the paths that differ from the last commit; those that tools wrote, `as_written`, are not a
-/// person's.
+/// the paths that differ from the last commit.
 pub(super) fn before_command<'a>(
     tree: &WorkingTree,
     uncommitted: impl Iterator<Item = &'a String>,
-    as_written: &[String],
 ) -> anyhow::Result<()> {
     let mut own = tree.own_files.borrow_mut();
+    // What lies in the file before the first command is of an earlier run.
+    let mut is_changed = own.known.is_none();
     let mut known = own.known.take().unwrap_or_default();
-    let mut is_changed = false;
     let ignored = match own.ignored.take() {
         Some(ignored) => ignored,
         None => ignored_to_keep(tree)?,
     };
     let mut now = BTreeMap::new();
-    let as_written: HashSet<&String> = as_written.iter().collect();
+    // A person's edit of a tool's file becomes part of the draft, whoever changes it afterwards.
+    let journal = tree.journal.borrow();
+    let is_tools = |path: &String| journal.get(path).is_some();
     let left = own.left.get_or_insert_with(|| listed(tree, LEFT)).clone();
     let is_left = |path: &str| {
         left.contains(path) || path.match_indices('/').any(|(at, _)| left.contains(&path[..at]))
     };
-    let uncommitted = uncommitted.filter(|path| {
-        !path.starts_with(".cowork/") && !as_written.contains(path) && !is_left(path)
-    });
+    let uncommitted = uncommitted
+        .filter(|path| !path.starts_with(".cowork/") && !is_tools(path) && !is_left(path));
     let all = uncommitted.map(|path| (path, false)).chain(ignored.iter().map(|path| (path, true)));
     for (path, is_ignored) in all {
         let (stamp, size) = match tree.look(path) {
@@ -161,10 +161,16 @@ pub(super) fn after_command(
             (Some(was), false) => {
                 let size = tree.look(path).map_or(0, |metadata| metadata.len());
                 let now = if size > MOST_COPIED { None } else { state::of(tree, path)? };
-                if now.as_ref() == Some(was) {
+                let is_folder = tree.look(path).is_ok_and(|metadata| metadata.is_dir());
+                // Of a folder in the place of a deleted file nobody knows who made it.
+                if now.as_ref() == Some(was) || is_folder && *was == Was::Nothing {
                     continue;
                 }
-                state::put_back(tree, path, was).with_context(|| format!("restoring {path}"))?;
+                if let Err(error) = state::put_back(tree, path, was) {
+                    tracing::warn!("{path} could not be put back: {error:#}");
+                    note(tree, path.clone(), OwnFileChangeKind::NotCopiedChanged)?;
+                    continue;
+                }
                 keep_time(tree, path, file.stamp);
                 put_back.paths.push(path.clone());
                 if let (Was::File { copy, .. }, None | Some(Was::Nothing)) = (was, &now) {

@@ -22,9 +22,13 @@ impl WorkingTree {
     pub(crate) fn copy_out(&self, path: &str, copy: &Path) -> anyhow::Result<()> {
         let mut file = self.open_regular(path)?.into_std();
         std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
-        let mut into = std::fs::File::create(copy)?;
+        // A copy that was cut short would be taken for the whole file, by its name.
+        let mut part = copy.as_os_str().to_owned();
+        part.push(".part");
+        let mut into = std::fs::File::create(&part)?;
         into.set_permissions(file.metadata()?.permissions())?;
         std::io::copy(&mut file, &mut into)?;
+        std::fs::rename(&part, copy)?;
         Ok(())
     }
 

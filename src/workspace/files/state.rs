@@ -34,6 +34,11 @@ pub(crate) fn of(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> 
 
 /// Restores a path, whatever is there now.
 pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
+    // Before anything is removed: the copy may be gone.
+    let content = match was {
+        Was::File { copy, .. } => std::fs::read(copy)?,
+        Was::Nothing | Was::Link(_) => Vec::new(),
+    };
     // A parent directory may have become a link, or may be gone.
     for (at, _) in path.match_indices('/') {
         let folder = &path[..at];
@@ -53,7 +58,7 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
     }
     match was {
         Was::Nothing => {}
-        Was::File { copy, mode } => tree.put_as(path, &std::fs::read(copy)?, *mode)?,
+        Was::File { mode, .. } => tree.put_as(path, &content, *mode)?,
         Was::Link(target) => {
             let (dir, name) = tree.make_place(path)?;
             #[cfg(unix)]
