@@ -10,6 +10,7 @@ use super::spawn::STARTS;
 use super::switch::same_place;
 use super::unfinished::Step;
 use super::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
+use crate::error::Error;
 use crate::git::{self, in_the_way, put_back, refs, snapshot, take_back, unfinished};
 
 /// The file in the git directory of a linked working tree that marks this tree as being created.
@@ -46,6 +47,15 @@ pub fn add(git: &Git, path: &Path, branch: &str, start: Option<&Oid>) -> Result<
     let name = RefName::branch(branch)?;
     refs::refuse_dangling(git, &name)?;
     let path = git.top.join(path);
+    // Git would create the branch before it notices.
+    let is_free = match std::fs::read_dir(&path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => path.symlink_metadata().is_err(),
+    };
+    if !is_free {
+        let message = format!("{} exists already, and is not an empty folder", path.display());
+        return Err(Error::repository(message).hint("name another path: -w=PATH").into());
+    }
     let step = Added {
         had_path: path.exists(),
         had_branch: refs::branch_exists(git, branch)?,

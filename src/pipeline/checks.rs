@@ -11,7 +11,7 @@ use crate::stage::Stage;
 use crate::stages::{CheckInput, lasting_checks};
 
 /// The findings for what a draft contains although it must not be committed: secrets, without their
-/// values, and copies of a person's uncommitted work.
+/// values, copies of a person's uncommitted work, and repositories that would run something.
 pub(super) fn leaks_found(leaks: &[Leak]) -> Vec<Finding> {
     let of = |is: fn(&Leak) -> bool| {
         let places = leaks.iter().filter(|leak| is(leak)).map(ToString::to_string);

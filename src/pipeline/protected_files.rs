@@ -13,7 +13,7 @@ use crate::pipeline::run::Run;
 use crate::record;
 use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
-use crate::workspace::{IGNORED, OwnFileChange, OwnFileChangeKind, Proposed};
+use crate::workspace::{IGNORED, Proposed};
 
 /// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
@@ -55,36 +55,9 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
 
 /// Reports what happened to a person's own files: to documents edited while they were written, and
 /// to files that a command changed.
-pub(crate) fn tell_of_own_files(run: &Run<'_>) {
-    for OwnFileChange { path, kind } in run.env.workspace.command_effects().take_own_files() {
-        run.warn(match kind {
-            OwnFileChangeKind::Replaced(copy) => {
-                format!(
-                    "{path} was written while you edited it; your version is in {}",
-                    copy.display()
-                )
-            }
-            OwnFileChangeKind::PutBack(Some(copy)) => format!(
-                "a command changed your uncommitted {path}, or you did while it ran: it is as it was \
-                 before, and the other version is in {}",
-                copy.display()
-            ),
-            OwnFileChangeKind::PutBack(None) => {
-                format!("a command deleted your uncommitted {path}; it is as it was")
-            }
-            OwnFileChangeKind::IgnoredChanged(copy) => format!(
-                "a command changed or deleted {path}, which git ignores; as it was: {}",
-                copy.display()
-            ),
-            OwnFileChangeKind::NotCopiedChanged => format!(
-                "a command changed or deleted your uncommitted {path}, of which there is no copy, \
-                 because it is larger than 10 MiB or cannot be read"
-            ),
-            OwnFileChangeKind::IgnoredTooLarge => format!(
-                "{path}, which git ignores, is too large to be copied: a command may change it"
-            ),
-        });
-    }
+pub(crate) fn tell_of_user_files(run: &Run<'_>) {
+    let changes = run.env.workspace.command_effects().take_user_files();
+    changes.iter().for_each(|change| run.warn(change.to_string()));
 }
 
 /// If tools were not allowed to write a person's files, asks the person whether they may. Returns

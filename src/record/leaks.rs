@@ -136,13 +136,14 @@ fn copied_from(
     id: &Oid,
     own: &[Protected],
 ) -> Option<String> {
-    let found = own.iter().find(|file| file.blob == id.as_str() && file.path != path)?;
-    let long = |path: &str| {
+    let is_long = |path: &str| {
         let meta = recorder.git.top().join(path).symlink_metadata();
         meta.is_ok_and(|meta| meta.len() >= SHORTEST_COPY)
     };
-    let (now, _) = files.read_unless(&found.path, |_| true)?;
-    (now == *id && long(&found.path)).then(|| found.path.clone())
+    let is_there =
+        |path: &str| files.read_unless(path, |_| true).is_some_and(|(now, _)| now == *id);
+    let mut same = own.iter().filter(|file| file.blob == id.as_str() && file.path != path);
+    same.find(|file| is_long(&file.path) && is_there(&file.path)).map(|file| file.path.clone())
 }
 
 /// Finds a secret in the name of a file that is on disk and that the tip does not contain.

@@ -18,12 +18,15 @@ pub(super) fn require_branch(
     if git.head()?.branch() == Some(&branch) {
         return Ok(());
     }
-    let (message, before) = match (git.resolve(branch.as_str())?, tip) {
-        (None, Some(tip)) => (format!("{short} is gone"), format!("git branch {short} {tip}")),
-        (None, None) => (format!("{short} is gone"), "git reflog".to_owned()),
-        _ => (format!("HEAD is no longer on {short}"), format!("git switch {short}")),
-    };
-    Err(Error::moved(message)
-        .hint(format!("to continue: {before} && git cowork resume {name}"))
-        .into())
+    let resume = format!("git cowork resume {name}");
+    let gone = || Error::moved(format!("{short} is gone"));
+    Err(match (git.resolve(branch.as_str())?, tip) {
+        (None, Some(tip)) => gone().hint(format!("git branch {short} {tip} && {resume}")),
+        (None, None) => gone()
+            .hint(format!("if you renamed it: git branch -m {short} && {resume}"))
+            .hint("otherwise find its tip: git reflog"),
+        _ => Error::moved(format!("HEAD is no longer on {short}"))
+            .hint(format!("to continue: git switch {short} && {resume}")),
+    }
+    .into())
 }

@@ -1,6 +1,6 @@
 //! Secrets: the user's own keys, which must never reach a transcript, a log, a command or a commit,
 //! and text that looks like a well-known kind of key, which must reach neither a commit nor a
-//! model. Depends on no other module.
+//! model. Depends on no other module but for digits.
 
 mod encoded;
 mod patterns;
@@ -14,6 +14,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::sha256::hex;
 pub use setting::{has_secret_word, of_git_config, of_setting};
 
 /// Variables that every program may see: user, paths and language.
@@ -100,7 +101,7 @@ impl Secrets {
         let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
         // A dump of a key is no other key; base64 is decoded when it is met.
         let dumps = keys.iter().flat_map(|key| {
-            let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+            let hex = hex(key.as_bytes());
             [hex.to_uppercase(), hex]
         });
         let dumps: Vec<String> = dumps.collect();

@@ -198,7 +198,7 @@ const SAYS_SO: [&str; 15] = [
     // Hosts of one machine, or of one cluster.
     ".internal",
     ".local",
-    // The signature of the token in RFC 7519's most copied example (jwt.io).
+    // The signature of the token that jwt.io shows.
     "sflkxwrjsmekkf2qt4fwpmejf36pok6yjv_adqssw5c",
 ];
 

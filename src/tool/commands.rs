@@ -30,7 +30,7 @@ arguments! {
 }
 
 /// Maximum number of a person's files that an answer names.
-const OWN_FILES: usize = 5;
+const USER_FILES: usize = 5;
 
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 3] = [
@@ -197,8 +197,8 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
             why_protected(path)
         ));
     }
-    if !result.own_files.is_empty() {
-        let (first, more) = result.own_files.split_at(OWN_FILES.min(result.own_files.len()));
+    if !result.user_files.is_empty() {
+        let (first, more) = result.user_files.split_at(USER_FILES.min(result.user_files.len()));
         let more =
             if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         text.push_str(&format!(

@@ -15,7 +15,6 @@ mod io_errors;
 mod journal;
 mod linked;
 mod options;
-mod own_files;
 mod protection;
 #[cfg(target_os = "linux")]
 mod proxy;
@@ -23,6 +22,7 @@ mod read_tracker;
 mod refusal;
 mod sandbox;
 mod tracking;
+mod user_files;
 mod working_tree;
 
 use std::path::Path;
@@ -46,7 +46,6 @@ pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
 pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles, open_overlay_work};
 pub use options::WorkspaceOptions;
-pub use own_files::{OwnFileChange, OwnFileChangeKind};
 pub use protection::Protection;
 pub use read_tracker::{ReadTracker, Seen};
 pub use refusal::{Refusal, RefusalKind};
@@ -57,6 +56,7 @@ pub use sandbox::{
     Overlay, OwnFiles, Wanted, Weaker, find_confinement,
 };
 pub use tracking::{GitControlFiles, Tracking};
+pub use user_files::{UserFileChange, UserFileChangeKind};
 pub use working_tree::WHOLE_FILE_MAX;
 
 use crate::private::PrivateFiles;

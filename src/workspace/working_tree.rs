@@ -16,10 +16,10 @@ use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
 use crate::workspace::options::WorkspaceOptions;
-use crate::workspace::own_files::{OwnFileChange, OwnFiles};
 use crate::workspace::protection::Protection;
 use crate::workspace::read_tracker::ReadTracker;
 use crate::workspace::tracking::{GitControlFiles, KnownRepositories, Tracking};
+use crate::workspace::user_files::{UserFileChange, UserFiles};
 
 /// Largest file, in bytes, that is read or written as a whole.
 pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
@@ -57,9 +57,9 @@ pub(crate) struct WorkingTree {
     pub(crate) documents: RefCell<BTreeSet<String>>,
     /// Artifacts read since the tree last changed, by path; `None` if there is no file.
     pub(crate) artifacts: RefCell<Option<(Untouched, Artifacts)>>,
-    pub(crate) own_files: RefCell<OwnFiles>,
+    pub(crate) user_files: RefCell<UserFiles>,
     /// What happened to a person's own files, until it is told.
-    pub(crate) own_file_changes: RefCell<Vec<OwnFileChange>>,
+    pub(crate) user_file_changes: RefCell<Vec<UserFileChange>>,
 }
 
 // Not derived: records about files must not end up in a log.
@@ -99,8 +99,8 @@ impl WorkingTree {
             repositories: RefCell::default(),
             documents: RefCell::default(),
             artifacts: RefCell::default(),
-            own_files: RefCell::default(),
-            own_file_changes: RefCell::default(),
+            user_files: RefCell::default(),
+            user_file_changes: RefCell::default(),
         })
     }
 }

@@ -149,8 +149,6 @@ mod one_run;
 mod other_text;
 mod outage;
 #[cfg(unix)]
-mod own_files;
-#[cfg(unix)]
 mod pager;
 mod picture;
 mod pipeline;
@@ -213,6 +211,8 @@ mod unchanged;
 mod unlisted;
 mod untold;
 mod usage;
+#[cfg(unix)]
+mod user_files;
 mod verify;
 #[cfg(unix)]
 mod watch;

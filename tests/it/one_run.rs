@@ -85,6 +85,17 @@ fn the_second_run_gets_a_tree_of_its_own() {
     sandbox.assert_sound();
 }
 
+#[test]
+fn a_folder_in_the_way_of_a_new_tree_leaves_no_branch() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../there/mine.txt", "mine\n");
+    let new = ["new", "-w=../there", "-n", "todo", "an idea", "--review", "wait"];
+    sandbox.cowork(&new).exits(5).says("exists already, and is not an empty folder");
+    assert!(sandbox.git_fails(&["rev-parse", "-q", "--verify", "cowork/todo"]));
+    sandbox.cowork(&["new", "-w", "-n", "todo", "an idea", "--review", "wait"]).exits(3);
+    assert_eq!(sandbox.read("../there/mine.txt"), "mine\n");
+}
+
 /// Makes `main` differ from the session in a file.
 fn with_another_main(sandbox: &Sandbox) {
     let main = sandbox.git(&["rev-parse", "main"]);

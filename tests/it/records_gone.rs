@@ -38,4 +38,8 @@ fn they_come_back_between_two_runs() {
     let resume = ["resume", "--review", "auto", "--stop-after", "design"];
     sandbox.cowork(&resume).exits(0).says("brought back 6 deleted files below .cowork");
     sandbox.assert_clean();
+    sandbox.git(&["rm", "-rq", ".cowork"]);
+    let resume = ["resume", "--review", "auto", "--stop-after", "plan"];
+    sandbox.cowork(&resume).exits(0).says("brought back 8 deleted files below .cowork");
+    sandbox.assert_clean();
 }

@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
+use crate::support::kill::signal_at_request;
 use crate::support::sandbox::Outcome;
 use crate::support::todo::{self, IDEA, PRD, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
@@ -283,4 +284,18 @@ fn ctrl_c_through_git_is_one_interruption() {
     sandbox.assert_sound();
     let kept = sandbox.git(&["show", "refs/cowork/drafts/todo/prd:.cowork/sessions/todo/prd.md"]);
     assert_eq!(kept, PRD.trim_end());
+}
+
+/// The session is locked anew, under the name that the model gave it.
+#[test]
+fn a_signal_after_the_model_named_the_session_puts_the_draft_away() {
+    for signal in SIGNALS {
+        let sandbox = Sandbox::new();
+        sandbox.server.manner(lingers);
+        let new = ["new", "a todo list for the terminal", "--review", "auto"];
+        let outcome = signal_at_request(&sandbox, &new, 4, signal);
+        assert_eq!(outcome.code, 130, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("git cowork resume"), "{}", outcome.stderr);
+        sandbox.assert_clean();
+    }
 }

@@ -82,10 +82,7 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     preflight::require_not_sparse(git, &name)?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     context.ui.set_session(&name);
-    let held = match &linked {
-        Some(_) => lock::hold_session(context, &name, COMMAND)?,
-        None => lock::hold(context, &name, COMMAND)?,
-    };
+    let held = lock::hold_with(context, &name, COMMAND, linked.is_none())?;
     let here = linked.is_none() && dependencies::begins_here(git, &branch.tip)?;
     if here {
         dependencies::require(context, &held, &name, dependencies::AGAIN)?;

@@ -44,8 +44,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let refs = context.refs()?;
     let name = delivered::name(context, args.name.as_ref())?;
-    let hold = if args.dry_run { lock::hold_session } else { lock::hold };
-    let held = hold(context, &name, "git cowork merge")?;
+    let held = lock::hold_with(context, &name, "git cowork merge", !args.dry_run)?;
     let git = &held.git;
     let session = delivered::completed(context, &name)?;
     if !args.dry_run {
@@ -73,7 +72,11 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     approved::require(context, git, &session, args.force)?;
     if let Some(found) = embedded_repository(git, &session)? {
         return Err(Error::repository(format!("{found}, also for whoever checks the merge out"))
-            .hint(format!("take it out of the session: git rm -r {}", quoted(&found.folder)))
+            .hint(format!(
+                "take it out of the session: git switch {} && git rm -r {} && git commit",
+                refs.short_branch(&name),
+                quoted(&found.folder)
+            ))
             .hint(format!("or look at it: git cowork verify {name}"))
             .into());
     }

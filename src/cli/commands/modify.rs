@@ -75,10 +75,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     if let Some(named) = &named {
         context.ui.set_session(named);
     }
-    let held = match &linked {
-        Some(_) => lock::hold_session(context, &own_name, COMMAND)?,
-        None => lock::hold(context, &own_name, COMMAND)?,
-    };
+    let held = lock::hold_with(context, &own_name, COMMAND, linked.is_none())?;
     let here = linked.is_none() && dependencies::begins_here(git, &start)?;
     if here {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;

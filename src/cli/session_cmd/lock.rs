@@ -30,37 +30,31 @@ pub(crate) fn hold(
     name: &SessionName,
     command: &str,
 ) -> anyhow::Result<LockedSession> {
-    let state = StateDir::open(&context.git()?.state_dir(), name)?;
-    let lock = RunLock::take(&state.lock(), name, command)?;
-    let tree = tree_lock::lock(context, context.git()?, name, command)?;
-    held(context, state, lock, Some(tree), name, command)
+    hold_with(context, name, command, true)
 }
 
-/// Locks the session, for a command that does not change this working tree.
-///
-/// # Errors
-/// Exit 5: another run has locked the session; it is named.
+/// Like [`hold`], for a command that does not change this working tree.
 pub(crate) fn hold_session(
     context: &Context,
     name: &SessionName,
     command: &str,
 ) -> anyhow::Result<LockedSession> {
-    let state = StateDir::open(&context.git()?.state_dir(), name)?;
-    let lock = RunLock::take(&state.lock(), name, command)?;
-    held(context, state, lock, None, name, command)
+    hold_with(context, name, command, false)
 }
 
-/// Cleans up after killed processes: those of this session, and those of other sessions that are
-/// not running, because all of them share the index of a working tree.
-fn held(
+/// Like [`hold`]; the working tree is locked only if the command changes it. Cleans up after killed
+/// processes: those of this session, and those of other sessions that are not running, because all
+/// of them share the index of a working tree.
+pub(crate) fn hold_with(
     context: &Context,
-    state: StateDir,
-    lock: RunLock,
-    tree: Option<RunLock>,
     name: &SessionName,
     command: &str,
+    changes_tree: bool,
 ) -> anyhow::Result<LockedSession> {
     let git = context.git()?;
+    let state = StateDir::open(&git.state_dir(), name)?;
+    let lock = RunLock::take(&state.lock(), name, command)?;
+    let tree = changes_tree.then(|| tree_lock::lock(context, git, name, command)).transpose()?;
     for other in StateDir::left_unfinished(&git.state_dir()).iter().filter(|other| *other != name) {
         let state = StateDir::at(&git.state_dir(), other);
         let Ok(_lock) = RunLock::take(&state.lock(), other, command) else { continue };

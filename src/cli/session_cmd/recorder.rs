@@ -3,6 +3,7 @@
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::workspace;
+use crate::event::{Event, Sink as _};
 use crate::git::Oid;
 use crate::record::{Recorder, Scope};
 use crate::session::{Session, SessionName};
@@ -28,6 +29,10 @@ pub(crate) fn recorder_of<T>(
     let name = &session.name;
     let refs = context.refs()?;
     let workspace = workspace::open(context, held, name)?;
+    // What a command left that was killed together with an earlier run.
+    for change in workspace.command_effects().take_user_files() {
+        context.ui.emit(Event::Warning { text: change.to_string() });
+    }
     with(&Recorder {
         git: &held.git,
         refs: &refs,

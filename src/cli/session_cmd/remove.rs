@@ -58,9 +58,8 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
     };
     let command =
         if removal == Removal::Archive { "git cowork archive" } else { "git cowork delete" };
-    let stays = removal == Removal::Delete(Consent::Never);
-    let hold = if stays { lock::hold_session } else { lock::hold };
-    let held = hold(context, &name, command)?;
+    let is_dry = removal == Removal::Delete(Consent::Never);
+    let held = lock::hold_with(context, &name, command, !is_dry)?;
     let tip = session.tip.clone();
     may_leave(context, &held, &refs, &session)?;
     if let Removal::Delete(consent) = removal

@@ -67,6 +67,12 @@ pub(crate) fn of_existing(
             return Err(Error::repository(message).hint("forget it: git worktree prune").into());
         }
         Some(there) => there,
+        None if !git::refs::branch_exists(git, &branch)?
+            && git::refs::remote_branches(git, &branch)?.is_empty() =>
+        {
+            // Whoever continues it says why there is none.
+            return Ok(None);
+        }
         None => {
             // A killed `git worktree add` is completed by the session's next command.
             let held = lock::hold_session(context, name, command)?;

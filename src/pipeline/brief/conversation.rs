@@ -200,7 +200,7 @@ async fn converse_once(
     let sink: &dyn Sink = if part.question.is_some() { &whole } else { run.env.sink };
     let conversation =
         agent::run(model, &brief, &mut context, &mut transcript, ending, &notes, sink).await;
-    protected_files::tell_of_own_files(run);
+    protected_files::tell_of_user_files(run);
     if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
         continued::note(run, part, transcript.id(), told)?;
     }

@@ -18,7 +18,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     // Without its records a draft would delete them.
     let here = recorder.expect_tip(tip).and_then(|()| run.env.workspace.require_branch());
     if let Err(error) = here {
-        // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` already says so.
+        // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` says
+        // so already.
         run.warn(match reason.map(error::about) {
             Some(About::Moved) => "files left unchanged".to_owned(),
             Some(About::Other | About::NoSession) | None => {

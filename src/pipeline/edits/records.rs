@@ -33,12 +33,12 @@ fn with_ledger<T: Default>(
 /// Puts back a person's edits of the JSON, which is generated from the documents. Returns true if
 /// there were any.
 pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
-    protected_files::tell_of_own_files(run);
+    protected_files::tell_of_user_files(run);
     let lines = verify::put_back_json(run.env.git, &run.session, &run.recorder())?;
     let is_put_back = !lines.is_empty();
     lines.into_iter().for_each(|line| run.warn(line));
     // The attempt contains what was written over.
-    run.env.workspace.command_effects().take_own_files();
+    run.env.workspace.command_effects().take_user_files();
     Ok(is_put_back)
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
         Ok(settled)
     })?;
     // The copies of documents with a person's edits need no report: they got numbers only.
-    run.env.workspace.command_effects().take_own_files();
+    run.env.workspace.command_effects().take_user_files();
     if settled.refusals.is_empty() {
         settled.notes.iter().for_each(|note| run.note(note.clone()));
     }

@@ -111,11 +111,11 @@ pub(crate) fn take_comments(
         let old = before.read(*artifact)?.unwrap_or_default();
         let taken = comments::take(&text, &old, prefix);
         if taken.text != text {
-            protected_files::tell_of_own_files(run);
+            protected_files::tell_of_user_files(run);
             files.write(*artifact, &taken.text)?;
             // The write saved a copy with the comments in the state directory. No edit was
             // overwritten, so the copy is not reported.
-            run.env.workspace.command_effects().take_own_files();
+            run.env.workspace.command_effects().take_user_files();
         }
         found.extend(taken.comments.iter().map(|c| c.details(artifact.file_name())));
     }

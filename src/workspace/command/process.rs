@@ -52,7 +52,7 @@ pub struct CommandResult {
     /// Git control files that the command changed, which were restored.
     pub put_back: Vec<String>,
     /// A person's uncommitted files that the command changed, which were put back.
-    pub own_files: Vec<String>,
+    pub user_files: Vec<String>,
     /// Repositories the command created below the tree.
     pub repositories: Vec<MadeRepository>,
     /// Dependencies that were not fetched, with the reason.
@@ -197,7 +197,7 @@ async fn run_within(
         bulk: effects.bulk,
         odd_names: effects.odd_names,
         put_back: effects.put_back,
-        own_files: effects.own_files,
+        user_files: effects.user_files,
         repositories: effects.repositories,
         missing: Vec::new(),
     })

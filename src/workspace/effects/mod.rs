@@ -18,16 +18,16 @@ use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::portable;
 use crate::workspace::journal::Written;
-use crate::workspace::own_files::{OwnFileChange, Was};
 use crate::workspace::tracking::Tracking;
+use crate::workspace::user_files::{UserFileChange, Was};
 use crate::workspace::working_tree::WorkingTree;
 
-mod own_files;
 mod private;
 pub(crate) mod repositories;
+mod user_files;
 
-pub use own_files::{IGNORED, LEFT};
 use repositories::MadeRepository;
+pub use user_files::{IGNORED, LEFT};
 
 const FILE: &str = "command.json";
 /// How often a running command's state file is touched, to show that the command still runs.
@@ -55,7 +55,7 @@ pub(crate) struct Effects {
     /// Git control files that were restored.
     pub put_back: Vec<String>,
     /// A person's uncommitted files that were put back.
-    pub own_files: Vec<String>,
+    pub user_files: Vec<String>,
     /// New repositories below the tree.
     pub repositories: Vec<MadeRepository>,
 }
@@ -99,8 +99,8 @@ impl<'a> CommandEffects<'a> {
     }
 
     /// Returns what happened to a person's own files since the last call, also by tools.
-    pub fn take_own_files(&self) -> Vec<OwnFileChange> {
-        std::mem::take(&mut *self.0.own_file_changes.borrow_mut())
+    pub fn take_user_files(&self) -> Vec<UserFileChange> {
+        std::mem::take(&mut *self.0.user_file_changes.borrow_mut())
     }
 
     /// Paths below `.cowork` that changed while commands ran: commands must not change these.
@@ -201,7 +201,7 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let uncommitted = tracking.uncommitted()?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        own_files::before_command(tree, uncommitted.iter())?;
+        user_files::before_command(tree, uncommitted.iter())?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
@@ -246,7 +246,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // Before git runs: git status may run a program configured in a new repository.
     let repositories =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
-    let own_files = own_files::after_command(tree, &is_effect)?;
+    let user_files = user_files::after_command(tree, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
     let put_back =
@@ -262,7 +262,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     tree.documents.borrow_mut().extend(documents.into_iter().cloned());
     let made = made.into_iter();
     let made: Vec<String> = made.filter(|path| is_effect(path)).cloned().collect();
-    let made = own_files.without_moved(tree, tracking.as_ref(), made)?;
+    let made = user_files.without_moved(tree, tracking.as_ref(), made)?;
     let (made, odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
     // A file that a tool wrote still counts as written by a tool if a command, such as a formatter,
@@ -277,11 +277,11 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     });
     tree.journal.borrow_mut().note_all(entries)?;
     let left = bulk.iter().map(|(path, _)| path).chain(odd_names.iter().map(|(path, _)| path));
-    own_files::note_left(tree, left)?;
+    user_files::note_left(tree, left)?;
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
     tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
-    Ok(Effects { bulk, odd_names, put_back, own_files: own_files.paths, repositories })
+    Ok(Effects { bulk, odd_names, put_back, user_files: user_files.paths, repositories })
 }
 
 fn note_file(tree: &WorkingTree) -> PathBuf {

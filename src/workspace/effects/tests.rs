@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::workspace::own_files::OwnFileChangeKind;
 use crate::workspace::testing::Tree;
 use crate::workspace::tracking::GitControlFiles;
+use crate::workspace::user_files::UserFileChangeKind;
 
 /// A repository that tracks `src/`; every other file is uncommitted.
 struct Listing(PathBuf);
@@ -89,12 +89,26 @@ fn a_persons_files_are_as_they_were_after_a_command() {
     std::fs::remove_file(tree.root().join("gone")).unwrap();
     watch.end().unwrap();
     assert_eq!([tree.get("changed"), tree.get("gone")], ["changed", "gone"]);
-    let [changed, gone] = tree.workspace.command_effects().take_own_files().try_into().unwrap();
+    let [changed, gone] = tree.workspace.command_effects().take_user_files().try_into().unwrap();
     assert_eq!([changed.path.as_str(), gone.path.as_str()], ["changed", "gone"]);
-    let OwnFileChangeKind::PutBack(Some(copy)) = changed.kind else { panic!("{changed:?}") };
+    let UserFileChangeKind::PutBack(Some(copy)) = changed.kind else { panic!("{changed:?}") };
     assert_eq!(std::fs::read_to_string(copy).unwrap(), "by the command");
-    assert_eq!(gone.kind, OwnFileChangeKind::PutBack(None));
+    assert_eq!(gone.kind, UserFileChangeKind::PutBack(None));
     assert!(tree.workspace.written().paths().is_empty());
+}
+
+/// The disk may be full, or a person may have cleared the state directory.
+#[test]
+fn a_persons_file_whose_copy_is_gone_is_left_alone() {
+    let tree = tree();
+    tree.put("mine", "a person's");
+    let watch = watch(&tree.workspace.tree).unwrap();
+    std::fs::remove_dir_all(tree.workspace.tree.state_dir.join("set-aside")).unwrap();
+    tree.put("mine", "by the command, or by the person");
+    watch.end().unwrap();
+    assert_eq!(tree.get("mine"), "by the command, or by the person");
+    let [told] = tree.workspace.command_effects().take_user_files().try_into().unwrap();
+    assert_eq!(told.kind, UserFileChangeKind::NotPutBack);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use anyhow::Context as _;
 
-use crate::workspace::own_files::Was;
+use crate::workspace::user_files::Was;
 use crate::workspace::working_tree::WorkingTree;
 
 /// Returns the state of a path; `None` for a directory and anything else that cannot be restored.

@@ -15,9 +15,9 @@ use crate::workspace::atomic_file;
 use crate::workspace::files::guard::means;
 use crate::workspace::files::state;
 use crate::workspace::journal::{Fingerprint, Written};
-use crate::workspace::own_files::Was;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::GitControlFiles;
+use crate::workspace::user_files::Was;
 use crate::workspace::working_tree::WorkingTree;
 
 const FILE: &str = "proposed.json";

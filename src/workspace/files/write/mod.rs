@@ -12,9 +12,9 @@ use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::files::portable;
 use crate::workspace::journal::Fingerprint;
-use crate::workspace::own_files::{OwnFileChange, OwnFileChangeKind};
 use crate::workspace::read_tracker::SMALL;
 use crate::workspace::refusal::Refusal;
+use crate::workspace::user_files::{UserFileChange, UserFileChangeKind};
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -172,8 +172,8 @@ fn set_aside(tree: &WorkingTree, path: &str, old: &[u8]) -> std::io::Result<()> 
     if !copy.exists() {
         std::fs::create_dir_all(copy.parent().unwrap_or(&tree.state_dir))?;
         std::fs::write(&copy, old)?;
-        let (path, kind) = (path.to_owned(), OwnFileChangeKind::Replaced(copy));
-        tree.own_file_changes.borrow_mut().push(OwnFileChange { path, kind });
+        let (path, kind) = (path.to_owned(), UserFileChangeKind::Replaced(copy));
+        tree.user_file_changes.borrow_mut().push(UserFileChange { path, kind });
     }
     Ok(())
 }

@@ -69,7 +69,8 @@ fn a_persons_files_are_put_back_after_a_command_that_died_with_the_run() {
     first_task_runs(&sandbox, dies);
     sandbox.auto(&[]).was_killed();
     assert!(!sandbox.exists("notes.txt"));
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    told.says("a command deleted your uncommitted notes.txt; it is as it was");
     assert_eq!(sandbox.read("notes.txt") + &sandbox.read("README.md"), "mine\n# Mine now\n");
     assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
 }

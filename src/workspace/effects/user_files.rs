@@ -11,8 +11,8 @@ use anyhow::Context as _;
 
 use crate::workspace::atomic_file;
 use crate::workspace::files::state;
-use crate::workspace::own_files::{OwnFile, OwnFileChange, OwnFileChangeKind, Stamp, Was};
 use crate::workspace::tracking::Tracking;
+use crate::workspace::user_files::{Stamp, UserFile, UserFileChange, UserFileChangeKind, Was};
 use crate::workspace::working_tree::WorkingTree;
 
 /// The ignored files that were there before the session, until a command changes them: a list of
@@ -20,7 +20,7 @@ use crate::workspace::working_tree::WorkingTree;
 pub const IGNORED: &str = "ignored.json";
 /// The files as they were before the command that runs or ran last: if git-cowork is killed together
 /// with it, the next process puts them back. Written only if they have changed.
-const FILE: &str = "own-files.json";
+const FILE: &str = "user-files.json";
 /// What commands made and no commit contains, because of its name or size: paths in the state
 /// directory. It is no person's.
 pub const LEFT: &str = "left-by-commands.json";
@@ -35,7 +35,7 @@ pub(super) fn before_command<'a>(
     tree: &WorkingTree,
     uncommitted: impl Iterator<Item = &'a String>,
 ) -> anyhow::Result<()> {
-    let mut own = tree.own_files.borrow_mut();
+    let mut own = tree.user_files.borrow_mut();
     // What lies in the file before the first command is of an earlier run.
     let mut is_changed = own.known.is_none();
     let mut known = own.known.take().unwrap_or_default();
@@ -66,13 +66,13 @@ pub(super) fn before_command<'a>(
         is_changed |= as_before.is_none();
         let file = match as_before {
             Some(known) => known,
-            None if size > MOST_COPIED => OwnFile { is_ignored, was: None, stamp },
+            None if size > MOST_COPIED => UserFile { is_ignored, was: None, stamp },
             None => match state::of(tree, path) {
-                Ok(Some(was)) => OwnFile { is_ignored, was: Some(was), stamp },
+                Ok(Some(was)) => UserFile { is_ignored, was: Some(was), stamp },
                 Ok(None) => continue,
                 Err(error) => {
                     tracing::debug!("{path} is not copied: {error:#}");
-                    OwnFile { is_ignored, was: None, stamp }
+                    UserFile { is_ignored, was: None, stamp }
                 }
             },
         };
@@ -131,7 +131,7 @@ pub(super) fn after_command(
     tree: &WorkingTree,
     is_effect: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<PutBack> {
-    let known = tree.own_files.borrow_mut().known.take();
+    let known = tree.user_files.borrow_mut().known.take();
     let before = match known {
         Some(known) => known,
         // Of a command that was killed together with an earlier process.
@@ -147,7 +147,7 @@ pub(super) fn after_command(
             continue;
         }
         let kind = match (&file.was, file.is_ignored) {
-            (None, false) => OwnFileChangeKind::NotCopiedChanged,
+            (None, false) => UserFileChangeKind::NotPutBack,
             // It was named when the list was read.
             (None, true) => continue,
             (Some(Was::File { copy, .. }), true) => {
@@ -155,7 +155,7 @@ pub(super) fn after_command(
                 if now.is_some_and(|now| tree.copy_of(path, &now) == *copy) {
                     continue;
                 }
-                OwnFileChangeKind::IgnoredChanged(copy.clone())
+                UserFileChangeKind::IgnoredChanged(copy.clone())
             }
             (Some(_), true) => continue,
             (Some(was), false) => {
@@ -168,7 +168,7 @@ pub(super) fn after_command(
                 }
                 if let Err(error) = state::put_back(tree, path, was) {
                     tracing::warn!("{path} could not be put back: {error:#}");
-                    note(tree, path.clone(), OwnFileChangeKind::NotCopiedChanged)?;
+                    note(tree, path.clone(), UserFileChangeKind::NotPutBack)?;
                     continue;
                 }
                 keep_time(tree, path, file.stamp);
@@ -176,7 +176,7 @@ pub(super) fn after_command(
                 if let (Was::File { copy, .. }, None | Some(Was::Nothing)) = (was, &now) {
                     put_back.gone.push(copy.clone());
                 }
-                OwnFileChangeKind::PutBack(match now {
+                UserFileChangeKind::PutBack(match now {
                     Some(Was::File { copy, .. }) => Some(copy),
                     _ => None,
                 })
@@ -184,27 +184,27 @@ pub(super) fn after_command(
         };
         note(tree, path.clone(), kind)?;
     }
-    tree.own_files.borrow_mut().known = Some(before);
+    tree.user_files.borrow_mut().known = Some(before);
     Ok(put_back)
 }
 
 /// Notes what happened to a file for the person, once in a run; another content is told again,
 /// because it may be the person's.
-fn note(tree: &WorkingTree, path: String, kind: OwnFileChangeKind) -> anyhow::Result<()> {
-    let mut own = tree.own_files.borrow_mut();
-    let change = OwnFileChange { path, kind };
+fn note(tree: &WorkingTree, path: String, kind: UserFileChangeKind) -> anyhow::Result<()> {
+    let mut own = tree.user_files.borrow_mut();
+    let change = UserFileChange { path, kind };
     if own.told.contains(&change) {
         return Ok(());
     }
     own.told.push(change.clone());
-    let OwnFileChange { path, kind } = &change;
-    if let (OwnFileChangeKind::IgnoredChanged(_), Some(ignored)) = (kind, &mut own.ignored) {
+    let UserFileChange { path, kind } = &change;
+    if let (UserFileChangeKind::IgnoredChanged(_), Some(ignored)) = (kind, &mut own.ignored) {
         // From now on the file is the command's.
         ignored.retain(|other| other != path);
         let list = serde_json::to_vec(ignored)?;
         atomic_file::replace(&tree.state_dir.join(IGNORED), &list)?;
     }
-    tree.own_file_changes.borrow_mut().push(change);
+    tree.user_file_changes.borrow_mut().push(change);
     Ok(())
 }
 
@@ -213,7 +213,7 @@ pub(super) fn note_left<'a>(
     tree: &WorkingTree,
     paths: impl Iterator<Item = &'a String>,
 ) -> anyhow::Result<()> {
-    let mut own = tree.own_files.borrow_mut();
+    let mut own = tree.user_files.borrow_mut();
     let left = own.left.get_or_insert_with(|| listed(tree, LEFT));
     let before = left.len();
     left.extend(paths.cloned());
@@ -237,8 +237,8 @@ fn ignored_to_keep(tree: &WorkingTree) -> anyhow::Result<Vec<String>> {
         let Ok(metadata) = tree.look(&path) else { continue };
         let fits = metadata.len() <= MOST_COPIED && sum + metadata.len() <= MOST_IGNORED;
         if !fits {
-            let kind = OwnFileChangeKind::IgnoredTooLarge;
-            tree.own_file_changes.borrow_mut().push(OwnFileChange { path, kind });
+            let kind = UserFileChangeKind::IgnoredTooLarge;
+            tree.user_file_changes.borrow_mut().push(UserFileChange { path, kind });
             continue;
         }
         sum += metadata.len();

@@ -1,6 +1,7 @@
 //! A person's own files: their state before a command, and what happened to them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -17,32 +18,68 @@ pub(crate) enum Was {
 
 /// What a command did to a person's own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnFileChange {
+pub struct UserFileChange {
     /// Relative to the root.
     pub path: String,
     /// What happened, with the copies.
-    pub kind: OwnFileChangeKind,
+    pub kind: UserFileChangeKind,
 }
 
-/// The kinds of [`OwnFileChange`].
+/// The kinds of [`UserFileChange`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OwnFileChangeKind {
+pub enum UserFileChangeKind {
     /// A document that was replaced while the person edited it: the copy is the person's version.
     Replaced(PathBuf),
     /// Changed or deleted, and put back: the copy is the command's version, if there is one.
     PutBack(Option<PathBuf>),
     /// An ignored file, changed or deleted: the copy is the file as it was.
     IgnoredChanged(PathBuf),
-    /// An uncommitted file that could not be copied, because it is too large or cannot be read, and
-    /// was changed or deleted.
-    NotCopiedChanged,
+    /// An uncommitted file that was changed or deleted and is not put back: it is too large to be
+    /// copied, or it or its copy cannot be read or written.
+    NotPutBack,
     /// Too large to be copied: an ignored file that a command may change.
     IgnoredTooLarge,
 }
 
+/// What the person is told, with the copies.
+impl fmt::Display for UserFileChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.kind {
+            UserFileChangeKind::Replaced(copy) => {
+                let copy = copy.display();
+                write!(f, "{path} was written while you edited it; your version is in {copy}")
+            }
+            UserFileChangeKind::PutBack(Some(copy)) => write!(
+                f,
+                "a command changed your uncommitted {path}, or you did while it ran: it is as it was \
+                 before, and the other version is in {}",
+                copy.display()
+            ),
+            UserFileChangeKind::PutBack(None) => {
+                write!(f, "a command deleted your uncommitted {path}; it is as it was")
+            }
+            UserFileChangeKind::IgnoredChanged(copy) => write!(
+                f,
+                "a command changed or deleted {path}, which git ignores; as it was: {}",
+                copy.display()
+            ),
+            UserFileChangeKind::NotPutBack => write!(
+                f,
+                "a command changed or deleted your uncommitted {path}, and it is not put back: it is \
+                 larger than 10 MiB, or it or its copy cannot be read or written"
+            ),
+            UserFileChangeKind::IgnoredTooLarge => write!(
+                f,
+                "{path}, which git ignores, is too large to be copied: a command may change it"
+            ),
+        }
+    }
+}
+
 /// A person's file before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OwnFile {
+pub(crate) struct UserFile {
     /// Git ignores it.
     pub(crate) is_ignored: bool,
     /// `None` if it could not be copied.
@@ -63,18 +100,18 @@ pub(crate) struct Stamp {
 
 /// What is known about a person's files between the commands of a run.
 #[derive(Debug, Default)]
-pub(crate) struct OwnFiles {
+pub(crate) struct UserFiles {
     /// The files as they were before the last command; `None` before the first one.
-    pub(crate) known: Option<BTreeMap<String, OwnFile>>,
+    pub(crate) known: Option<BTreeMap<String, UserFile>>,
     /// The ignored files; `None` until the list is read.
     pub(crate) ignored: Option<Vec<String>>,
     /// What commands left in the tree that no commit contains; `None` until the list is read.
     pub(crate) left: Option<BTreeSet<String>>,
     /// What was noted for the person.
-    pub(crate) told: Vec<OwnFileChange>,
+    pub(crate) told: Vec<UserFileChange>,
 }
 
-impl OwnFile {
+impl UserFile {
     /// True if its copy is still there: a person may have cleared the state directory.
     pub(crate) fn is_copied(&self) -> bool {
         match &self.was {
