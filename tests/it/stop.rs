@@ -292,10 +292,14 @@ fn a_signal_after_the_model_named_the_session_puts_the_draft_away() {
     for signal in SIGNALS {
         let sandbox = Sandbox::new();
         sandbox.server.manner(lingers);
+        let named = json!({"language": "English", "title": "Things to do", "name": "things-to-do",
+            "depth": "standard", "reason": "New."});
+        sandbox.server.on(at("start", "actor"), Reply::call("name_work", named));
         let new = ["new", "a todo list for the terminal", "--review", "auto"];
         let outcome = signal_at_request(&sandbox, &new, 4, signal);
         assert_eq!(outcome.code, 130, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("git cowork resume"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("cowork/things-to-do"), "{}", outcome.stderr);
         sandbox.assert_clean();
     }
 }
