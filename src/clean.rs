@@ -4,6 +4,8 @@
 //! write to the clipboard or reorder text under review. Line feeds and tabs are kept, all other
 //! such characters are removed.
 
+use crate::path_text::is_undecodable;
+
 /// Cleans text that arrives in pieces: a sequence may begin in one piece and end in the next.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
@@ -103,6 +105,7 @@ impl Cleaner {
             '\t' => Some(c),
             _ if self.state != State::Text => None,
             _ if obeyed(c) => self.marks.then_some('\u{fffd}'),
+            _ if is_undecodable(c) => Some('\u{fffd}'),
             _ => Some(c),
         }
     }

@@ -35,6 +35,7 @@ pub mod languages;
 pub mod model;
 pub mod moment;
 pub mod origin;
+mod path_text;
 pub mod pipeline;
 pub mod private;
 pub mod record;

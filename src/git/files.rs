@@ -8,10 +8,10 @@ use git2::ObjectType;
 
 use super::lookup::missing;
 use super::object_text::first_entry;
-use super::output::lossy;
 use super::spawn::cat_file::object_here as here;
 use super::{EntryKind, Git, Oid, Reader as _};
 use crate::git::{lookup, snapshot};
+use crate::path_text::decoded;
 
 /// Calls `visit` with the path and blob of each regular file of a commit or tree (no links, no
 /// submodules), in git's order, until it returns `Break`. Does not check that the content is
@@ -39,7 +39,7 @@ pub fn each(
         }
         let (entry, after) = first_entry(&text[*next..], top.bytes()).context("a broken tree")?;
         let (kind, id) = (lookup::kind_of(entry.0), Oid::of_bytes(entry.2));
-        path.push_str(&lossy(entry.1));
+        path.push_str(&decoded(entry.1));
         *next = text.len() - after.len();
         if kind == EntryKind::Tree {
             path.push('/');

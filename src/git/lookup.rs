@@ -13,6 +13,7 @@ use super::output::lossy;
 use super::reader::{Commit, Content, EntryKind, Part, Reader, TreeEntry};
 use crate::error::Error;
 use crate::git::loose;
+use crate::path_text::decoded;
 
 /// Number of commits that are read one by one before libgit2 is asked for a part of history,
 /// because libgit2 reads each commit twice. At most this many are read in vain, which takes some 50
@@ -219,8 +220,9 @@ pub(super) fn in_folder<R: Reader + ?Sized>(
     let tree = tree_of(reader, of)?;
     let Some(id) = folder_at(reader, &tree, folder)? else { return Ok(Vec::new()) };
     let text = self::tree(reader, &id)?;
-    let named =
-        |entry: Result<Entry<'_>>| entry.map(|(mode, name, id)| (lossy(name), entry_of(mode, id)));
+    let named = |entry: Result<Entry<'_>>| {
+        entry.map(|(mode, name, id)| (decoded(name), entry_of(mode, id)))
+    };
     entries(&text, id.bytes()).map(named).collect()
 }
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::says_disk_full;
+use crate::path_text::decoded;
 
 /// The result of a finished child.
 #[derive(Debug)]
@@ -80,9 +81,9 @@ pub(super) fn lossy(bytes: &[u8]) -> String {
     }
 }
 
-/// NUL-separated output as texts.
+/// NUL-separated output as texts; for paths, see [`crate::path_text`].
 pub(super) fn nul_texts(bytes: &[u8]) -> impl Iterator<Item = String> {
-    bytes.split(|&b| b == 0).filter(|item| !item.is_empty()).map(lossy)
+    bytes.split(|&b| b == 0).filter(|item| !item.is_empty()).map(decoded)
 }
 
 /// A path as git printed it.

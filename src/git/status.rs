@@ -50,7 +50,7 @@ pub enum StatusKind {
 /// A path that differs from HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusEntry {
-    /// From the top, with `/`. Undecodable bytes are replaced; a nested repository ends in `/`.
+    /// From the top, with `/` ([`crate::path_text`]); a nested repository ends in `/`.
     pub path: String,
     /// How it differs.
     pub kind: StatusKind,

@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result};
 
 use super::Oid;
 use super::object_text::{Entry, first_entry};
-use super::output::lossy;
 use super::reader::{Reader, TreeChange, TreeChangeKind};
 use crate::git::lookup;
+use crate::path_text::decoded;
 
 const KIND: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
@@ -84,7 +84,8 @@ pub(super) fn changes<R: Reader + ?Sized>(
                 path.push(b'/');
                 folders.push((path, old, new));
             } else if old != new || before.map(mode) != after.map(mode) {
-                let change = TreeChange { path: lossy(&path), kind: kind(before, after), old, new };
+                let change =
+                    TreeChange { path: decoded(&path), kind: kind(before, after), old, new };
                 found.push((path, change));
             }
             Ok(())

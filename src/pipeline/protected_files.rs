@@ -13,7 +13,7 @@ use crate::pipeline::run::Run;
 use crate::record;
 use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
-use crate::workspace::{IGNORED, Proposed};
+use crate::workspace::Proposed;
 
 /// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
@@ -30,12 +30,7 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
         .workspace
         .protection()
         .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
-    let state = run.env.state;
-    if state.note::<Vec<String>>(IGNORED)?.is_none() {
-        // No command has run yet. What lies in a folder that is ignored as a whole is made again.
-        let files: Vec<&String> = ignored.iter().filter(|path| !path.ends_with('/')).collect();
-        state.set_note(IGNORED, Some(&files))?;
-    }
+    run.env.workspace.command_effects().note_ignored(&ignored)?;
     // Ignored files are in no commit: nothing could restore them.
     run.env.workspace.protection().protect(ignored.into_iter().filter(theirs));
     Ok(())

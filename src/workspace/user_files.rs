@@ -39,6 +39,8 @@ pub enum UserFileChangeKind {
     NotPutBack,
     /// Too large to be copied: an ignored file that a command may change.
     IgnoredTooLarge,
+    /// An ignored file that a model has read.
+    IgnoredRead,
 }
 
 /// What the person is told, with the copies.
@@ -72,6 +74,11 @@ impl fmt::Display for UserFileChange {
             UserFileChangeKind::IgnoredTooLarge => write!(
                 f,
                 "{path}, which git ignores, is too large to be copied: a command may change it"
+            ),
+            UserFileChangeKind::IgnoredRead => write!(
+                f,
+                "a model read {path}, which git ignores; to keep it from models, add it to `private` \
+                 under [project]"
             ),
         }
     }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::meanwhile::{code, first_task_runs};
 use crate::support::received::Received;
+use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
 
 /// The answers to the first task's commands.
@@ -120,4 +121,61 @@ fn of_ignored_files_a_copy_stays_when_a_command_changes_them() {
     kept.sort();
     kept.retain(|text| !text.contains("linguist"));
     assert_eq!(kept, ["PORT=1\n", "rows\n", "untouched\n"]);
+}
+
+/// As in trees from systems with Latin-1 or CP 850.
+#[cfg(unix)]
+#[test]
+fn files_whose_names_are_not_utf8_are_as_they_were_too() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let names = [&b"b\xffd.txt"[..], b"sub/\x82t\x82.txt", b"b\xfed.txt"];
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("sub/a.txt", "a\n", "a folder");
+    let paths = names.map(|name| sandbox.repo().join(std::ffi::OsStr::from_bytes(name)));
+    paths.iter().for_each(|path| std::fs::write(path, format!("mine: {path:?}")).unwrap());
+    first_task_runs(
+        &sandbox,
+        "for f in b*.txt; do echo over >$f; done; rm sub/?t*.txt; echo new >$(printf 'x\\377')",
+    );
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    for path in &paths {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), format!("mine: {path:?}"));
+    }
+    assert_eq!(told.matches("a command changed your uncommitted b\u{fffd}d.txt").count(), 2);
+    assert!(
+        told.contains("a command deleted your uncommitted sub/\u{fffd}t\u{fffd}.txt"),
+        "{told}"
+    );
+    assert!(told.contains("is not UTF-8"), "the command's own file is in no commit: {told}");
+    assert!(code(&sandbox).iter().all(|path| path.is_ascii()), "{:?}", code(&sandbox));
+}
+
+#[test]
+fn ignored_files_made_between_two_runs_are_a_persons() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", ".env\n*.db\n", "ignore");
+    first_task_runs(&sandbox, "echo one >made.db");
+    let run = Reply::call("run_command", json!({"command": "rm .env; echo two >made.db"}));
+    let rest = [run, task_work("TASK-002"), Reply::text("The task is done.")];
+    let second = at("coding", "actor").task("TASK-002");
+    sandbox.server.sequence(second, [&[Reply::status(403, "no")][..], &rest].concat());
+    sandbox.auto(&[]).exits(4);
+    sandbox.write(".env", "PORT=1\n");
+    let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
+    assert!(told.contains("a command changed or deleted .env, which git ignores"), "{told}");
+    assert!(!told.contains("changed or deleted made.db"), "a command made it: {told}");
+    assert!(set_aside(&sandbox).contains(&"PORT=1\n".to_owned()));
+}
+
+#[test]
+fn a_person_is_told_when_a_model_reads_an_ignored_file() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", ".env\n", "ignore");
+    sandbox.write(".env", "PORT=1\n");
+    let reads = Reply::call("read_file", json!({"path": ".env"}));
+    let first = at("coding", "actor").task("TASK-001");
+    let rest = [task_work("TASK-001"), Reply::text("The task is done.")];
+    sandbox.server.sequence(first, [&[reads.clone(), reads][..], &rest].concat());
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert_eq!(told.matches("a model read .env, which git ignores").count(), 1, "{told}");
 }

@@ -14,6 +14,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::moment;
+use crate::path_text::encoded;
 use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::portable;
@@ -24,7 +25,7 @@ use crate::workspace::working_tree::WorkingTree;
 
 mod private;
 pub(crate) mod repositories;
-mod user_files;
+pub(crate) mod user_files;
 
 use repositories::MadeRepository;
 pub use user_files::{IGNORED, LEFT};
@@ -96,6 +97,14 @@ impl<'a> CommandEffects<'a> {
     /// Files that commands created and that will not be committed because of their names.
     pub fn odd_names(&self) -> Vec<OddName> {
         self.0.odd_names.borrow().iter().map(|(path, why)| (path.clone(), why.clone())).collect()
+    }
+
+    /// Notes which of the files that git ignores are a person's; call at the start of a run.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn note_ignored(&self, ignored: &[String]) -> anyhow::Result<()> {
+        user_files::note_ignored(self.0, ignored)
     }
 
     /// Returns what happened to a person's own files since the last call, also by tools.
@@ -223,12 +232,14 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
         return Ok(());
     }
     let end = last + 2 * BEAT;
-    take_effects(tree, |path| changed_at(tree, path).is_none_or(|at| at <= end)).map(|_| ())
+    take_effects(tree, |path| changed_at(tree, path).is_none_or(|at| at <= end))?;
+    user_files::note_end(tree, end);
+    Ok(())
 }
 
 /// Returns the time of the last change to a file's content or name, if known.
 fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
-    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(path)).ok()?)
+    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(encoded(path))).ok()?)
 }
 
 /// Records in the journal the changes since the saved state, if `is_effect` accepts them. Does

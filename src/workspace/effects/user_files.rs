@@ -6,17 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 
 use crate::workspace::atomic_file;
+use crate::workspace::effects::changed_at;
 use crate::workspace::files::state;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{Stamp, UserFile, UserFileChange, UserFileChangeKind, Was};
 use crate::workspace::working_tree::WorkingTree;
 
-/// The ignored files that were there before the session, until a command changes them: a list of
-/// paths in the state directory.
+/// The ignored files that no command made or changed: a list of paths in the state directory. The
+/// file's time is the end of the last command: what is newer is a person's.
 pub const IGNORED: &str = "ignored.json";
 /// The files as they were before the command that runs or ran last: if git-cowork is killed together
 /// with it, the next process puts them back. Written only if they have changed.
@@ -28,6 +30,41 @@ pub const LEFT: &str = "left-by-commands.json";
 const MOST_COPIED: u64 = 10 * 1024 * 1024;
 /// Maximum sum of the sizes of the ignored files that are copied, in bytes.
 const MOST_IGNORED: u64 = 100 * 1024 * 1024;
+
+/// Notes which of these ignored files are a person's: before the first command all, later also those
+/// that changed after the last one. What lies in a folder that is ignored as a whole (its path ends
+/// with `/`) is made again.
+pub(super) fn note_ignored(tree: &WorkingTree, ignored: &[String]) -> anyhow::Result<()> {
+    let file = tree.state_dir.join(IGNORED);
+    let since = std::fs::metadata(&file).and_then(|list| list.modified()).ok();
+    let is_new = |path: &str| {
+        since.is_none_or(|since| changed_at(tree, path).is_some_and(|changed| changed > since))
+    };
+    let mut list = listed(tree, IGNORED);
+    let before = list.len();
+    list.extend(ignored.iter().filter(|path| !path.ends_with('/') && is_new(path)).cloned());
+    if since.is_none() || list.len() > before {
+        tree.user_files.borrow_mut().ignored = None;
+        atomic_file::replace(&file, &serde_json::to_vec(&list)?)?;
+    }
+    Ok(())
+}
+
+/// Notes when the last command ended: ignored files that change later do so by a person's hand.
+pub(super) fn note_end(tree: &WorkingTree, at: SystemTime) {
+    let list = std::fs::File::options().append(true).open(tree.state_dir.join(IGNORED));
+    if let Err(error) = list.and_then(|list| list.set_modified(at)) {
+        tracing::debug!("the end of a command is not noted: {error}");
+    }
+}
+
+/// Tells the person that a model reads a file that git ignores, such as `.env`.
+pub(crate) fn note_read(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
+    match listed(tree, IGNORED).contains(path) {
+        true => note(tree, path.to_owned(), UserFileChangeKind::IgnoredRead),
+        false => Ok(()),
+    }
+}
 
 /// Copies the person's files, as far as they have changed since the last command. `uncommitted` are
 /// the paths that differ from the last commit.
@@ -41,7 +78,7 @@ pub(super) fn before_command<'a>(
     let mut known = own.known.take().unwrap_or_default();
     let ignored = match own.ignored.take() {
         Some(ignored) => ignored,
-        None => ignored_to_keep(tree)?,
+        None => ignored_to_keep(tree, &mut own.told),
     };
     let mut now = BTreeMap::new();
     // A person's edit of a tool's file becomes part of the draft, whoever changes it afterwards.
@@ -185,6 +222,7 @@ pub(super) fn after_command(
         note(tree, path.clone(), kind)?;
     }
     tree.user_files.borrow_mut().known = Some(before);
+    note_end(tree, SystemTime::now());
     Ok(put_back)
 }
 
@@ -231,20 +269,23 @@ fn listed(tree: &WorkingTree, file: &str) -> BTreeSet<String> {
 }
 
 /// The ignored files to copy; the others are noted for the person.
-fn ignored_to_keep(tree: &WorkingTree) -> anyhow::Result<Vec<String>> {
+fn ignored_to_keep(tree: &WorkingTree, told: &mut Vec<UserFileChange>) -> Vec<String> {
     let (mut kept, mut sum) = (Vec::new(), 0);
     for path in listed(tree, IGNORED) {
         let Ok(metadata) = tree.look(&path) else { continue };
         let fits = metadata.len() <= MOST_COPIED && sum + metadata.len() <= MOST_IGNORED;
         if !fits {
-            let kind = UserFileChangeKind::IgnoredTooLarge;
-            tree.user_file_changes.borrow_mut().push(UserFileChange { path, kind });
+            let change = UserFileChange { path, kind: UserFileChangeKind::IgnoredTooLarge };
+            if !told.contains(&change) {
+                told.push(change.clone());
+                tree.user_file_changes.borrow_mut().push(change);
+            }
             continue;
         }
         sum += metadata.len();
         kept.push(path);
     }
-    Ok(kept)
+    kept
 }
 
 /// Gives a file that was put back the time it had, so that build tools see no change.

@@ -36,8 +36,8 @@ impl WorkingTree {
     /// visible, and hard links to the old file keep the old content.
     pub(crate) fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
         let (dir, name) = self.make_place(path)?;
-        let temporary = temporary_name(name);
-        let put = || put_in(&dir, name, &temporary, content, replaces);
+        let temporary = temporary_name(path);
+        let put = || put_in(&dir, &name, &temporary, content, replaces);
         let mut written = put();
         if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
             // A crash left the temporary file.
@@ -76,9 +76,9 @@ impl WorkingTree {
     /// Removes the temporary file of a write that a crash interrupted.
     pub(crate) fn sweep_temporary(&self) {
         if let Some(path) = self.journal.borrow().last()
-            && let Ok((dir, name)) = self.place(path)
+            && let Ok((dir, _)) = self.place(path)
         {
-            let _ = dir.remove_file(temporary_name(name));
+            let _ = dir.remove_file(temporary_name(path));
         }
     }
 
@@ -128,7 +128,7 @@ impl WorkingTree {
 /// Writes a new file with the old file's mode, then renames it.
 fn put_in(
     dir: &Dir,
-    name: &str,
+    name: &Path,
     temporary: &str,
     content: &[u8],
     replaces: bool,
@@ -153,9 +153,10 @@ fn put_in(
 
 /// Returns a hidden name in the same directory (renames do not cross file systems). The name never
 /// changes, so that a leftover of a crash is found again.
-pub(super) fn temporary_name(name: &str) -> String {
+pub(super) fn temporary_name(path: &str) -> String {
     // Most file systems limit names to 255 bytes.
     const MOST: usize = 200;
+    let name = path.rsplit('/').next().unwrap_or(path);
     let end = (0..=name.len().min(MOST)).rev().find(|end| name.is_char_boundary(*end));
     format!(".{}.cowork-new", &name[..end.unwrap_or(0)])
 }

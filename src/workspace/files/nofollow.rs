@@ -5,13 +5,15 @@
 //! never checked. Directories are opened one by one from the root's handle, and each operation
 //! applies to one name in the directory reached.
 
+use std::borrow::Cow;
 use std::io::{Error, ErrorKind, Read as _, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::moment;
+use crate::path_text::encoded;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
 use crate::workspace::working_tree::WorkingTree;
@@ -27,33 +29,33 @@ impl WorkingTree {
         }
         let mut dir = self.dir.try_clone()?;
         for name in names(path) {
-            dir = step(&dir, name)?;
+            dir = step(&dir, &name)?;
         }
         Ok(dir)
     }
 
     /// Opens the parent directory of a resolved path; returns it with the last component.
-    pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
+    pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(Dir, Cow<'p, Path>)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        Ok((self.folder(parent)?, name))
+        Ok((self.folder(parent)?, encoded(name)))
     }
 
     /// Like [`Self::place`], but creates missing directories.
-    pub(crate) fn make_place<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
+    pub(crate) fn make_place<'p>(&self, path: &'p str) -> Result<(Dir, Cow<'p, Path>)> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         // Most directories exist.
         #[cfg(target_os = "linux")]
         if let Some(dir) = opened_at_once(&self.dir, parent) {
-            return Ok((dir, name));
+            return Ok((dir, encoded(name)));
         }
         let mut dir = self.dir.try_clone()?;
         for name in names(parent) {
-            match dir.create_dir(name) {
+            match dir.create_dir(&name) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                Ok(()) | Err(_) => dir = step(&dir, name)?,
+                Ok(()) | Err(_) => dir = step(&dir, &name)?,
             }
         }
-        Ok((dir, name))
+        Ok((dir, encoded(name)))
     }
 
     /// Returns the metadata of a resolved path; links are not followed.
@@ -100,7 +102,7 @@ impl WorkingTree {
         }
         let (dir, name) = self.place(path).map_err(failed)?;
         // Checked before opening: merely opening some devices has side effects.
-        match dir.symlink_metadata(name) {
+        match dir.symlink_metadata(&name) {
             Ok(metadata) if metadata.is_dir() => return Err(folder()),
             Ok(metadata) if metadata.is_symlink() => return Err(failed(swapped())),
             Ok(metadata) if !metadata.is_file() => return Err(special()),
@@ -203,11 +205,11 @@ fn without_links(
 ) -> rustix::io::Result<rustix::fd::OwnedFd> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
     let way = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(dir, path, flags | OFlags::CLOEXEC, Mode::empty(), way)
+    openat2(dir, &*encoded(path), flags | OFlags::CLOEXEC, Mode::empty(), way)
 }
 
 /// Opens a subdirectory, without following a link.
-fn step(dir: &Dir, name: &str) -> Result<Dir> {
+fn step(dir: &Dir, name: &Path) -> Result<Dir> {
     dir.open_dir_nofollow(name).map_err(|error| {
         let is_link = dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());
         if is_link { swapped() } else { error }
@@ -218,6 +220,6 @@ fn swapped() -> Error {
     Error::other("a symbolic link was put there in the meantime")
 }
 
-fn names(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|name| !name.is_empty() && *name != ".")
+fn names(path: &str) -> impl Iterator<Item = Cow<'_, Path>> {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(encoded)
 }

@@ -1,6 +1,7 @@
 //! Checks the names of new files: refuses names that some systems cannot check out, and names that
 //! hide or reorder text.
 
+use crate::path_text::is_undecodable;
 use crate::workspace::refusal::Refusal;
 
 /// Names that are devices on Windows, whatever their extension.
@@ -44,6 +45,9 @@ pub(crate) fn refuse_long(path: &str) -> Result<(), Refusal> {
 }
 
 fn why_not(name: &str) -> Option<String> {
+    if name.contains(is_undecodable) {
+        return Some("is not UTF-8, so macOS cannot check it out".to_owned());
+    }
     if let Some(c) = name.chars().find(|c| reorders(*c)) {
         return Some(format!("has the character U+{:04X}, which hides or reorders text", c as u32));
     }

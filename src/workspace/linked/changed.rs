@@ -8,14 +8,13 @@ use cap_std::fs::Metadata;
 use ignore::WalkBuilder;
 use serde::{Deserialize, Serialize};
 
+use crate::path_text::{decoded, is_undecodable};
 use crate::workspace::effects::is_bulk;
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
 
 /// Maximum size of a file that is copied, in bytes.
 const FILE_MAX: u64 = 10 * 1024 * 1024;
-/// Replaces invalid UTF-8 in file names.
-const REPLACED: char = char::REPLACEMENT_CHARACTER;
 const NOT_UTF8: &str = "its name is not UTF-8";
 /// Maximum number of new files in folders that exist.
 const NEW_MAX: usize = 20_000;
@@ -87,14 +86,6 @@ impl ShownFiles {
         for path in new {
             match tree.look(path.trim_end_matches('/')) {
                 Ok(now) => changes.push(change(tree, &path, true, Some(now))),
-                // No file has this name: it contains a replacement for invalid UTF-8.
-                Err(_) if path.contains(REPLACED) => {
-                    changes.push(LinkedChange {
-                        path,
-                        is_new: true,
-                        now: Err(NOT_UTF8.to_owned()),
-                    });
-                }
                 Err(_) => continue,
             }
         }
@@ -108,8 +99,8 @@ impl ShownFiles {
         for path in self.new_paths(tree) {
             let path = path.trim_end_matches('/');
             let Ok((dir, name)) = tree.place(path) else { continue };
-            let is_dir = dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir());
-            let removed = if is_dir { dir.remove_dir_all(name) } else { dir.remove_file(name) };
+            let is_dir = dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_dir());
+            let removed = if is_dir { dir.remove_dir_all(&name) } else { dir.remove_file(&name) };
             if let Err(error) = removed {
                 tracing::info!("{path} stays in the linked working tree: {error}");
             }
@@ -181,7 +172,7 @@ impl ShownFiles {
         let mut new = BTreeSet::new();
         for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
             let Ok(relative) = entry.path().strip_prefix(&tree.root) else { continue };
-            let path = relative.to_string_lossy().into_owned();
+            let path = decoded(relative.as_os_str().as_encoded_bytes());
             let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
             if self.0.contains_key(&path) {
                 continue;
@@ -205,7 +196,7 @@ fn parent(path: &str) -> &str {
 fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -> LinkedChange {
     let now = match now {
         None => Ok(NowThere::Gone),
-        Some(_) if path.contains(REPLACED) => Err(NOT_UTF8.to_owned()),
+        Some(_) if path.contains(is_undecodable) => Err(NOT_UTF8.to_owned()),
         Some(now) if now.is_symlink() => {
             Err("it is a symbolic link, and links are not copied".to_owned())
         }

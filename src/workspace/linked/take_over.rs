@@ -4,6 +4,7 @@
 use super::changed::{NowThere, is_executable};
 use crate::activity::Activity;
 use crate::line_count::changed_lines;
+use crate::path_text::decoded;
 use crate::secret::Secrets;
 use crate::workspace::effects::repositories;
 use crate::workspace::files::git_control_files;
@@ -86,9 +87,9 @@ fn clear_folder(tree: &WorkingTree, path: &str) {
         return;
     }
     let Ok((dir, name)) = tree.place(path) else { return };
-    let entries = dir.open_dir(name).and_then(|folder| folder.entries());
+    let entries = dir.open_dir(&name).and_then(|folder| folder.entries());
     for entry in entries.into_iter().flatten().flatten() {
-        clear_folder(tree, &format!("{path}/{}", entry.file_name().to_string_lossy()));
+        clear_folder(tree, &format!("{path}/{}", decoded(entry.file_name().as_encoded_bytes())));
     }
     // If anything else is in the folder, the removal fails and the folder stays.
     let _ = dir.remove_dir(name);
