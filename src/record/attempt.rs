@@ -1,6 +1,6 @@
 //! Attempts (saved tips of abandoned work), and the rewind to an earlier commit.
 
-use super::{Recorder, draft_refs, point};
+use super::{Recorder, draft_refs, point, refused};
 use crate::error::Error;
 use crate::git::{self, Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
@@ -47,7 +47,7 @@ pub fn keep_before_rewind(
     let status = recorder.git.status()?.into_iter();
     let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
     paths.extend(tracked.map(|entry| entry.path));
-    let tree = git::snapshot::tree(recorder.git, tip, &paths)?;
+    let tree = refused::tree(recorder, tip, &paths)?;
     let mut behind = Vec::new();
     if let Some(staged) = staged(recorder, tip)?.filter(|staged| *staged != tree) {
         let words = format!("what was staged: {reason}\n");

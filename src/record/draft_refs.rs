@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Approval, ApprovedContent, Credit, Recorder, point};
+use super::{Approval, ApprovedContent, Credit, Recorder, point, refused};
 use crate::artifact::Artifact;
 use crate::git::{self, Oid, RefTransaction, Store};
 use crate::session::{Entry, Message, RefNames, Trailers, Verdict, artifact_path, key};
@@ -102,7 +102,7 @@ pub fn begin(
     text: &str,
 ) -> anyhow::Result<Oid> {
     let path = artifact_path(recorder.name, document);
-    let blob = git::made::store_blob(recorder.git, text)?;
+    let blob = refused::store(recorder, &path, text)?;
     let tree = git::snapshot::tree_with(recorder.git, tip, &[(path, blob)])?;
     keep_tree(recorder, tip, &tree, stage, 1, DraftEnding::Whole, &DraftNotes::default())
 }
@@ -263,7 +263,7 @@ pub fn restore(
     touched.extend(recorder.git.status()?.into_iter().map(|entry| entry.path));
     let (mut skipped, mut paths): (Vec<String>, Vec<String>) =
         paths.into_iter().partition(|path| touched.contains(path));
-    if let Err(error) = git::paths::restore_worktree(recorder.git, draft, &paths) {
+    if let Err(error) = refused::restore_worktree(recorder, draft, &paths) {
         // Half a draft would count as a person's edits; the whole draft is still in its ref.
         git::put_back::restore_paths(recorder.git, tip, &paths)?;
         return Err(error);
@@ -271,7 +271,12 @@ pub fn restore(
     // Some may be restored already, by a run that was killed in the middle of this.
     let there = git::blobs::hash_files(recorder.git, &skipped, Store::No)?;
     let drafted = git::snapshot::blob_ids(recorder.git, draft, &skipped)?;
-    let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(|(_, (a, b))| a == b);
+    let is_drafted = |(path, (there, drafted)): &(&String, (&Option<Oid>, &Option<Oid>))| {
+        let refused =
+            || drafted.as_ref().is_some_and(|blob| refused::is_there(recorder, path, blob));
+        there == drafted || refused()
+    };
+    let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(is_drafted);
     let same: Vec<String> = same.map(|(path, _)| path.clone()).collect();
     skipped.retain(|path| !same.contains(path));
     paths.extend(same);

@@ -6,6 +6,8 @@
 //! The cost depends on what would be committed: only changed files are searched, each content
 //! once in a run, and what they contained before is read only if something was found.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
@@ -77,22 +79,75 @@ pub(super) fn find_in(
     paths: &[String],
 ) -> anyhow::Result<Vec<Leak>> {
     let mut leaks = Vec::new();
-    let mut before: Option<Vec<Vec<u8>>> = None;
-    let (secrets, files) = (recorder.workspace.secrets(), PlainFiles::of(recorder.git));
-    let own = recorder.state.protected()?;
+    let search = Search::of(recorder, tip, paths);
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
-        let is_unchanged = |id: &Oid| Some(id) == blob.as_ref();
+        if blob.is_none() {
+            leaks.extend(in_name(recorder, path)?);
+        }
+        leaks.extend(search.in_content(path, blob.as_ref(), MOST.saturating_sub(leaks.len()))?);
+        if leaks.len() >= MOST {
+            break;
+        }
+    }
+    if paths.iter().any(|path| git::embedded::may_belong_to_one(path)) {
+        let tree = super::refused::tree(recorder, tip, paths)?;
+        let found = git::embedded::with_a_program(recorder.git, &tree, paths)?;
+        leaks.extend(found.map(Leak::Repository));
+    }
+    Ok(leaks)
+}
+
+/// The regular files with content that must not be committed, each with one reason.
+pub(super) fn files_with_any(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+) -> anyhow::Result<BTreeMap<String, Leak>> {
+    let search = Search::of(recorder, tip, paths);
+    let mut found = BTreeMap::new();
+    for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
+        let leak = search.in_content(path, blob.as_ref(), 1)?.into_iter().next();
+        let is_file =
+            || fs::symlink_metadata(recorder.git.top().join(path)).is_ok_and(|m| m.is_file());
+        found.extend(leak.filter(|_| is_file()).map(|leak| (path.clone(), leak)));
+    }
+    Ok(found)
+}
+
+/// A search in the files of one commit.
+struct Search<'a> {
+    recorder: &'a Recorder<'a>,
+    tip: &'a Oid,
+    paths: &'a [String],
+    files: PlainFiles<'a>,
+    /// The person's files; read when a file has changed.
+    own: OnceCell<Vec<Protected>>,
+    /// The content of all these paths in the tip, because a file may have been moved; read when
+    /// something is found.
+    before: OnceCell<Vec<Vec<u8>>>,
+}
+
+impl<'a> Search<'a> {
+    fn of(recorder: &'a Recorder<'a>, tip: &'a Oid, paths: &'a [String]) -> Self {
+        let files = PlainFiles::of(recorder.git);
+        Self { recorder, tip, paths, files, own: OnceCell::new(), before: OnceCell::new() }
+    }
+
+    /// What a file's content leaks, at most `most` secrets; `blob` is what the tip has there.
+    fn in_content(&self, path: &str, blob: Option<&Oid>, most: usize) -> anyhow::Result<Vec<Leak>> {
+        let secrets = self.recorder.workspace.secrets();
+        let is_unchanged = |id: &Oid| Some(id) == blob;
         let has_seen = |id: &Oid| is_unchanged(id) || secrets.is_clean(id.as_str());
-        let here = files.read_unless(path, has_seen);
+        let here = self.files.read_unless(path, has_seen);
         // All files of a session are listed, even unchanged ones.
         if here.as_ref().is_some_and(|(id, _)| is_unchanged(id)) {
-            continue;
+            return Ok(Vec::new());
         }
-        leaks.extend(in_name(recorder, tip, path)?);
-        let copied =
-            here.as_ref().and_then(|(id, _)| copied_from(recorder, &files, path, id, &own));
-        leaks.extend(copied.map(|of| Leak::Copy { path: path.clone(), of }));
-        let most = MOST.saturating_sub(leaks.len());
+        let mut leaks = Vec::new();
+        if let Some((id, _)) = &here {
+            let copied = copied_from(self.recorder, &self.files, path, id, self.own()?);
+            leaks.extend(copied.map(|of| Leak::Copy { path: path.to_owned(), of }));
+        }
         let all = match here {
             Some((_, None)) => Vec::new(),
             Some((id, Some(bytes))) => {
@@ -102,29 +157,32 @@ pub(super) fn find_in(
                 }
                 found
             }
-            None => secrets_in(recorder, tip, path, most)?,
+            None => secrets_in(self.recorder, self.tip, path, most)?,
         };
         for found in all {
-            let before = match &mut before {
-                Some(before) => before,
-                // Compare with all these paths, because a file may have been moved.
-                none => none.insert(committed(recorder, tip, paths)?),
-            };
-            if !before.iter().any(|bytes| found.is_in(bytes)) {
-                let (path, line, kind) = (path.clone(), found.line, found.kind);
+            if !self.before()?.iter().any(|bytes| found.is_in(bytes)) {
+                let (path, line, kind) = (path.to_owned(), found.line, found.kind);
                 leaks.push(Leak::Secret { path, line, kind });
             }
         }
-        if leaks.len() >= MOST {
-            break;
+        Ok(leaks)
+    }
+
+    fn own(&self) -> anyhow::Result<&[Protected]> {
+        if let Some(own) = self.own.get() {
+            return Ok(own);
         }
+        let own = self.recorder.state.protected()?;
+        Ok(self.own.get_or_init(|| own))
     }
-    if paths.iter().any(|path| git::embedded::may_belong_to_one(path)) {
-        let tree = git::snapshot::tree(recorder.git, tip, paths)?;
-        let found = git::embedded::with_a_program(recorder.git, &tree, paths)?;
-        leaks.extend(found.map(Leak::Repository));
+
+    fn before(&self) -> anyhow::Result<&[Vec<u8>]> {
+        if let Some(before) = self.before.get() {
+            return Ok(before);
+        }
+        let before = committed(self.recorder, self.tip, self.paths)?;
+        Ok(self.before.get_or_init(|| before))
     }
-    Ok(leaks)
 }
 
 /// The person's file that a file with this blob id is a copy of. A file that is gone from its own
@@ -146,12 +204,11 @@ fn copied_from(
     same.find(|file| is_long(&file.path) && is_there(&file.path)).map(|file| file.path.clone())
 }
 
-/// Finds a secret in the name of a file that is on disk and that the tip does not contain.
-fn in_name(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<Option<Leak>> {
+/// Finds a secret in the name of a file that is on disk.
+fn in_name(recorder: &Recorder<'_>, path: &str) -> anyhow::Result<Option<Leak>> {
     let secrets = recorder.workspace.secrets();
     let Some(found) = secrets.find(path.as_bytes(), 1)?.pop() else { return Ok(None) };
-    let gone = recorder.git.top().join(path).symlink_metadata().is_err();
-    if gone || git::snapshot::blob_id(recorder.git, tip, path)?.is_some() {
+    if recorder.git.top().join(path).symlink_metadata().is_err() {
         return Ok(None);
     }
     Ok(Some(Leak::Secret { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))

@@ -15,6 +15,7 @@ pub mod knowledge;
 pub mod leaks;
 pub mod logs;
 pub mod merge;
+pub mod refused;
 pub mod repair;
 pub mod review;
 pub mod stage;

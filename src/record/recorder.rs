@@ -1,7 +1,7 @@
 //! The data that every commit of a session needs.
 
 use super::on_branch::require_branch;
-use super::{Scope, collect};
+use super::{Scope, collect, refused};
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Head, Oid};
@@ -66,9 +66,10 @@ impl Recorder<'_> {
         }
     }
 
-    /// The tree that a commit would have now.
+    /// The tree that a commit would have now, without what must not be committed
+    /// ([`super::refused`]).
     pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
-        git::snapshot::tree(self.git, tip, &self.changes()?)
+        refused::tree(self, tip, &self.changes()?)
     }
 
     /// True when there is something to commit on top of `tip`.

@@ -1,7 +1,8 @@
-//! Checks that each saved draft still belongs to the session.
+//! Checks the saved drafts: that each still belongs to the session, and holds no secret.
 
 use super::problem::Problem;
-use crate::git::{self, Git, Oid, RefInfo};
+use crate::git::{self, Git, Object, Oid, RefInfo};
+use crate::secret::Secrets;
 use crate::session::{Entry, RefNames, Session, Trailers, Verdict, key};
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
@@ -13,6 +14,50 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
         Problem::new(session, "stale-draft", draft.name.as_str(), details).fixable()
     };
     Ok(stray_drafts(git, session)?.into_iter().map(problem).collect())
+}
+
+/// Drafts that hold a secret, as earlier versions kept them: whoever gets this repository can read it.
+pub(super) fn with_secrets(
+    git: &Git,
+    session: &Session,
+    secrets: &Secrets,
+) -> anyhow::Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for draft in git::refs::list(git, &[RefNames::drafts(&session.name)])? {
+        for entry in session.beside_tip(git, &draft.oid)? {
+            let Some(found) = new_secret(git, &entry, secrets)? else { continue };
+            let details = format!(
+                "{} holds {found}; git gc removes it some time after it is pruned, at once: git reflog \
+                 expire --expire=now --all; git gc --prune=now",
+                draft.name
+            );
+            let problem = Problem::new(session, "secret-in-draft", draft.name.as_str(), details);
+            problems.push(problem.fix(format!("git cowork prune {}", draft.name)));
+            break;
+        }
+    }
+    Ok(problems)
+}
+
+/// A secret that is in a draft and not in the commit it builds on: what, and where.
+fn new_secret(git: &Git, draft: &Entry, secrets: &Secrets) -> anyhow::Result<Option<String>> {
+    let reader = git.reader();
+    for change in reader.diff(draft.parents.first(), &draft.commit)? {
+        let Some(blob) = change.new.filter(|blob| !secrets.is_clean(blob.as_str())) else {
+            continue;
+        };
+        // The commit of a submodule is no blob, and is not here.
+        let Ok(Some(bytes)) = reader.blob(Object::Id(&blob)) else { continue };
+        let Some(found) = secrets.find(&*bytes, 1)?.pop() else {
+            secrets.note_clean(blob.as_str());
+            continue;
+        };
+        let before = change.old.and_then(|old| reader.blob(Object::Id(&old)).ok().flatten());
+        if !before.is_some_and(|before| found.is_in(&before)) {
+            return Ok(Some(format!("{} ({}:{})", found.kind, change.path, found.line)));
+        }
+    }
+    Ok(None)
 }
 
 /// Drafts that no run will continue or compare with: they are based on a commit outside the

@@ -39,6 +39,7 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{self, Git};
+use crate::secret::Secrets;
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, embedded_repository,
     merged_changes, wrong_changes, wrong_head,
@@ -55,6 +56,8 @@ pub struct Verify<'a> {
     pub refs: &'a RefNames,
     /// Configured limits and tags.
     pub config: &'a Config,
+    /// The user's secrets.
+    pub secrets: &'a Secrets,
     /// The working tree that has the session checked out, to be checked as well.
     pub there: Option<&'a Git>,
 }
@@ -74,6 +77,7 @@ impl Verify<'_> {
         let missing = approvals::problems(self.git, self.config, session, &changed)?;
         problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
+        problems.extend(drafts::with_secrets(self.git, session, self.secrets)?);
         problems.extend(knowledge::problems(self.git, session)?);
         if let Some(found) = embedded_repository(self.git, session)? {
             let folder = found.folder.clone();

@@ -216,6 +216,14 @@ impl Workspace {
         Ok(answer)
     }
 
+    /// Writes a file back as it was, with this mode.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn put_as(&self, path: &str, content: &[u8], mode: u32) -> std::io::Result<()> {
+        self.tree.put_as(path, content, mode)
+    }
+
     /// Replaces passages of a file: all of them, or none.
     pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
         let (path, answer) = write::edit(&self.tree, path, edits)?;

@@ -55,7 +55,70 @@ fn a_task_that_holds_a_token_is_refused_and_its_actor_told() {
     let feedback = sandbox.artifact("feedback_history.json");
     assert!(feedback.contains("\"validator\"") && feedback.contains("\"critical\""), "{feedback}");
     assert!(!feedback.contains(&token()), "{feedback}");
+    assert!(!holds(&objects(&sandbox), &token()));
     sandbox.assert_sound();
+}
+
+/// The draft comes back as it was, but no object of git holds what was refused.
+#[test]
+fn a_refused_draft_is_kept_without_its_secret() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let file = file_of("TASK-001");
+    let leaking = format!("# a\nTOKEN={}\n", token());
+    let first = Reply::call("write_file", json!({"path": file, "content": leaking}))
+        .and("run_command", json!({"command": format!("chmod +x {file}")}))
+        .and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"}));
+    sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), first);
+    let second = at("coding", "actor").task("TASK-001").iteration(2);
+    sandbox.server.times(1, second, Reply::status(403, "no"));
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
+    assert!(!sandbox.exists(file));
+    assert!(!holds(&objects(&sandbox), &token()));
+    let draft = sandbox.git(&["show", &format!("refs/cowork/drafts/todo/coding:{file}")]);
+    assert_eq!(draft, "# a\nTOKEN=[secret]");
+    let kept = sandbox.path(".git/cowork/sessions/todo/refused");
+    let copy = std::fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), leaking);
+    #[cfg(unix)]
+    for (path, mode) in [(&kept, 0o700), (&copy, 0o700)] {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode);
+    }
+    let looks =
+        Reply::call("run_command", json!({"command": format!("wc -c {file}; ls -l {file}")}));
+    sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), looks);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let told = told_in_coding(&sandbox);
+    assert!(told.contains(&format!("{} {file}", leaking.len())), "it was there again: {told}");
+    assert!(told.contains("-rwx"), "{told}");
+    assert!(!holds(&objects(&sandbox), &token()));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_secret_in_an_old_draft_is_named_and_pruned() {
+    let sandbox = Sandbox::stopped_after("plan");
+    sandbox.server.times(1, at("coding", "critic"), Reply::status(403, "no"));
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+    // As earlier versions kept it.
+    let (draft, file) = ("refs/cowork/drafts/todo/coding", file_of("TASK-001"));
+    sandbox.write("leaking", &format!("TOKEN={}\n", token()));
+    let blob = sandbox.git(&["hash-object", "-w", "leaking"]);
+    std::fs::remove_file(sandbox.path("leaking")).unwrap();
+    let script = format!(
+        "export GIT_INDEX_FILE=.git/other && git read-tree {draft} && \
+         git update-index --add --cacheinfo 100644,{blob},{file} && \
+         git log -1 --format=%B {draft} >.git/words && \
+         git update-ref {draft} $(git commit-tree -p {draft}^1 -F .git/words $(git write-tree))"
+    );
+    assert!(sandbox.command("sh").args(["-c", &script]).status().unwrap().success());
+    let told = sandbox.cowork(&["verify"]).exits(1).stdout;
+    assert!(told.contains(&format!("{draft} holds a GitHub token ({file}:1)")), "{told}");
+    assert!(!told.contains(&token()));
+    sandbox.cowork(&["prune", draft]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
 }
 
 #[test]

@@ -158,7 +158,14 @@ fn committed(
     there: Option<&Git>,
 ) -> anyhow::Result<Vec<Problem>> {
     let refs = context.refs()?;
-    let verify = Verify { git: context.git()?, refs: &refs, config: context.config()?, there };
+    let secrets = context.secrets()?;
+    let verify = Verify {
+        git: context.git()?,
+        refs: &refs,
+        config: context.config()?,
+        secrets: &secrets,
+        there,
+    };
     let elsewhere = is_elsewhere(context, session)?;
     if elsewhere { verify.merged(session) } else { verify.session(session) }
 }

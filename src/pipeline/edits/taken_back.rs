@@ -1,7 +1,7 @@
 //! Reverts a person's own edit of a draft: the edit is saved as an attempt, and the files are reset
 //! to their state before it.
 
-use crate::git::{self, Oid, Store};
+use crate::git::{self, Oid};
 use crate::pipeline::edits;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
@@ -49,7 +49,7 @@ pub(crate) fn put_back(
             approved_content::shown_paths(run, spec, since, &tree)?
         }
     };
-    let now = git::blobs::hash_files(git, &paths, Store::No)?;
+    let now = git::snapshot::blob_ids(git, &recorder.tree(&run.session.tip)?, &paths)?;
     let before = git::snapshot::blob_ids(git, since, &paths)?;
     let changed = paths.into_iter().zip(now.iter().zip(&before));
     let changed: Vec<String> =
@@ -60,7 +60,7 @@ pub(crate) fn put_back(
     let names = names(&changed);
     let reason = format!("your edit of {names}, taken back");
     let number = record::attempt::keep(&recorder, &run.session.tip, &reason, Verdict::Edited)?;
-    git::paths::restore_worktree(git, since, &changed)?;
+    record::refused::restore_worktree(&recorder, since, &changed)?;
     run.env.workspace.written().adopt(&changed)?;
     let session = &run.session.name;
     Ok(format!(

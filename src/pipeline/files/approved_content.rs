@@ -1,7 +1,7 @@
 //! The content of a stage: its paths, the diff a reader is shown, and the object ids an approval
 //! names.
 
-use crate::git::{self, DiffStyle, Oid, Store};
+use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::record::ApprovedContent;
@@ -125,13 +125,7 @@ pub(crate) fn take_persons_code(
 
 /// The content of the draft in the working tree.
 pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<ApprovedContent> {
-    if spec.approves == Approves::Tree {
-        return Ok(ApprovedContent::of_tree(run.recorder().tree(&run.session.tip)?));
-    }
-    let paths = document_paths(run, spec);
-    let blobs = git::blobs::hash_files(run.env.git, &paths, Store::Write)?;
-    let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
-    Ok(ApprovedContent(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
+    content_at(run, spec, &run.recorder().tree(&run.session.tip)?)
 }
 
 /// The content that an approval of this stage names, in a commit or tree.

@@ -72,7 +72,7 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
     let dirty: Vec<String> = git.status()?.into_iter().map(|entry| entry.path).collect();
     let (there, free): (Vec<String>, Vec<String>) =
         edits.into_iter().partition(|path| dirty.contains(path) || lies_there(run, attempt, path));
-    git::paths::restore_worktree(git, &attempt.commit, &free)?;
+    record::refused::restore_worktree(&run.recorder(), &attempt.commit, &free)?;
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
     let drafted = match draft {
         Some(draft) => git::paths::changed(git, &attempt.tip, draft)?,
