@@ -44,6 +44,56 @@ pub fn encoded(text: &str) -> Cow<'_, Path> {
     if decoded(&bytes) == text { on_disk(bytes).unwrap_or(plain) } else { plain }
 }
 
+/// A path in JSON, for `#[serde(with)]`; serde's own form of a path has to be UTF-8.
+pub mod json {
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    /// Writes a path as text.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&super::decoded(path.as_os_str().as_encoded_bytes()))
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<PathBuf, D::Error> {
+        let text = String::deserialize(from)?;
+        Ok(super::encoded(&text).into_owned())
+    }
+}
+
+/// Like [`json`], for a path that may be missing.
+pub mod json_option {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Text(#[serde(with = "super::json")] PathBuf);
+
+    /// Writes a path as text.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+        path.clone().map(Text).serialize(to)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<Text>::deserialize(from)?.map(|text| text.0))
+    }
+}
+
 /// True for the character of an undecodable byte.
 pub fn is_undecodable(c: char) -> bool {
     u32::from(c) >= OFFSET + 0x80

@@ -25,17 +25,6 @@ pub fn submodules(git: &Git) -> Result<BTreeSet<String>> {
     Ok(index::facts(git)?.submodules.clone())
 }
 
-/// Untracked files that git ignores; a directory that contains nothing else is one entry, with a
-/// slash at its end.
-///
-/// # Errors
-/// Git fails.
-pub fn ignored(git: &Git) -> Result<Vec<String>> {
-    let list = git.read(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
-    let output = list.arg("--directory").checked()?;
-    Ok(nul_texts(&output.stdout).collect())
-}
-
 /// The names in a folder of a commit or tree, sorted; none if there is no such folder.
 ///
 /// # Errors

@@ -1,7 +1,6 @@
 //! The output of `git status` for paths: how they differ from HEAD, which are tracked, which
 //! ignored.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +12,7 @@ use super::output::nul_texts;
 use super::snapshot::relative;
 use super::{Git, Hidden, Object};
 use crate::error::Error;
-use crate::git::{blobs, hidden, index, paths, snapshot, state};
+use crate::git::{blobs, hidden, index, snapshot, state};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -69,6 +68,8 @@ struct Look {
     /// The files and folders it covers; empty for all.
     places: Vec<String>,
     entries: Vec<StatusEntry>,
+    /// What git ignores, if it covers all.
+    ignored: Vec<String>,
 }
 
 impl Look {
@@ -123,22 +124,23 @@ impl Git {
 /// # Errors
 /// Git fails.
 pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
-    looked(git, paths, &|| ())
+    looked(git, paths)
 }
 
-/// [`Git::status`], and the paths that git ignores ([`paths::ignored`]): git looks for both at the
-/// same time.
+/// Untracked files and folders that git ignores. For a folder that matches an ignore rule, only the
+/// folder, with a slash at its end.
 ///
 /// # Errors
 /// Git fails.
-pub fn with_ignored(git: &Git) -> Result<(Vec<StatusEntry>, Vec<String>)> {
-    let ignored = OnceCell::new();
-    let look = || paths::ignored(git);
-    let entries = looked::<&str>(git, &[], &|| drop(ignored.set(look())))?;
-    Ok((entries, ignored.into_inner().unwrap_or_else(look)?))
+pub fn all_ignored(git: &Git) -> Result<Vec<String>> {
+    // Git looks for both at the same time.
+    git.status()?;
+    let looks = git.caches.get::<Looks>();
+    let last = looks.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(last.as_ref().map(|look| look.ignored.clone()).unwrap_or_default())
 }
 
-fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result<Vec<StatusEntry>> {
+fn looked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     let looks = git.caches.get::<Looks>();
     let mut last = looks.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
@@ -153,9 +155,9 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S], meanwhile: &dyn Fn()) -> Result
         _ => &[],
     };
     let at = Moment::now();
-    let entries = look_at(git, asked, meanwhile)?;
+    let (entries, ignored) = look_at(git, asked)?;
     let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
-    let look = Look { at, places, entries };
+    let look = Look { at, places, entries, ignored };
     let found = look.about(paths);
     *last = Some(look);
     Ok(found)
@@ -239,21 +241,17 @@ fn committed(git: &Git, path: &str) -> Result<Committed> {
     Ok(Committed { exists: true, same })
 }
 
-fn look_at<S: AsRef<str>>(
-    git: &Git,
-    paths: &[S],
-    meanwhile: &dyn Fn(),
-) -> Result<Vec<StatusEntry>> {
+fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<(Vec<StatusEntry>, Vec<String>)> {
     let status = git.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
-    let list = || {
-        meanwhile();
-        // Git looks for both at the same time; an error comes again below.
-        let _ = index::facts(git);
-    };
+    // Git looks for both at the same time; an error comes again below.
+    let list = || drop(index::facts(git));
     let status = status.meanwhile(&list);
-    let status = status.args(["--no-renames", "--ignored=no", "--"]);
+    let ignored = if paths.is_empty() { "--ignored=matching" } else { "--ignored=no" };
+    let status = status.args(["--no-renames", ignored, "--"]);
     let status = status.args(paths.iter().map(AsRef::as_ref));
-    let mut entries = parse_status(&status.checked()?.stdout)?;
+    let output = status.checked()?.stdout;
+    let mut entries = parse_status(&output)?;
+    let ignored = nul_texts(&output).filter_map(|line| line.strip_prefix("! ").map(str::to_owned));
     let hidden = hidden::edits(git, paths)?;
     if !hidden.is_empty() {
         // Git lists the staged change of a marked file, but not the one on disk.
@@ -261,7 +259,7 @@ fn look_at<S: AsRef<str>>(
         entries.extend(hidden);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    Ok(entries)
+    Ok((entries, ignored.collect()))
 }
 
 /// The paths among these that are in the index.

@@ -13,7 +13,7 @@ use crate::pipeline::run::Run;
 use crate::record;
 use crate::session::{CommittedFiles, Verdict};
 use crate::stages::StageSpec;
-use crate::workspace::Proposed;
+use crate::workspace::{Proposed, user_files};
 
 /// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
@@ -22,8 +22,8 @@ pub(crate) const LEFT: &str = "## Left to a person";
 pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
     let written = run.env.workspace.written().paths();
     let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
-    let (dirty, ignored) = git::status::with_ignored(run.env.git)?;
-    let dirty = dirty.into_iter().map(|entry| entry.path);
+    let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
+    let ignored = git::status::all_ignored(run.env.git)?;
     run.env.workspace.protection().protect(dirty.filter(theirs));
     // Files marked skip-worktree are in no commit, whatever happens to them.
     run.env
@@ -32,7 +32,7 @@ pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
         .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
     run.env.workspace.command_effects().note_ignored(&ignored)?;
     // Ignored files are in no commit: nothing could restore them.
-    run.env.workspace.protection().protect(ignored.into_iter().filter(theirs));
+    run.env.workspace.protection().protect_ignored(ignored.into_iter().filter(theirs));
     Ok(())
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
 /// to files that a command changed.
 pub(crate) fn tell_of_user_files(run: &Run<'_>) {
     let changes = run.env.workspace.command_effects().take_user_files();
-    changes.iter().for_each(|change| run.warn(change.to_string()));
+    user_files::told(changes).into_iter().for_each(|line| run.warn(line));
 }
 
 /// If tools were not allowed to write a person's files, asks the person whether they may. Returns

@@ -167,7 +167,7 @@ impl Tracking for Tracked {
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
-        git::paths::ignored(&self.git)
+        git::status::all_ignored(&self.git)
     }
 }
 

@@ -22,7 +22,7 @@ mod read_tracker;
 mod refusal;
 mod sandbox;
 mod tracking;
-mod user_files;
+pub mod user_files;
 mod working_tree;
 
 use std::path::Path;
@@ -56,7 +56,7 @@ pub use sandbox::{
     Overlay, OwnFiles, Wanted, Weaker, find_confinement,
 };
 pub use tracking::{GitControlFiles, Tracking};
-pub use user_files::{UserFileChange, UserFileChangeKind};
+
 pub use working_tree::WHOLE_FILE_MAX;
 
 use crate::private::PrivateFiles;

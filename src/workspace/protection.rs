@@ -9,6 +9,7 @@ use crate::instructions::instructs_agents;
 #[derive(Default)]
 pub struct Protection {
     protected: RefCell<BTreeSet<String>>,
+    ignored: RefCell<BTreeSet<String>>,
     allowed: RefCell<BTreeSet<String>>,
     planned: RefCell<BTreeSet<String>>,
     refused: RefCell<BTreeSet<String>>,
@@ -21,9 +22,21 @@ impl Protection {
         self.protected.borrow_mut().extend(paths);
     }
 
+    /// Like [`Self::protect`], for what git ignores: no commit could restore it, whoever made it.
+    pub fn protect_ignored(&self, paths: impl IntoIterator<Item = String>) {
+        self.ignored.borrow_mut().extend(paths);
+    }
+
+    /// The paths with a person's uncommitted work that `is_wanted` accepts.
+    pub(crate) fn uncommitted(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let protected = self.protected.borrow();
+        protected.iter().filter(|path| is_wanted(path)).cloned().collect()
+    }
+
     /// Lets tools write a path again, because a person allowed it.
     pub fn allow(&self, path: &str) {
         self.protected.borrow_mut().remove(path);
+        self.ignored.borrow_mut().remove(path);
         self.allowed.borrow_mut().insert(path.to_owned());
     }
 
@@ -52,12 +65,13 @@ impl Protection {
 
     /// True if the path itself is protected.
     pub(crate) fn names(&self, path: &str) -> bool {
-        self.protected.borrow().contains(path)
+        self.protected.borrow().contains(path) || self.ignored.borrow().contains(path)
     }
 
     /// True if a folder that contains the path is protected.
     pub(crate) fn names_folder_of(&self, path: &str) -> bool {
-        let protected = self.protected.borrow();
-        path.match_indices('/').any(|(at, _)| protected.contains(&path[..=at]))
+        let (protected, ignored) = (self.protected.borrow(), self.ignored.borrow());
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
+        folders.any(|folder| protected.contains(folder) || ignored.contains(folder))
     }
 }

@@ -3,17 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use cap_std::fs::Metadata;
 use serde::{Deserialize, Serialize};
+
+use crate::path_text;
 
 /// State of a path before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Was {
     Nothing,
-    File { copy: PathBuf, mode: u32 },
-    Link(PathBuf),
+    File {
+        #[serde(with = "path_text::json")]
+        copy: PathBuf,
+        mode: u32,
+    },
+    Link(#[serde(with = "path_text::json")] PathBuf),
+    /// Only its mode is restored.
+    Folder {
+        mode: u32,
+    },
 }
 
 /// What a command did to a person's own file.
@@ -35,12 +45,34 @@ pub enum UserFileChangeKind {
     /// An ignored file, changed or deleted: the copy is the file as it was.
     IgnoredChanged(PathBuf),
     /// An uncommitted file that was changed or deleted and is not put back: it is too large to be
-    /// copied, or it or its copy cannot be read or written.
-    NotPutBack,
+    /// copied, or it or its copy cannot be read or written. The copy, if there is one.
+    NotPutBack(Option<PathBuf>),
     /// Too large to be copied: an ignored file that a command may change.
     IgnoredTooLarge,
     /// An ignored file that a model has read.
     IgnoredRead,
+}
+
+/// Maximum number of ignored files that are named one by one: a build may write hundreds.
+const NAMED: usize = 10;
+
+/// What the person is told about several changes, a line each; many ignored files share the last one.
+pub fn told(changes: Vec<UserFileChange>) -> Vec<String> {
+    let is_ignored =
+        |change: &UserFileChange| matches!(change.kind, UserFileChangeKind::IgnoredChanged(_));
+    let (ignored, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_ignored);
+    let named = others.iter().chain(ignored.iter().take(NAMED));
+    let mut lines: Vec<String> = named.map(UserFileChange::to_string).collect();
+    let more = ignored.get(NAMED..).unwrap_or_default();
+    if let Some(UserFileChangeKind::IgnoredChanged(copy)) = more.first().map(|change| &change.kind)
+    {
+        let folder = copy.parent().unwrap_or(copy).display();
+        lines.push(format!(
+            "commands changed or deleted {} more files that git ignores; as they were: {folder}",
+            more.len()
+        ));
+    }
+    lines
 }
 
 /// What the person is told, with the copies.
@@ -66,7 +98,13 @@ impl fmt::Display for UserFileChange {
                 "a command changed or deleted {path}, which git ignores; as it was: {}",
                 copy.display()
             ),
-            UserFileChangeKind::NotPutBack => write!(
+            UserFileChangeKind::NotPutBack(Some(copy)) => write!(
+                f,
+                "a command changed or deleted your uncommitted {path}, and it cannot be put back now; as \
+                 it was: {}",
+                copy.display()
+            ),
+            UserFileChangeKind::NotPutBack(None) => write!(
                 f,
                 "a command changed or deleted your uncommitted {path}, and it is not put back: it is \
                  larger than 10 MiB, or it or its copy cannot be read or written"
@@ -92,6 +130,9 @@ pub(crate) struct UserFile {
     /// `None` if it could not be copied.
     pub(crate) was: Option<Was>,
     pub(crate) stamp: Option<Stamp>,
+    /// A command changed it, and putting it back failed: what is there is not the person's.
+    #[serde(default)]
+    pub(crate) is_lost: bool,
 }
 
 /// What changes when a file is written: size, inode number, and the times of the last changes of
@@ -101,7 +142,7 @@ pub(crate) struct UserFile {
 pub(crate) struct Stamp {
     size: u64,
     inode: u64,
-    pub(crate) modified: SystemTime,
+    modified: (i64, i64),
     changed: (i64, i64),
 }
 
@@ -110,6 +151,8 @@ pub(crate) struct Stamp {
 pub(crate) struct UserFiles {
     /// The files as they were before the last command; `None` before the first one.
     pub(crate) known: Option<BTreeMap<String, UserFile>>,
+    /// The mode of the top folder before the command.
+    pub(crate) top: Option<u32>,
     /// The ignored files; `None` until the list is read.
     pub(crate) ignored: Option<Vec<String>>,
     /// What commands left in the tree that no commit contains; `None` until the list is read.
@@ -132,7 +175,7 @@ impl Stamp {
     #[cfg(unix)]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         use cap_std::fs::MetadataExt as _;
-        let modified = metadata.modified().ok()?.into_std();
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Some(Self { size: metadata.len(), inode: metadata.ino(), modified, changed })
     }
@@ -140,6 +183,24 @@ impl Stamp {
     #[cfg(not(unix))]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?.into_std();
+        let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let modified = (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()));
         Some(Self { size: metadata.len(), inode: 0, modified, changed: (0, 0) })
+    }
+
+    /// The time of the last change of content, also one before 1970.
+    pub(crate) fn modified(&self) -> SystemTime {
+        let (seconds, nanoseconds) = self.modified;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let begun = match seconds {
+            0.. => SystemTime::UNIX_EPOCH + whole,
+            _ => SystemTime::UNIX_EPOCH - whole,
+        };
+        begun + Duration::from_nanos(nanoseconds.unsigned_abs())
+    }
+
+    /// True for the same file, whatever was written into it.
+    pub(crate) fn is_of_same_file(&self, other: &Self) -> bool {
+        self.inode != 0 && self.inode == other.inode
     }
 }

@@ -179,3 +179,113 @@ fn a_person_is_told_when_a_model_reads_an_ignored_file() {
     let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
     assert_eq!(told.matches("a model read .env, which git ignores").count(), 1, "{told}");
 }
+
+/// The rules that a command writes say nothing of what was there before.
+#[test]
+fn what_a_command_stops_to_ignore_is_not_its_work() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", ".env\nbuilt/\n", "ignore");
+    sandbox.write(".env", "PORT=1\n");
+    sandbox.write("built/out", "made\n");
+    first_task_runs(&sandbox, "echo '# nothing' >.gitignore; echo more >>built/out; echo a >a.txt");
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let made = code(&sandbox);
+    assert!(made.contains(&"a.txt".to_owned()) && made.contains(&".gitignore".to_owned()));
+    assert!(!made.iter().any(|path| path.contains("env") || path.contains("built")), "{made:?}");
+}
+
+#[test]
+fn files_that_a_model_has_git_ignore_are_put_back_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", "*.o\n", "ignore");
+    sandbox.write("notes.txt", "mine\n");
+    sandbox.write("drafts/one.md", "first of mine\n");
+    let rules = json!({"path": ".gitignore", "content": "*.o\nnotes*\ndrafts/\n"});
+    let run = |command| Reply::call("run_command", json!({"command": command}));
+    let answers = [
+        Reply::call("read_file", json!({"path": ".gitignore"})),
+        Reply::call("write_file", rules),
+        run("echo over >notes.txt; rm -r drafts"),
+        task_work("TASK-001"),
+        Reply::text("The task is done."),
+    ];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), answers.to_vec());
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(told.contains("a command changed your uncommitted notes.txt"), "{told}");
+    assert!(told.contains("a command deleted your uncommitted drafts/one.md"), "{told}");
+    assert_eq!(sandbox.read("notes.txt") + &sandbox.read("drafts/one.md"), "mine\nfirst of mine\n");
+    assert!(code(&sandbox).contains(&".gitignore".to_owned()), "{:?}", code(&sandbox));
+}
+
+/// A name outside of the tree, the folder's mode, a time before 1970 and a link to anything.
+#[cfg(unix)]
+#[test]
+fn a_persons_odd_files_are_as_they_were() {
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::time::{Duration, SystemTime};
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
+    sandbox.write("../outside.txt", "mine\n");
+    std::fs::hard_link(sandbox.path("../outside.txt"), sandbox.path("notes.txt")).unwrap();
+    symlink(std::ffi::OsStr::from_bytes(b"\xff"), sandbox.path("link")).unwrap();
+    sandbox.write("old/one.txt", "old\n");
+    let old = SystemTime::UNIX_EPOCH - Duration::from_secs(1_000_000);
+    let file = std::fs::File::options().append(true).open(sandbox.path("old/one.txt")).unwrap();
+    file.set_modified(old).unwrap();
+    let mode = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(sandbox.path("old"), mode(0o700)).unwrap();
+    let before = sandbox.path(".").metadata().unwrap().permissions().mode();
+    first_task_runs(
+        &sandbox,
+        "echo over >notes.txt; rm link; echo over >old/one.txt; chmod 777 old; touch made.txt; \
+         chmod 000 .",
+    );
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    assert_eq!(sandbox.read("../outside.txt"), "mine\n");
+    assert_eq!(sandbox.read("notes.txt"), "mine\n");
+    assert_eq!(sandbox.path("link").read_link().unwrap().as_os_str().as_bytes(), b"\xff");
+    assert_eq!(sandbox.read("old/one.txt"), "old\n");
+    assert_eq!(sandbox.path("old/one.txt").metadata().unwrap().modified().unwrap(), old);
+    let modes =
+        ["old", "."].map(|path| sandbox.path(path).metadata().unwrap().permissions().mode());
+    assert_eq!(modes.map(|mode| mode & 0o777), [0o700, before & 0o777]);
+    assert!(code(&sandbox).contains(&"made.txt".to_owned()));
+}
+
+/// In a folder that a command filled, and an ignored file that a command has changed before.
+#[test]
+fn what_a_person_writes_between_two_commands_is_the_persons() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", ".env\n", "ignore");
+    sandbox.write(".env", "PORT=1\n");
+    let repo = sandbox.repo();
+    let run = |command: &str| Reply::call("run_command", json!({"command": command}));
+    let task = || at("coding", "actor").task("TASK-001");
+    let fill = "mkdir docs; for i in $(seq 201); do echo $i >docs/$i; done; echo one >.env";
+    sandbox.server.on(task().turn(1), run(fill));
+    let over = run("echo over >docs/chapter.md; rm .env");
+    sandbox.server.on_with(task().turn(2), move |_| {
+        std::fs::write(repo.join("docs/chapter.md"), "mine\n").ok()?;
+        std::fs::write(repo.join(".env"), "PORT=2\n").ok()?;
+        Some(over.clone())
+    });
+    sandbox.server.on(task().turn(3), task_work("TASK-001"));
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert_eq!(sandbox.read("docs/chapter.md"), "mine\n", "{told}");
+    assert_eq!(told.matches("a command changed or deleted .env").count(), 2, "{told}");
+    let kept = set_aside(&sandbox);
+    assert!(["PORT=1\n", "PORT=2\n"].iter().all(|text| kept.contains(&text.to_string())));
+}
+
+/// A build in place may write hundreds.
+#[test]
+fn many_ignored_files_are_told_in_a_few_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", "*.o\n", "ignore");
+    (0..30).for_each(|number| sandbox.write(&format!("src/{number}.o"), "built\n"));
+    first_task_runs(&sandbox, "for f in src/*.o; do echo again >$f; done");
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert_eq!(told.matches("which git ignores; as it was").count(), 10, "{told}");
+    assert!(told.contains("changed or deleted 20 more files that git ignores; as they were: /"));
+}

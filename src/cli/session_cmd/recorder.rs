@@ -7,6 +7,7 @@ use crate::event::{Event, Sink as _};
 use crate::git::Oid;
 use crate::record::{Recorder, Scope};
 use crate::session::{Session, SessionName};
+use crate::workspace::user_files;
 
 /// Calls `with` with a recorder for a session that is locked but not run.
 pub(crate) fn with_recorder<T>(
@@ -30,8 +31,8 @@ pub(crate) fn recorder_of<T>(
     let refs = context.refs()?;
     let workspace = workspace::open(context, held, name)?;
     // What a command left that was killed together with an earlier run.
-    for change in workspace.command_effects().take_user_files() {
-        context.ui.emit(Event::Warning { text: change.to_string() });
+    for text in user_files::told(workspace.command_effects().take_user_files()) {
+        context.ui.emit(Event::Warning { text });
     }
     with(&Recorder {
         git: &held.git,

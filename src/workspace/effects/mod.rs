@@ -28,6 +28,7 @@ pub(crate) mod repositories;
 pub(crate) mod user_files;
 
 use repositories::MadeRepository;
+use user_files::IgnoredPaths;
 pub use user_files::{IGNORED, LEFT};
 
 const FILE: &str = "command.json";
@@ -65,6 +66,9 @@ pub(crate) struct Effects {
 #[derive(Serialize, Deserialize)]
 struct Before {
     uncommitted: BTreeSet<String>,
+    /// A command that changes the ignore rules did not make what they hid.
+    #[serde(default)]
+    ignored: IgnoredPaths,
     /// Files that still have the content a tool wrote.
     as_written: Vec<String>,
     /// The git control files.
@@ -104,7 +108,7 @@ impl<'a> CommandEffects<'a> {
     /// # Errors
     /// The list cannot be written.
     pub fn note_ignored(&self, ignored: &[String]) -> anyhow::Result<()> {
-        user_files::note_ignored(self.0, ignored)
+        user_files::note_ignored(self.0, ignored.iter())
     }
 
     /// Returns what happened to a person's own files since the last call, also by tools.
@@ -210,11 +214,13 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let uncommitted = tracking.uncommitted()?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        user_files::before_command(tree, uncommitted.iter())?;
+        let ignored = IgnoredPaths::of(tracking.ignored()?);
+        user_files::before_command(tree, &uncommitted, &ignored)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
-        let before = Before { uncommitted, as_written, acted_on, private, repositories, begun };
+        let before =
+            Before { uncommitted, ignored, as_written, acted_on, private, repositories, begun };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -245,6 +251,7 @@ fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
 /// Records in the journal the changes since the saved state, if `is_effect` accepts them. Does
 /// nothing if no command was started.
 fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Effects> {
+    user_files::put_top_back(tree);
     let (Some(tracking), Some(before)) = (&tree.tracking, noted(tree)?) else {
         return Ok(Effects::default());
     };
@@ -272,7 +279,9 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
     tree.documents.borrow_mut().extend(documents.into_iter().cloned());
     let made = made.into_iter();
-    let made: Vec<String> = made.filter(|path| is_effect(path)).cloned().collect();
+    let was_shown = |path: &&String| !before.ignored.have(path);
+    let made: Vec<String> =
+        made.filter(was_shown).filter(|path| is_effect(path)).cloned().collect();
     let made = user_files.without_moved(tree, tracking.as_ref(), made)?;
     let (made, odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;

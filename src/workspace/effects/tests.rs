@@ -108,7 +108,7 @@ fn a_persons_file_whose_copy_is_gone_is_left_alone() {
     watch.end().unwrap();
     assert_eq!(tree.get("mine"), "by the command, or by the person");
     let [told] = tree.workspace.command_effects().take_user_files().try_into().unwrap();
-    assert_eq!(told.kind, UserFileChangeKind::NotPutBack);
+    assert_eq!(told.kind, UserFileChangeKind::NotPutBack(None));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
 
 use crate::workspace::atomic_file;
 use crate::workspace::effects::changed_at;
@@ -34,20 +35,31 @@ const MOST_IGNORED: u64 = 100 * 1024 * 1024;
 /// Notes which of these ignored files are a person's: before the first command all, later also those
 /// that changed after the last one. What lies in a folder that is ignored as a whole (its path ends
 /// with `/`) is made again.
-pub(super) fn note_ignored(tree: &WorkingTree, ignored: &[String]) -> anyhow::Result<()> {
-    let file = tree.state_dir.join(IGNORED);
-    let since = std::fs::metadata(&file).and_then(|list| list.modified()).ok();
-    let is_new = |path: &str| {
-        since.is_none_or(|since| changed_at(tree, path).is_some_and(|changed| changed > since))
-    };
+pub(super) fn note_ignored<'a>(
+    tree: &WorkingTree,
+    ignored: impl Iterator<Item = &'a String>,
+) -> anyhow::Result<()> {
+    let since = last_end(tree);
     let mut list = listed(tree, IGNORED);
-    let before = list.len();
-    list.extend(ignored.iter().filter(|path| !path.ends_with('/') && is_new(path)).cloned());
-    if since.is_none() || list.len() > before {
+    let is_new = |path: &&String| {
+        let is_newer =
+            |since| changed_at(tree, path).is_some_and(|changed: SystemTime| changed > since);
+        let is_tools = || tree.journal.borrow().get(path).is_some();
+        !path.ends_with('/') && !list.contains(*path) && since.is_none_or(is_newer) && !is_tools()
+    };
+    let new: Vec<String> = ignored.filter(is_new).cloned().collect();
+    if since.is_none() || !new.is_empty() {
+        list.extend(new);
         tree.user_files.borrow_mut().ignored = None;
+        let file = tree.state_dir.join(IGNORED);
         atomic_file::replace(&file, &serde_json::to_vec(&list)?)?;
     }
     Ok(())
+}
+
+/// The time of the last end of a command, or of the first look at the ignored files.
+fn last_end(tree: &WorkingTree) -> Option<SystemTime> {
+    std::fs::metadata(tree.state_dir.join(IGNORED)).and_then(|list| list.modified()).ok()
 }
 
 /// Notes when the last command ended: ignored files that change later do so by a person's hand.
@@ -67,49 +79,63 @@ pub(crate) fn note_read(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
 }
 
 /// Copies the person's files, as far as they have changed since the last command. `uncommitted` are
-/// the paths that differ from the last commit.
-pub(super) fn before_command<'a>(
+/// the paths that differ from the last commit, `ignored` those that git ignores.
+pub(super) fn before_command(
     tree: &WorkingTree,
-    uncommitted: impl Iterator<Item = &'a String>,
+    uncommitted: &BTreeSet<String>,
+    ignored: &IgnoredPaths,
 ) -> anyhow::Result<()> {
+    // The next line may write the file whose time this is.
+    let since = last_end(tree);
+    note_ignored(tree, ignored.all())?;
     let mut own = tree.user_files.borrow_mut();
+    own.top = tree.dir.dir_metadata().ok().map(|top| state::mode_of(&top));
     // What lies in the file before the first command is of an earlier run.
     let mut is_changed = own.known.is_none();
-    let mut known = own.known.take().unwrap_or_default();
-    let ignored = match own.ignored.take() {
-        Some(ignored) => ignored,
+    let mut known = own.known.take().unwrap_or_else(|| lost_files(tree));
+    let kept = match own.ignored.take() {
+        Some(kept) => kept,
         None => ignored_to_keep(tree, &mut own.told),
     };
     let mut now = BTreeMap::new();
     // A person's edit of a tool's file becomes part of the draft, whoever changes it afterwards.
     let journal = tree.journal.borrow();
-    let is_tools = |path: &String| journal.get(path).is_some();
+    let is_tools = |path: &str| journal.get(path).is_some();
     let left = own.left.get_or_insert_with(|| listed(tree, LEFT)).clone();
     let is_left = |path: &str| {
-        left.contains(path) || path.match_indices('/').any(|(at, _)| left.contains(&path[..at]))
+        let is_new = || since.zip(changed_at(tree, path)).is_some_and(|(since, at)| at > since);
+        // What a person puts into a folder that a command made is the person's.
+        left.contains(path)
+            || path.match_indices('/').any(|(at, _)| left.contains(&path[..at])) && !is_new()
     };
-    let uncommitted = uncommitted
-        .filter(|path| !path.starts_with(".cowork/") && !is_tools(path) && !is_left(path));
-    let all = uncommitted.map(|path| (path, false)).chain(ignored.iter().map(|path| (path, true)));
+    let is_own = |path: &str| !path.starts_with(".cowork/") && !is_tools(path) && !is_left(path);
+    // A model may have made git ignore them.
+    let hidden = tree.protection.uncommitted(|path| ignored.have(path) && is_own(path));
+    let uncommitted = uncommitted.iter().filter(|path| is_own(path)).chain(&hidden);
+    let kept_here = kept.iter().filter(|path| !hidden.contains(path) && !is_tools(path));
+    let all = uncommitted.map(|path| (path, false)).chain(kept_here.map(|path| (path, true)));
     for (path, is_ignored) in all {
+        note_folders(tree, path, &mut now);
         let (stamp, size) = match tree.look(path) {
             Ok(metadata) if metadata.is_dir() => continue,
             Ok(metadata) => (Stamp::of(&metadata), metadata.len()),
             Err(_) => (None, 0),
         };
-        let as_before = known
-            .remove(path)
-            .filter(|known| stamp.is_some() && known.stamp == stamp && known.is_copied());
+        let as_before = known.remove(path).filter(|known| {
+            let is_same = stamp.is_some() && known.stamp == stamp;
+            (is_same || known.is_lost) && known.is_copied()
+        });
         is_changed |= as_before.is_none();
+        let new = |was| UserFile { is_ignored, was, stamp, is_lost: false };
         let file = match as_before {
             Some(known) => known,
-            None if size > MOST_COPIED => UserFile { is_ignored, was: None, stamp },
+            None if size > MOST_COPIED => new(None),
             None => match state::of(tree, path) {
-                Ok(Some(was)) => UserFile { is_ignored, was: Some(was), stamp },
+                Ok(Some(was)) => new(Some(was)),
                 Ok(None) => continue,
                 Err(error) => {
                     tracing::debug!("{path} is not copied: {error:#}");
-                    UserFile { is_ignored, was: None, stamp }
+                    new(None)
                 }
             },
         };
@@ -118,9 +144,59 @@ pub(super) fn before_command<'a>(
     if is_changed || !known.is_empty() {
         atomic_file::replace(&tree.state_dir.join(FILE), &serde_json::to_vec(&now)?)?;
     }
-    own.ignored = Some(ignored);
+    own.ignored = Some(kept);
     own.known = Some(now);
     Ok(())
+}
+
+/// What git ignores: files, and folders with a slash at the end.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct IgnoredPaths(BTreeSet<String>);
+
+impl IgnoredPaths {
+    pub(super) fn of(paths: Vec<String>) -> Self {
+        Self(paths.into_iter().collect())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &String> {
+        self.0.iter()
+    }
+
+    /// True if git ignores a path, or a folder above it.
+    pub(super) fn have(&self, path: &str) -> bool {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
+        self.0.contains(path) || folders.any(|folder| self.0.contains(folder))
+    }
+}
+
+/// Notes the modes of the folders above a file: a command that opened them to everybody, or made
+/// them again, must not leave them so.
+fn note_folders(tree: &WorkingTree, path: &str, all: &mut BTreeMap<String, UserFile>) {
+    for (at, _) in path.rmatch_indices('/') {
+        let folder = &path[..at];
+        if all.contains_key(folder) {
+            return;
+        }
+        let Ok(metadata) = tree.look(folder) else { continue };
+        if metadata.is_dir() {
+            let was = Some(Was::Folder { mode: state::mode_of(&metadata) });
+            let file = UserFile { is_ignored: false, was, stamp: None, is_lost: false };
+            all.insert(folder.to_owned(), file);
+        }
+    }
+}
+
+/// The state of the person's files that an earlier run could not put back.
+fn lost_files(tree: &WorkingTree) -> BTreeMap<String, UserFile> {
+    let mut files = last_known(tree);
+    files.retain(|_, file| file.is_lost);
+    files
+}
+
+/// The files as they were before the last command, of this run or an earlier one.
+fn last_known(tree: &WorkingTree) -> BTreeMap<String, UserFile> {
+    let file = std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default();
+    serde_json::from_slice(&file).unwrap_or_default()
 }
 
 /// The files that were put back after a command.
@@ -169,25 +245,25 @@ pub(super) fn after_command(
     is_effect: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<PutBack> {
     let known = tree.user_files.borrow_mut().known.take();
-    let before = match known {
-        Some(known) => known,
-        // Of a command that was killed together with an earlier process.
-        None => {
-            serde_json::from_slice(&std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default())
-                .unwrap_or_default()
-        }
-    };
+    // Of a command that was killed together with an earlier process.
+    let mut before = known.unwrap_or_else(|| last_known(tree));
     let mut put_back = PutBack::default();
-    for (path, file) in &before {
+    let mut is_lost = false;
+    // A folder comes before the files in it, which may be out of reach. One that is gone is made
+    // again with its files.
+    put_folders_back(tree, &before);
+    for (path, file) in &mut before {
         let stamp = tree.look(path).ok().as_ref().and_then(Stamp::of);
-        if stamp.is_some() && stamp == file.stamp || !is_effect(path) {
+        if !file.is_lost && (stamp.is_some() && stamp == file.stamp || !is_effect(path)) {
             continue;
         }
         let kind = match (&file.was, file.is_ignored) {
-            (None, false) => UserFileChangeKind::NotPutBack,
+            (Some(Was::Folder { .. }), _) => continue,
+            (None, false) => UserFileChangeKind::NotPutBack(None),
             // It was named when the list was read.
             (None, true) => continue,
-            (Some(Was::File { copy, .. }), true) => {
+            (Some(Was::File { copy, mode }), true) => {
+                keep_mode(tree, path, *mode);
                 let now = tree.fingerprint(path).unwrap_or_default();
                 if now.is_some_and(|now| tree.copy_of(path, &now) == *copy) {
                     continue;
@@ -201,13 +277,28 @@ pub(super) fn after_command(
                 let is_folder = tree.look(path).is_ok_and(|metadata| metadata.is_dir());
                 // Of a folder in the place of a deleted file nobody knows who made it.
                 if now.as_ref() == Some(was) || is_folder && *was == Was::Nothing {
+                    file.is_lost = false;
+                    keep_time(tree, path, file.stamp);
                     continue;
                 }
-                if let Err(error) = state::put_back(tree, path, was) {
+                let is_same_file =
+                    stamp.zip(file.stamp).is_some_and(|(now, was)| now.is_of_same_file(&was));
+                let done = match is_same_file && has_other_names(tree, path) {
+                    true => state::put_back_in_place(tree, path, was),
+                    false => state::put_back(tree, path, was),
+                };
+                if let Err(error) = done {
                     tracing::warn!("{path} could not be put back: {error:#}");
-                    note(tree, path.clone(), UserFileChangeKind::NotPutBack)?;
+                    // What is there now is not the person's: the next command's end tries again.
+                    (file.is_lost, is_lost) = (true, true);
+                    let copy = match was {
+                        Was::File { copy, .. } => Some(copy.clone()).filter(|copy| copy.exists()),
+                        Was::Nothing | Was::Link(_) | Was::Folder { .. } => None,
+                    };
+                    note(tree, path.clone(), UserFileChangeKind::NotPutBack(copy))?;
                     continue;
                 }
+                file.is_lost = false;
                 keep_time(tree, path, file.stamp);
                 put_back.paths.push(path.clone());
                 if let (Was::File { copy, .. }, None | Some(Was::Nothing)) = (was, &now) {
@@ -221,9 +312,59 @@ pub(super) fn after_command(
         };
         note(tree, path.clone(), kind)?;
     }
+    put_folders_back(tree, &before);
+    if is_lost {
+        atomic_file::replace(&tree.state_dir.join(FILE), &serde_json::to_vec(&before)?)?;
+    }
     tree.user_files.borrow_mut().known = Some(before);
     note_end(tree, SystemTime::now());
     Ok(put_back)
+}
+
+/// Gives the top folder the mode it had before the command: whoever may not enter it finds nothing in
+/// it, git's folder included.
+pub(super) fn put_top_back(tree: &WorkingTree) {
+    let top = tree.user_files.borrow().top;
+    let done = top.map(|mode| state::put_back(tree, ".", &Was::Folder { mode }));
+    if let Some(Err(error)) = done {
+        tracing::warn!("the top folder keeps the mode that a command gave it: {error:#}");
+    }
+}
+
+/// Gives the folders above the person's files the modes they had.
+fn put_folders_back(tree: &WorkingTree, before: &BTreeMap<String, UserFile>) {
+    for (path, file) in before {
+        if let Some(was @ Was::Folder { .. }) = &file.was
+            && let Err(error) = state::put_back(tree, path, was)
+        {
+            tracing::warn!("{path} keeps the mode that a command gave it: {error:#}");
+        }
+    }
+}
+
+/// True for a file with more than one name (hard link).
+fn has_other_names(tree: &WorkingTree, path: &str) -> bool {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::MetadataExt as _;
+        tree.look(path).is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (tree, path);
+        false
+    }
+}
+
+/// Gives an ignored file the mode it had: a command may change its content, but should not show a
+/// password to other users.
+fn keep_mode(tree: &WorkingTree, path: &str, mode: u32) {
+    let is_other = |now: &cap_std::fs::Metadata| now.is_file() && state::mode_of(now) != mode;
+    if tree.look(path).is_ok_and(|now| is_other(&now))
+        && let Err(error) = state::set_file_mode(tree, path, mode)
+    {
+        tracing::debug!("{path} keeps the mode that a command gave it: {error}");
+    }
 }
 
 /// Notes what happened to a file for the person, once in a run; another content is told again,
@@ -293,7 +434,7 @@ fn keep_time(tree: &WorkingTree, path: &str, stamp: Option<Stamp>) {
     let Some(stamp) = stamp else { return };
     let file = tree.open_regular(path).map(cap_std::fs::File::into_std);
     if let Ok(file) = file
-        && let Err(error) = file.set_modified(stamp.modified)
+        && let Err(error) = file.set_modified(stamp.modified())
     {
         tracing::debug!("{path} keeps the time at which it was put back: {error}");
     }

@@ -1,9 +1,13 @@
 //! The state of a path before a command, with a copy from which it can be restored.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::OpenOptions;
 
+use crate::moment;
+use crate::path_text::encoded;
 use crate::workspace::user_files::Was;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -37,6 +41,7 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
     // Before anything is removed: the copy may be gone.
     let content = match was {
         Was::File { copy, .. } => std::fs::read(copy)?,
+        Was::Folder { mode } => return set_folder_mode(tree, path, *mode),
         Was::Nothing | Was::Link(_) => Vec::new(),
     };
     // A parent directory may have become a link, or may be gone.
@@ -57,7 +62,7 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
         Err(error) => return Err(error.into()),
     }
     match was {
-        Was::Nothing => {}
+        Was::Nothing | Was::Folder { .. } => {}
         Was::File { mode, .. } => tree.put_as(path, &content, *mode)?,
         Was::Link(target) => {
             let (dir, name) = tree.make_place(path)?;
@@ -67,6 +72,57 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
             anyhow::bail!("cannot restore {name}, a link to {}, in {dir:?}", target.display());
         }
     }
+    Ok(())
+}
+
+/// Restores the content of a file that is still the same one and has other names, which may lie outside
+/// of the tree: a new file in its place would leave them changed.
+pub(crate) fn put_back_in_place(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
+    let Was::File { copy, mode } = was else { return put_back(tree, path, was) };
+    let content = std::fs::read(copy)?;
+    let (dir, name) = tree.place(path)?;
+    let mut options = OpenOptions::new();
+    let mut file = dir.open_with(name, options.write(true).follow(FollowSymlinks::No))?;
+    file.set_len(0)?;
+    file.write_all(&content)?;
+    set_mode(&file, *mode)?;
+    moment::end();
+    Ok(())
+}
+
+/// Gives a file this mode.
+pub(crate) fn set_file_mode(tree: &WorkingTree, path: &str, mode: u32) -> anyhow::Result<()> {
+    Ok(set_mode(&tree.open_regular(path)?, mode)?)
+}
+
+#[cfg(unix)]
+fn set_mode(file: &cap_std::fs::File, mode: u32) -> std::io::Result<()> {
+    use cap_std::fs::PermissionsExt as _;
+    file.set_permissions(cap_std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &cap_std::fs::File, _: u32) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Gives a folder this mode again; `.` is the top. Does nothing if there is no such folder.
+fn set_folder_mode(tree: &WorkingTree, path: &str, mode: u32) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt as _;
+        // Whoever may not enter the top can still change its mode by its path.
+        let is_other = match path {
+            "." => std::fs::metadata(&tree.root)?.permissions().mode() & 0o7777 != mode,
+            _ => tree.look(path).is_ok_and(|now| now.is_dir() && mode_of(&now) != mode),
+        };
+        if is_other {
+            std::fs::set_permissions(tree.root.join(encoded(path)), Permissions::from_mode(mode))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (tree, path, mode);
     Ok(())
 }
 

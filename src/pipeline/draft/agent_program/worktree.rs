@@ -63,7 +63,7 @@ impl<'a> AgentWorktree<'a> {
             false => worktree::take_up(git, &tree)?,
         };
         let files = workspace::linked(run.env.workspace);
-        let folders = files.for_builds(&git::paths::ignored(git)?);
+        let folders = files.for_builds(&git::status::all_ignored(git)?);
         let overlays = files.overlays(&tree, &notes, &folders).context("making folders")?;
         let lent = Lent { overlays, ..lent(&needs) };
         let commands = run.env.workspace.commands();

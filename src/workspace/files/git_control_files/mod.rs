@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::instructions::{self, instructs_agents, why_protected};
+use crate::path_text;
 use crate::workspace::atomic_file;
 use crate::workspace::files::guard::means;
 use crate::workspace::files::state;
@@ -33,6 +34,7 @@ pub struct Proposed {
     /// Relative to the root.
     pub path: String,
     /// File with the new content, in the state directory; `None` is a deletion.
+    #[serde(with = "path_text::json_option")]
     pub content: Option<PathBuf>,
     /// True if the file should be executable.
     pub executable: bool,
@@ -280,7 +282,7 @@ pub(crate) fn put_back_acted_on<'a>(
                 let deletion = Proposed { path: path.clone(), content: None, executable: false };
                 propose(tree, deletion)?;
             }
-            Some(Was::Link(_)) | None => {}
+            Some(Was::Link(_) | Was::Folder { .. }) | None => {}
         }
         let was = was.unwrap_or(&Was::Nothing);
         state::put_back(tree, &path, was).with_context(|| format!("restoring {path}"))?;
