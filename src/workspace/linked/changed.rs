@@ -107,8 +107,8 @@ impl ShownFiles {
         }
     }
 
-    /// Separates new files in new folders with too many files or bytes, and in the fullest of the
-    /// other folders if there are too many in all.
+    /// Separates new files in new folders, or at the top, with too many files or bytes, and in the
+    /// fullest of the other folders if there are too many in all.
     fn without_bulk(
         &self,
         tree: &WorkingTree,
@@ -116,14 +116,19 @@ impl ShownFiles {
     ) -> (BTreeSet<String>, BTreeMap<String, usize>) {
         let mut sizes: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
         for path in &new {
-            let Some(folder) = self.new_folder(path) else { continue };
+            let Some(folder) = self.counted_in(path) else { continue };
+            let size = tree.look(path).map_or(0, |metadata| metadata.len());
+            if folder.is_empty() && size > FILE_MAX {
+                // Refused alone: a large file at the top does not keep the project's others out.
+                continue;
+            }
             let (files, bytes) = sizes.entry(folder).or_default();
             *files += 1;
-            *bytes += tree.look(path).map_or(0, |metadata| metadata.len());
+            *bytes += size;
         }
         sizes.retain(|_, (files, bytes)| is_bulk(*files, *bytes));
         let is_small =
-            |path: &&String| self.new_folder(path).is_none_or(|folder| !sizes.contains_key(folder));
+            |path: &&String| self.counted_in(path).is_none_or(|folder| !sizes.contains_key(folder));
         let mut bulk: BTreeMap<String, usize> =
             sizes.iter().map(|(folder, (files, _))| ((*folder).to_owned(), *files)).collect();
         let mut kept: BTreeSet<String> = new.iter().filter(is_small).cloned().collect();
@@ -142,8 +147,12 @@ impl ShownFiles {
         (kept, bulk)
     }
 
-    /// The topmost folder of a path without a file that was there before.
-    fn new_folder<'p>(&self, path: &'p str) -> Option<&'p str> {
+    /// The topmost folder of a path without a file that was there before; empty for a file at the
+    /// top.
+    fn counted_in<'p>(&self, path: &'p str) -> Option<&'p str> {
+        if !path.contains('/') {
+            return Some("");
+        }
         let mut folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
         let is_known = |folder: &str| {
             let mut within = self.0.range(folder.to_owned()..);

@@ -50,3 +50,22 @@ fn what_it_did_while_the_branch_was_switched_does_not_get_into_another_branch() 
     assert_eq!(sandbox.read("lib/store.sh"), todo::code_of("TASK-001"));
     has_left_nothing(&sandbox);
 }
+
+#[test]
+fn too_many_new_files_at_the_top_are_named_and_one_that_is_large_keeps_no_other_out() {
+    let does = format!(
+        r#"task_file
+if [ $N = 1 ]; then seq -f top-%g 201 | xargs touch
+elif [ $N = 2 ]; then seq -f top-%g 201 | xargs rm; echo note >NOTES.md; truncate -s 11M dump; fi
+{ENDS}"#
+    );
+    let sandbox = coding_by(&does);
+    sandbox.cowork(&CODING).exits(0);
+    let told = noted(&sandbox, "input.2");
+    assert!(told.contains("- ./: too big to be recorded (201 new files)"), "{told}");
+    let told = noted(&sandbox, "input.3");
+    assert!(told.contains("- dump: it is larger than 10 MiB"), "{told}");
+    let tree = sandbox.git(&["ls-tree", "--name-only", "cowork/todo"]);
+    assert!(tree.contains("NOTES.md") && !tree.contains("top-"), "{tree}");
+    has_left_nothing(&sandbox);
+}
