@@ -48,6 +48,7 @@ mod settings;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod spec;
+mod store_links;
 mod sweep;
 mod told;
 mod toolchains;

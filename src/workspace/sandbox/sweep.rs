@@ -140,7 +140,12 @@ pub(super) fn lock(temp: &Path) -> std::io::Result<File> {
 /// Removes temporary directories left by killed runs of this user.
 #[cfg(unix)]
 pub(super) fn temporary(dir: &Path) {
+    use std::os::unix::fs::MetadataExt as _;
+
     use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
+
+    use super::store_links::StoreLinks;
+
     let user = rustix::process::geteuid().as_raw();
     for left in entries(Some(dir)) {
         let named = left.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
@@ -149,11 +154,14 @@ pub(super) fn temporary(dir: &Path) {
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(file) = open(left.join(LOCK), flags, Mode::empty()) else { continue };
-        let own = fstat(&file).is_ok_and(|found| found.st_uid == user);
+        let made_by = left.metadata().map(|found| found.uid());
+        let own = fstat(&file)
+            .is_ok_and(|found| found.st_uid == user && made_by.is_ok_and(|by| by == user));
         let file = File::from(file);
         let made = file.metadata().and_then(|found| found.modified());
         let old = made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > YOUNG));
         if own && old && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            drop(StoreLinks::of_killed(&left));
             remove(&left);
         }
     }

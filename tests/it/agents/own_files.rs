@@ -2,6 +2,7 @@
 //! or runs later, as the user.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use super::{APPROVES, RESUME, claude, codex, gemini, opencode, program, settle_as};
 use crate::support::Sandbox;
@@ -78,7 +79,9 @@ for f in {there} {new}; do
   mv "$(dirname $f)" "$(dirname $f).old"; }} 2>/dev/null
 done
 cat {login} >'NOTES/login' 2>&1
-for f in {lasting}; do mkdir -p "$(dirname $f)"; echo "$N" >>$f || exit 9; done
+for f in {lasting}; do mkdir -p "$(dirname $f)"; echo "$N" >>$f || exit 9
+  {{ ln -s /etc/passwd "$(dirname $f)/out"; ln -s "$(basename $f)" "$(dirname $f)/within"; }} 2>/dev/null
+done
 cd "$here"; mkdir -p .cowork/sessions/todo; cp NOTES/prd.md .cowork/sessions/todo/prd.md
 {says}"#,
         there = all(own.there),
@@ -107,6 +110,8 @@ fn keeps_its_settings(role: &str, more_roles: &str) {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, "mine\n").unwrap();
             }
+            let beside = |path: &str, name: &str| home.join(path).with_file_name(name);
+            symlink("/etc/passwd", beside(own.lasting[1], "mine")).unwrap();
             settle_as(
                 &sandbox,
                 &format!("agent = \"{}\"", own.name),
@@ -132,6 +137,10 @@ fn keeps_its_settings(role: &str, more_roles: &str) {
             for path in own.lasting {
                 let text = fs::read_to_string(home.join(path)).unwrap();
                 assert!(text.starts_with("mine\n1\n"), "{path}: {text}: {of}");
+                assert!(beside(path, "out").symlink_metadata().is_err(), "{path}: {of}");
+            }
+            for name in ["mine", "within"] {
+                assert!(beside(own.lasting[1], name).is_symlink(), "{name}: {of}");
             }
         }
     }

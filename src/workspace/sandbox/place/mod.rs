@@ -18,6 +18,7 @@ use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
 use super::own_files::{self, LentFiles};
 use super::settings::{self, Home};
+use super::store_links::StoreLinks;
 use super::toolchains::{self, Closed};
 use super::{hidden, homes, logins, sweep};
 
@@ -33,6 +34,8 @@ pub(super) struct Place {
     homes: Vec<PathBuf>,
     /// Files of an agent program in a home directory.
     own: LentFiles,
+    /// Removes links from those files.
+    _links: StoreLinks,
     /// Paths in a home that the user made readable.
     readable: Vec<PathBuf>,
     /// Settings files, with the variables that name them.
@@ -90,6 +93,7 @@ impl Place {
             true => own_files::mounted(&wanted.own, &homes, &temp.path().join("own"))?,
             false => own_files::by_rules(&wanted.own),
         };
+        let links = StoreLinks::before(&wanted.own, temp.path())?;
         readable.extend(own.readable.iter().cloned());
         let place = Self {
             root: root.to_owned(),
@@ -99,6 +103,7 @@ impl Place {
             homes,
             covers,
             own,
+            _links: links,
             readable,
             settings,
             lent: wanted.sealed.iter().flat_map(|dir| toolchains::lent(dir)).collect(),
