@@ -5,6 +5,8 @@
 //! Ctrl-C remains a signal. The modes are changed only in the terminal's foreground process group:
 //! a background job would be stopped for doing so.
 
+#[cfg(unix)]
+pub(crate) use imp::is_in_background;
 pub(crate) use imp::{give_back, give_back_for_good, lend, read, suspend, take};
 
 #[cfg(unix)]
@@ -12,7 +14,7 @@ mod imp {
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Duration;
 
-    use rustix::process::Signal;
+    use rustix::process::{Signal, getpgrp, getppid, getsid};
     use rustix::stdio::stdin;
     use rustix::termios::{
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
@@ -43,7 +45,15 @@ mod imp {
     }
 
     fn is_ours() -> bool {
-        tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+        tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+    }
+
+    /// True in a background job that a shell can bring to the foreground again: it would be stopped
+    /// for reading from the terminal.
+    pub(crate) fn is_in_background() -> bool {
+        // Nobody brings back a job whose shell is gone; reading is an error there.
+        let has_shell = || getsid(getppid()).ok() == getsid(None).ok();
+        tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp()) && has_shell()
     }
 
     /// Turns echo off; if `reads`, keys arrive one by one, including Ctrl-Z. Also applies if

@@ -120,7 +120,7 @@ impl Tty {
 
     /// Asks a question with dialoguer; `None` if the terminal is closed.
     fn answer<T>(&self, ask: impl FnOnce() -> dialoguer::Result<Option<T>>) -> Result<Option<T>> {
-        if interrupt::is_requested() {
+        if interrupt::is_requested() || !reading::is_in_foreground(&|| false) {
             return Err(interrupted(self));
         }
         let modes = reading::remember();
@@ -156,6 +156,10 @@ mod reading {
     pub(super) const fn restore() {}
 
     pub(super) const fn remember() {}
+
+    pub(super) const fn is_in_foreground(_ends: &dyn Fn() -> bool) -> bool {
+        true
+    }
 
     pub(super) const fn closed() -> Key {
         Key::End

@@ -1,5 +1,6 @@
 //! Reading keys and lines on Unix: byte by byte, in raw mode.
 
+use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
@@ -12,13 +13,16 @@ use rustix::termios::{
 use super::{Key, Line, Result, Terminal};
 use crate::gate::line_edit::LineEdit;
 use crate::interrupt;
+use crate::keyboard;
 use crate::typed_line::Edit;
 
 /// The terminal modes to restore after raw mode.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 pub(super) fn restore() {
-    if let Some(modes) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    // The shell that has put this job into the background has set its own modes.
+    if let Some(modes) = before.filter(|_| !keyboard::is_in_background()) {
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
     }
 }
@@ -39,13 +43,33 @@ impl Drop for Remembered {
 }
 
 pub(super) fn discard() {
-    let _ = tcflush(stdin(), QueueSelector::IFlush);
+    if !keyboard::is_in_background() {
+        let _ = tcflush(stdin(), QueueSelector::IFlush);
+    }
+}
+
+/// Waits until this job is in the foreground; false if a stop is requested or `ends` first. The
+/// system would stop a background job that reads the terminal, and a stopped one gets no signal.
+pub(super) fn is_in_foreground(ends: &dyn Fn() -> bool) -> bool {
+    let mut told = false;
+    while keyboard::is_in_background() {
+        if interrupt::is_requested() || ends() {
+            return false;
+        }
+        if !told {
+            let line = "git-cowork waits in the background for your answer; go on: fg\n";
+            let _ = std::io::stderr().write_all(line.as_bytes());
+            told = true;
+        }
+        std::thread::sleep(ASKED_AGAIN);
+    }
+    true
 }
 
 /// Input in the kernel's queue, or arriving faster than typing.
 pub(super) fn pasted() -> String {
     const PATIENCE: std::time::Duration = std::time::Duration::from_millis(15);
-    let Ok(_raw) = Raw::on() else { return String::new() };
+    let Ok(_raw) = Raw::on(&|| false) else { return String::new() };
     let mut bytes = Vec::new();
     loop {
         std::thread::sleep(PATIENCE);
@@ -60,6 +84,8 @@ pub(super) fn pasted() -> String {
     String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n")
 }
 
+/// How long a background job waits before it looks again whether it is in the foreground.
+const ASKED_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 /// How long to wait for the hang-up signal.
 const HEARD_WITHIN: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -69,7 +95,11 @@ struct Raw {
 }
 
 impl Raw {
-    fn on() -> rustix::io::Result<Self> {
+    /// Waits for the foreground first.
+    fn on(ends: &dyn Fn() -> bool) -> rustix::io::Result<Self> {
+        if !is_in_foreground(ends) {
+            return Err(Errno::INTR);
+        }
         let before = tcgetattr(stdin())?;
         let mut modes = before.clone();
         modes.make_raw();
@@ -111,7 +141,7 @@ static TYPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
     loop {
-        let Ok(raw) = Raw::on() else { return Ok(Some(Key::End)) };
+        let Ok(raw) = Raw::on(ends) else { return Ok((!ends()).then(closed)) };
         match read(&raw, ends) {
             Some(Input::Key(key)) => return Ok(Some(key)),
             Some(Input::Ends) => return Ok(None),
@@ -130,7 +160,9 @@ pub(super) fn line(terminal: &dyn Terminal, prompt: &str, first: &str) -> Result
     let shown: String = first.chars().map(|c| line.apply(Edit::Insert(c))).collect();
     terminal.write(&shown)?;
     loop {
-        let Ok(raw) = Raw::on() else { return Ok(Line::End) };
+        let Ok(raw) = Raw::on(&|| false) else {
+            return Ok(if closed() == Key::Interrupt { Line::Interrupt } else { Line::End });
+        };
         while let Some(input) = read(&raw, &|| false) {
             let edit = match input {
                 Input::Key(Key::Char(c)) => Edit::Insert(c),
@@ -168,10 +200,13 @@ fn remember_line(text: &str) {
     }
 }
 
-/// The next input; `None` is Ctrl-Z.
+/// The next input; `None` is Ctrl-Z, or this job is in the background.
 fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
     let mut byte = [0];
     let read = loop {
+        if keyboard::is_in_background() {
+            return None;
+        }
         match rustix::io::read(stdin(), &mut byte) {
             _ if interrupt::is_requested() => return Some(Input::Key(Key::Interrupt)),
             Ok(0) if ends() => return Some(Input::Ends),
@@ -259,7 +294,9 @@ fn hung_up() -> bool {
 }
 
 /// Acts like Ctrl-Z outside raw mode: stops the whole job, including the git that started this
-/// process. Returns when the job is continued.
+/// process. Returns when the job is continued. Does nothing in the background.
 fn suspend() {
-    let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+    if !keyboard::is_in_background() {
+        let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+    }
 }

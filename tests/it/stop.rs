@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use crate::support::kill::signal_at_request;
+use crate::support::pty::Terminal;
 use crate::support::sandbox::Outcome;
 use crate::support::todo::{self, IDEA, PRD, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
@@ -302,4 +303,42 @@ fn a_signal_after_the_model_named_the_session_puts_the_draft_away() {
         assert!(outcome.stderr.contains("cowork/things-to-do"), "{}", outcome.stderr);
         sandbox.assert_clean();
     }
+}
+
+/// The program as a background job of a shell on a terminal, which then does `then`.
+fn in_background(sandbox: &Sandbox, then: &str) -> Terminal {
+    let script = format!("set -m; \"$0\" \"$@\" & job=$!; {then}");
+    let mut command = sandbox.command("bash");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_git-cowork")]);
+    sandbox.in_terminal(command, &["new", "-n", "todo", "a todo list", "--stop-after", "idea"])
+}
+
+#[test]
+fn a_background_job_waits_for_the_foreground_and_a_signal_ends_it() {
+    let sandbox = Sandbox::new();
+    // The shell would report a job that is stopped, and wait no longer for it.
+    let mut terminal = in_background(&sandbox, "echo job $job.; wait $job; echo ended $?.");
+    terminal.sees("job ");
+    let job: u32 = terminal.sees(".").trim().parse().unwrap();
+    terminal.sees("stop for now");
+    terminal.sees("waits in the background");
+    kill_process(pid(job).unwrap(), Signal::TERM).unwrap();
+    let told = terminal.sees("ended 130.");
+    assert!(told.contains("draft 1 of idea is saved"), "{told}");
+    terminal.ends();
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_background_job_that_is_brought_to_the_foreground_takes_the_answer() {
+    let sandbox = Sandbox::new();
+    let mut terminal = in_background(&sandbox, "read -r enter; fg %1");
+    terminal.sees("waits in the background");
+    terminal.enters("");
+    // The shell names the job.
+    terminal.sees("\"$@\"");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    sandbox.stage_commit("idea");
 }
