@@ -37,7 +37,7 @@ pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
 pub(crate) use edit::apply::apply as apply_edits;
 pub use effects::repositories::MadeRepository;
-pub use effects::{Bulk, CommandEffects, IGNORED, LEFT, OddName, Together};
+pub use effects::{Bulk, CommandEffects, IGNORED, LEFT, OddName, SPECIAL, Together};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;

@@ -49,10 +49,10 @@ pub struct GitControlFiles {
     pub folders: BTreeSet<String>,
 }
 
-/// The repositories found below a tree since the first command of a run.
+/// The repositories and special files found below a tree since the first command of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownRepositories {
-    /// Git directories that no command created, relative to the root.
+    /// Git directories and special files that no command created, relative to the root.
     pub(crate) others: BTreeSet<String>,
     /// When the first command started.
     pub(crate) begun: SystemTime,

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
+use crate::support::received::Received;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
 
@@ -250,4 +251,27 @@ fn a_path_that_no_system_takes_is_refused_in_a_few_words() {
         assert!(result.contains("longer than systems take") && result.len() < 300, "{result}");
     }
     assert_eq!(results.len(), 2);
+}
+
+#[test]
+fn a_fifo_that_a_command_leaves_is_named_once_and_none_of_a_person() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.command("mkfifo").arg(sandbox.path("mine")).status().unwrap().success());
+    let calls = ["mkdir made sub && mkfifo made/pipe sub/.git && touch mine", "true"]
+        .map(|command| Reply::call("run_command", json!({"command": command})));
+    let first = at("coding", "actor").task("TASK-001");
+    let rest = [task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(first, calls.into_iter().chain(rest).collect());
+    let ran = sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let named = "made/pipe is not recorded: it is a FIFO, socket or device";
+    assert!(ran.stderr.contains(named), "{}", ran.stderr);
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let told = |turn| {
+        let of = |r: &&Received| r.task.as_deref() == Some("TASK-001") && r.turn == turn;
+        requests.iter().find(of).unwrap().tool_results().concat()
+    };
+    assert!(told(2).contains(named), "{}", told(2));
+    assert!(!told(3).contains("is not recorded"), "{}", told(3));
+    assert!(!ran.stderr.contains("mine is"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches(named).count(), 1, "{}", ran.stderr);
 }

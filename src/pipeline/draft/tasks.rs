@@ -26,6 +26,7 @@ use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::session::{changed_files, in_short};
 use crate::stage::Role;
 use crate::stages::StageSpec;
+use crate::workspace::SPECIAL;
 
 /// How a task's conversation ended.
 enum TaskEnd {
@@ -328,9 +329,7 @@ fn warn_of_left_out(run: &Run<'_>) {
         ));
     }
     for (file, why) in run.env.workspace.command_effects().odd_names() {
-        run.warn_once(format!(
-            "{} is not recorded: {why}; you may commit it yourself",
-            file.escape_default()
-        ));
+        let then = if why.starts_with(SPECIAL) { "" } else { "; you may commit it yourself" };
+        run.warn_once(format!("{} is not recorded: {why}{then}", file.escape_default()));
     }
 }

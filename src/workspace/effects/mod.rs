@@ -39,6 +39,9 @@ const BULK_FILES: usize = 200;
 /// A new folder or file with more bytes than this is bulk.
 const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
+/// Why git records no such file.
+pub const SPECIAL: &str = "it is a FIFO, socket or device";
+
 /// A new file and the problem of its name: other systems cannot check out the name, or the name
 /// reorders text.
 pub type OddName = (String, String);
@@ -77,7 +80,7 @@ struct Before {
     /// Files that only the user may see.
     #[serde(default)]
     private: BTreeMap<String, (u64, u64)>,
-    /// Repositories below the tree that no command created.
+    /// Repositories and special files below the tree that no command created.
     #[serde(default)]
     repositories: BTreeSet<String>,
     #[serde(default = "SystemTime::now")]
@@ -262,7 +265,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     tracking.require_branch()?;
     private::put_back_moved(tree, &before.private)?;
     // Before git runs: git status may run a program configured in a new repository.
-    let repositories =
+    let (repositories, special) =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
     let user_files = user_files::after_command(tree, &is_effect)?;
     let mut after = tracking.uncommitted()?;
@@ -283,7 +286,11 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let made: Vec<String> =
         made.filter(was_shown).filter(|path| is_effect(path)).cloned().collect();
     let made = user_files.without_moved(tree, tracking.as_ref(), made)?;
-    let (made, odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
+    let (made, mut odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
+    // Git lists those that took a tracked file's place.
+    let listed: BTreeSet<String> = odd_names.iter().map(|(path, _)| path.clone()).collect();
+    let unlisted = special.difference(&listed).map(|path| (path.clone(), SPECIAL.to_owned()));
+    odd_names.extend(unlisted);
     let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
     // A file that a tool wrote still counts as written by a tool if a command, such as a formatter,
     // changes it.
@@ -354,8 +361,7 @@ fn without_odd_names(
             leads_out.then(|| format!("it is a link to {target}, outside of the working tree"))
         };
         if tree.look(&path).is_ok_and(|metadata| is_special(&metadata)) {
-            let why = "it is a FIFO, socket or device, and the file is recorded as deleted";
-            odd.push((path.clone(), why.to_owned()));
+            odd.push((path.clone(), format!("{SPECIAL}, and the file is recorded as deleted")));
         }
         match portable::objection(&path).or_else(leads_out) {
             // In the place of a folder: git could not record that its files are gone.

@@ -3,7 +3,7 @@
 //! that would run a program is moved where git does not find it.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
+use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -58,7 +58,8 @@ enum Depth {
     All,
 }
 
-/// Returns the repositories that no command created, and the start time for the next command.
+/// Returns the repositories and special files that no command created, and the start time for the
+/// next command.
 pub(super) fn before_command(tree: &WorkingTree) -> (BTreeSet<String>, SystemTime) {
     let begun = SystemTime::now() - COARSE;
     let mut known = tree.repositories.borrow_mut();
@@ -72,7 +73,8 @@ pub(super) fn before_command(tree: &WorkingTree) -> (BTreeSet<String>, SystemTim
     (known.others.clone(), begun)
 }
 
-/// Returns the git directories below the tree: `.git` entries, and bare repositories.
+/// Returns the git directories below the tree: `.git` entries, and bare repositories. Also special
+/// files, which git does not list.
 fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![String::new()];
@@ -84,9 +86,12 @@ fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
             let Ok(name) = entry.file_name().into_string() else { continue };
             parts += usize::from(BARE.contains(&name.as_str()));
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+            let kind = entry.file_type();
             if name == ".git" {
                 found.extend((!folder.is_empty()).then_some(path));
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && path != ".cowork" {
+            } else if kind.as_ref().is_ok_and(is_special) {
+                found.insert(path);
+            } else if kind.is_ok_and(|kind| kind.is_dir()) && path != ".cowork" {
                 let ignored = depth == Depth::Listed && tree.protection.names(&format!("{path}/"));
                 let git = format!("{path}/.git");
                 match ignored {
@@ -103,24 +108,37 @@ fn find(tree: &WorkingTree, depth: Depth) -> BTreeSet<String> {
 }
 
 /// Records the repositories that were created or changed since a command started (at `begun`), if
-/// `is_effect` accepts them; those that would run a program are moved away. Returns the new ones.
+/// `is_effect` accepts them; those that would run a program are moved away. Returns the new ones,
+/// and the paths of new special files.
 pub(super) fn take_new(
     tree: &WorkingTree,
     others: &BTreeSet<String>,
     begun: SystemTime,
     is_effect: impl Fn(&str) -> bool,
-) -> anyhow::Result<Vec<MadeRepository>> {
+) -> anyhow::Result<(Vec<MadeRepository>, BTreeSet<String>)> {
     let since = |path: &String| newest(&tree.root.join(path)) >= Some(begun);
     let now = find(tree, Depth::Listed);
     let (new, other): (BTreeSet<String>, BTreeSet<String>) = now
         .into_iter()
         .filter(|path| !others.contains(path))
         .partition(|path| since(path) && is_effect(path));
+    let (special, new): (BTreeSet<_>, BTreeSet<_>) =
+        new.into_iter().partition(|path| is_special_at(tree, path));
     let made: BTreeSet<String> = noted(tree).into_iter().map(|one| one.path).collect();
     if let Some(known) = tree.repositories.borrow_mut().as_mut() {
         known.others.extend(other.into_iter().filter(|path| !made.contains(path)));
+        known.others.extend(special.iter().cloned());
     }
-    take(tree, new)
+    Ok((take(tree, new)?, special))
+}
+
+fn is_special_at(tree: &WorkingTree, path: &str) -> bool {
+    let found = tree.root.join(path).symlink_metadata();
+    found.is_ok_and(|found| is_special(&found.file_type()))
+}
+
+fn is_special(kind: &FileType) -> bool {
+    !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
 }
 
 /// Searches all folders, including ignored ones, for repositories created by commands of this run.
@@ -129,7 +147,9 @@ pub(super) fn take_all(tree: &WorkingTree) -> anyhow::Result<()> {
     let Some(known) = known else { return Ok(()) };
     let mut new = find(tree, Depth::All);
     new.retain(|path| {
-        !known.others.contains(path) && newest(&tree.root.join(path)) >= Some(known.begun)
+        !known.others.contains(path)
+            && !is_special_at(tree, path)
+            && newest(&tree.root.join(path)) >= Some(known.begun)
     });
     take(tree, new).map(|_| ())
 }
@@ -210,8 +230,9 @@ fn noted(tree: &WorkingTree) -> BTreeSet<MadeRepository> {
 /// Returns the git directory for a `.git` entry or a bare repository.
 fn git_dir(place: &Path) -> PathBuf {
     let pointer = || {
-        let meta = place.symlink_metadata().ok()?;
-        let text = std::fs::read_to_string(place).ok().filter(|_| meta.is_file())?;
+        // Reading a FIFO would block.
+        place.symlink_metadata().ok().filter(Metadata::is_file)?;
+        let text = std::fs::read_to_string(place).ok()?;
         Some(place.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
     };
     pointer().unwrap_or_else(|| place.to_owned())
