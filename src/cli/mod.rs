@@ -230,7 +230,7 @@ pub fn main() -> ExitCode {
     );
     terminal::signals::watch();
     let mut context = Context::new(&cli.global);
-    context.uses = cli.command.as_ref().map_or(Uses::Files, Command::uses);
+    context.uses = cli.command.as_ref().map_or(Uses::History, Command::uses);
     if !matches!(cli.command, Some(Command::Hook(_) | Command::Completions(_))) {
         context.choose_colors();
     }

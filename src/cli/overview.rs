@@ -1,8 +1,9 @@
 //! `git cowork` without a command: prints the state of the current session and the next command to
-//! run.
+//! run. In a bare repository it lists all sessions: nothing can be run there.
 
 use crate::cli::args::Answer;
-use crate::cli::commands::{list, status};
+use crate::cli::commands::list::{self, ListArgs};
+use crate::cli::commands::status;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{delivered, find, next_step, pending_start};
 use crate::git::{Git, Head as At};
@@ -36,6 +37,9 @@ pub(crate) fn run(context: &Context) -> Answer {
             within(&text, context.width(), &|_| status::LABEL)
         })?;
         return Ok(0);
+    }
+    if git.is_bare() {
+        return list::run(context, ListArgs { all: true });
     }
     if context.global.json {
         context.print(&list::json(context, &heads(git, &refs)?.0, true)?)?;

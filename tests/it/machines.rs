@@ -199,7 +199,9 @@ fn a_bare_repository_shows_its_sessions() {
     assert!(bare[0].contains("Session  todo · not on branch cowork/todo"), "{}", bare[0]);
     assert!(bare[0].contains("Next     git worktree add"), "{}", bare[0]);
     assert_eq!(bare[1..4], first[1..4]);
-    assert!(sandbox.cowork(&["list"]).exits(0).stdout.contains("todo"));
+    let listed = sandbox.cowork(&["list"]).exits(0).stdout;
+    assert!(listed.contains("todo"));
+    assert_eq!(sandbox.cowork(&[]).exits(0).stdout, listed);
     for command in ["new x", "resume todo", "review todo --pass", "revert todo --to idea"] {
         let args: Vec<&str> = command.split(' ').collect();
         sandbox.cowork(&args).exits(5).says("this is a bare repository");

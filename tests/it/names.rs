@@ -143,6 +143,11 @@ fn commands_that_read_know_a_merged_session_without_a_branch() {
                 listed.contains("todo") && listed.contains("merged"),
                 "{way} {place}: {listed}"
             );
+            if place == "../bare" {
+                assert_eq!(sandbox.cowork(&[]).exits(0).stdout, listed, "{way}");
+                let told = sandbox.cowork(&["--json"]).exits(0).json();
+                assert_eq!(told["state"], "merged", "{way}");
+            }
             let verified = sandbox.cowork(&["verify", "--all"]).exits(0).stdout;
             assert!(verified.contains("todo: all is well"), "{way} {place}: {verified}");
             assert_eq!(text.stdout.contains("(squashed)"), !commits, "{way} {place}");

@@ -20,7 +20,7 @@ const WHY: usize = 100;
 pub(crate) struct ListArgs {
     /// Include archived sessions
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 }
 
 pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
