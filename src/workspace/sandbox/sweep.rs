@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime};
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum total size of the caches in bytes; caches in use are never removed.
 const MOST_BYTES: u64 = 10 * 1024 * 1024 * 1024;
+/// Bytes counted for each entry beside its content: millions of empty files take room, too.
+const ENTRY: u64 = 512;
 /// Measuring the size of all caches takes time, so it is done once a day.
 const MEASURED_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// File beside the caches; its modification time is the time of the last measurement.
@@ -74,12 +76,15 @@ fn bound(caches: &Path, own: &Path, most: u64) {
         (cache == own, used.unwrap_or(SystemTime::UNIX_EPOCH))
     };
     found.sort_by_cached_key(used);
+    let unused: Vec<Option<File>> = found.iter().map(|cache| lock_unused(cache)).collect();
+    for (cache, _) in found.iter().zip(&unused).filter(|(_, lock)| lock.is_some()) {
+        open_folders(cache, 0o500);
+    }
     let mut sizes: Vec<u64> = found.iter().map(|cache| size(cache)).collect();
-    for at in 0..found.len() {
-        if sizes.iter().sum::<u64>() <= most {
+    for at in (0..found.len()).filter(|at| unused[*at].is_some()) {
+        if sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) <= most {
             return;
         }
-        let Some(_unused) = lock_unused(&found[at]) else { continue };
         let gone = if found[at] == own { own.join("home") } else { found[at].clone() };
         tracing::info!("removing {}: the caches of commands are too big", gone.display());
         remove(&gone);
@@ -87,20 +92,50 @@ fn bound(caches: &Path, own: &Path, most: u64) {
     }
 }
 
-/// Returns the total size in bytes of the files below a directory.
+/// Returns the bytes that a directory takes on the disk, with those of its entries.
 fn size(dir: &Path) -> u64 {
     let (mut bytes, mut folders) = (0_u64, vec![dir.to_owned()]);
     while let Some(folder) = folders.pop() {
         for path in entries(Some(&folder)) {
-            match path.symlink_metadata() {
-                Ok(meta) if meta.is_dir() => folders.push(path),
-                Ok(meta) => bytes = bytes.saturating_add(meta.len()),
-                Err(_) => {}
-            }
+            let Ok(meta) = path.symlink_metadata() else { continue };
+            bytes = bytes.saturating_add(taken(&meta)).saturating_add(ENTRY);
+            folders.extend(meta.is_dir().then_some(path));
         }
     }
     bytes
 }
+
+#[cfg(unix)]
+fn taken(meta: &std::fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    meta.blocks().saturating_mul(512)
+}
+
+#[cfg(not(unix))]
+fn taken(meta: &std::fs::Metadata) -> u64 {
+    meta.len()
+}
+
+/// Gives this user these rights to all folders below a directory: what a command has closed would
+/// not be measured, and Go makes folders that cannot be emptied. Call only if no command can put
+/// links in their place meanwhile.
+#[cfg(unix)]
+fn open_folders(dir: &Path, rights: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(meta) = folder.symlink_metadata() else { continue };
+        let mode = meta.permissions().mode();
+        if mode & rights != rights {
+            let open = std::fs::Permissions::from_mode(mode | rights);
+            let _ = std::fs::set_permissions(&folder, open);
+        }
+        folders.extend(entries(Some(&folder)).filter(|path| path.is_dir() && !path.is_symlink()));
+    }
+}
+
+#[cfg(not(unix))]
+fn open_folders(_dir: &Path, _rights: u32) {}
 
 /// Locks a cache against runs that want to use it; `None` if a run uses it.
 #[cfg(unix)]
@@ -180,15 +215,7 @@ fn remove(dir: &Path) {
     if std::fs::remove_dir_all(dir).is_ok() {
         return;
     }
-    let mut folders = vec![dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
-        }
-        folders.extend(entries(Some(&folder)).filter(|path| path.is_dir() && !path.is_symlink()));
-    }
+    open_folders(dir, 0o700);
     if let Err(error) = std::fs::remove_dir_all(dir) {
         tracing::info!("{} was not removed: {error}", dir.display());
     }
@@ -231,23 +258,29 @@ mod tests {
         assert_eq!(left, [MEASURED, "not-ours", "own", "used"].map(|name| at("caches").join(name)));
     }
 
+    /// Caches with 64 kB in each of their folders, the first one in use.
+    fn caches(dir: &Path, names: &[&str]) -> Vec<File> {
+        std::fs::create_dir(dir.join("repo")).unwrap();
+        let mut held = Vec::new();
+        for (hours, name) in (1..=4).rev().zip(names) {
+            let at = dir.join("caches").join(name);
+            held.push(Cache { dir: at.clone(), of: dir.join("repo") }.open().unwrap().1);
+            for folder in ["home", "fetched"] {
+                std::fs::create_dir(at.join(folder)).unwrap();
+                std::fs::write(at.join(folder).join("file"), [1; 64_000]).unwrap();
+            }
+            age(&at.join(OWNER), YOUNG * 60 * hours);
+        }
+        held.truncate(1);
+        held
+    }
+
     #[test]
     fn oversized_caches_are_removed_unless_in_use() {
         let dir = TempDir::new().unwrap();
-        std::fs::create_dir(dir.path().join("repo")).unwrap();
         let at = |name: &str| dir.path().join("caches").join(name);
-        let cache = |name: &str| Cache { dir: at(name), of: dir.path().join("repo") };
-        let mut held = Vec::new();
-        for (name, hours) in [("busy", 4), ("oldest", 3), ("newer", 2), ("own", 1)] {
-            held.push(cache(name).open().unwrap());
-            for folder in ["home", "fetched"] {
-                std::fs::create_dir(at(name).join(folder)).unwrap();
-                std::fs::write(at(name).join(folder).join("file"), [0; 1000]).unwrap();
-            }
-            age(&at(name).join(OWNER), YOUNG * 60 * hours);
-        }
-        held.truncate(1);
-        bound(&at(""), &at("own"), 7000);
+        let _held = caches(dir.path(), &["busy", "oldest", "newer", "own"]);
+        bound(&at(""), &at("own"), 490_000);
         assert_eq!(
             ["busy", "oldest", "newer", "own"].map(|name| at(name).exists()),
             [true, false, true, true]
@@ -255,6 +288,28 @@ mod tests {
         bound(&at(""), &at("own"), 1000);
         assert!(at("busy/home/file").exists() && !at("newer").exists());
         assert!(at("own/fetched/file").exists() && !at("own/home").exists());
+    }
+
+    #[test]
+    fn empty_links_and_closed_files_count() {
+        let dir = TempDir::new().unwrap();
+        let at = |name: &str| dir.path().join("caches").join(name);
+        let _held = caches(dir.path(), &["busy", "empty", "links", "closed"]);
+        bound(&at(""), &at("closed"), 700_000);
+        std::fs::create_dir(at("closed/home/shut")).unwrap();
+        for n in 0..1000 {
+            std::fs::write(at("empty/home").join(n.to_string()), "").unwrap();
+            std::os::unix::fs::symlink("x", at("links/home").join(n.to_string())).unwrap();
+        }
+        std::fs::write(at("closed/home/shut/file"), [1; 700_000]).unwrap();
+        let closed = std::fs::Permissions::from_mode(0);
+        std::fs::set_permissions(at("closed/home/shut"), closed).unwrap();
+        bound(&at(""), &at("busy"), 1_900_000);
+        assert!(!at("empty").exists() && at("links").exists());
+        bound(&at(""), &at("busy"), 1_300_000);
+        assert!(!at("links").exists() && at("closed").exists());
+        bound(&at(""), &at("busy"), 700_000);
+        assert!(!at("closed").exists() && at("busy").exists());
     }
 
     #[test]
