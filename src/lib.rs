@@ -52,6 +52,7 @@ pub mod workspace;
 mod ascii;
 mod clean;
 mod excerpt;
+mod headings;
 mod in_threads;
 mod keyboard;
 mod line_count;

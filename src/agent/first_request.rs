@@ -7,6 +7,7 @@ use super::failure::model_failure;
 use super::withhold;
 use crate::clean::one_line;
 use crate::excerpt;
+use crate::headings;
 use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolSpec};
 use crate::secret::Secrets;
 use crate::stage::{Depth, Role};
@@ -64,7 +65,9 @@ impl FirstRequest {
             },
             messages: vec![
                 Message::System { content: self.prompt.clone() },
-                Message::User { content: excerpt::beginning(&idea, MOST).to_owned() },
+                Message::User {
+                    content: headings::set_off(excerpt::beginning(&idea, MOST)).into_owned(),
+                },
             ],
             tools: vec![tool()],
             // The same work should get the same name.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::artifact::check::Unasked;
 use crate::error::Error;
+use crate::headings;
 use crate::languages;
 use crate::shell_quote::quoted;
 use crate::stages::{CHALLENGER, Prompt, TABLE, Work};
@@ -187,7 +188,10 @@ impl Prompts {
         let text = replaced.as_deref().unwrap_or(built_in);
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
+        // Feedback, evidence and tasks are told in others' words.
+        let mut variables = serde_json::to_value(variables)?;
+        headings::in_all(&mut variables, headings::set_off);
+        environment.render_str(text, minijinja::value::Serde(&variables)).map_err(|error| {
             Error::model(format!("cannot render the prompt {file}: {error}"))
                 .hint(match self.folder.as_ref().map(|folder| folder.join(file)) {
                     Some(path) => {
@@ -283,6 +287,18 @@ mod tests {
             let says = text.trim().len() > 100 || prompt.file_name == TASK.file_name;
             assert!(says, "{}", prompt.file_name);
             assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name);
+        }
+    }
+
+    #[test]
+    fn every_heading_of_a_prompt_is_set_off_in_others_texts() {
+        for prompt in &all() {
+            // Those in code blocks are examples, and a task's has a number.
+            let own = prompt.built_in.split("```").step_by(2).flat_map(str::lines);
+            for line in own.filter(|line| line.starts_with('#') && !line.contains("{{ task.id")) {
+                let is_part = line.contains("{{ part.id");
+                assert!(is_part || headings::is_one(line), "{}: {line}", prompt.file_name);
+            }
         }
     }
 

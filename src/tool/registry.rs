@@ -11,6 +11,7 @@ use super::{
     design_data, documents, files, numbers, plan_data, prd_data,
 };
 use crate::excerpt;
+use crate::headings;
 use crate::model::{ToolCall, ToolSpec};
 use crate::nearest::nearest;
 use crate::secret::WITHHELD;
@@ -155,12 +156,16 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     }
     let fitted = arguments::parse(&call.arguments)
         .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
+    let fitted = fitted.map(|(mut arguments, notes)| {
+        headings::in_all(&mut arguments, headings::taken_off);
+        (arguments, notes)
+    });
     let mut answer = match tool.effect().writes_artifacts() {
         true => numbered(context, tool, call, fitted).await,
         false => fitted_call(context, tool, fitted).await,
     };
     let told = context.workspace.secrets().for_models(&answer.text).into_owned();
-    answer.text = bounded(told);
+    answer.text = headings::set_off(&bounded(told)).into_owned();
     answer
 }
 

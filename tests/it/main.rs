@@ -95,6 +95,7 @@ mod git_hooks;
 mod hands;
 mod harness;
 #[cfg(unix)]
+mod headings;
 mod help;
 mod hooks;
 #[cfg(target_os = "linux")]

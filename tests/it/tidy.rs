@@ -16,6 +16,7 @@ const WORDS: &[&str] = &[
     "clean",
     "clock",
     "excerpt",
+    "headings",
     "host",
     "in_threads",
     "instructions",

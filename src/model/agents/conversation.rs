@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::presets::Preset;
 use super::usage;
 use crate::event::Usage;
+use crate::headings;
 use crate::model::{Message, Opaque, Origin};
 
 /// A conversation with a program.
@@ -59,7 +60,9 @@ fn whole(messages: &[Message]) -> String {
             Message::System { content }
             | Message::User { content }
             | Message::Tool { content, .. } => content.clone(),
-            Message::Assistant { content, .. } => format!("# Your answer was\n\n{content}"),
+            Message::Assistant { content, .. } => {
+                format!("# Your answer was\n\n{}", headings::set_off(content))
+            }
         };
         if !out.is_empty() {
             out.push_str("\n\n");

@@ -10,6 +10,7 @@ use crate::artifact::record_diff::Became;
 use crate::artifact::sections::{Document, without_sections};
 use crate::artifact::{Artifact, RECORDS, Store, TaskStatus};
 use crate::excerpt;
+use crate::headings;
 use crate::pipeline::change::scope;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
@@ -21,11 +22,12 @@ pub const ARTIFACT: usize = 24_000;
 /// Maximum bytes of a diff.
 pub const DIFF: usize = 40_000;
 
-/// Adds a section, cut to `budget` bytes.
+/// Adds a section, cut to `budget` bytes. Headings of git-cowork's own in its text are set off.
 pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {
     let text = text.trim_end();
     if !text.is_empty() {
-        let _ = write!(out, "## {title}\n\n{}\n\n", cut(text, budget));
+        let text = cut(text, budget);
+        let _ = write!(out, "## {title}\n\n{}\n\n", headings::set_off(&text));
     }
 }
 
