@@ -120,7 +120,7 @@ impl Tty {
 
     /// Asks a question with dialoguer; `None` if the terminal is closed.
     fn answer<T>(&self, ask: impl FnOnce() -> dialoguer::Result<Option<T>>) -> Result<Option<T>> {
-        if interrupt::is_requested() || !reading::is_in_foreground(&|| false) {
+        if interrupt::is_requested() || !reading::wait_for_foreground(&|| false) {
             return Err(interrupted(self));
         }
         let modes = reading::remember();
@@ -157,7 +157,7 @@ mod reading {
 
     pub(super) const fn remember() {}
 
-    pub(super) const fn is_in_foreground(_ends: &dyn Fn() -> bool) -> bool {
+    pub(super) const fn wait_for_foreground(_ends: &dyn Fn() -> bool) -> bool {
         true
     }
 

@@ -50,7 +50,7 @@ pub(super) fn discard() {
 
 /// Waits until this job is in the foreground; false if a stop is requested or `ends` first. The
 /// system would stop a background job that reads the terminal, and a stopped one gets no signal.
-pub(super) fn is_in_foreground(ends: &dyn Fn() -> bool) -> bool {
+pub(super) fn wait_for_foreground(ends: &dyn Fn() -> bool) -> bool {
     let mut told = false;
     while keyboard::is_in_background() {
         if interrupt::is_requested() || ends() {
@@ -97,7 +97,7 @@ struct Raw {
 impl Raw {
     /// Waits for the foreground first.
     fn on(ends: &dyn Fn() -> bool) -> rustix::io::Result<Self> {
-        if !is_in_foreground(ends) {
+        if !wait_for_foreground(ends) {
             return Err(Errno::INTR);
         }
         let before = tcgetattr(stdin())?;

@@ -302,7 +302,7 @@ mod tests {
             std::os::unix::fs::symlink("x", at("links/home").join(n.to_string())).unwrap();
         }
         std::fs::write(at("closed/home/shut/file"), [1; 700_000]).unwrap();
-        let closed = std::fs::Permissions::from_mode(0);
+        let closed = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(at("closed/home/shut"), closed).unwrap();
         bound(&at(""), &at("busy"), 1_900_000);
         assert!(!at("empty").exists() && at("links").exists());
