@@ -47,8 +47,8 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         overlays: Vec::new(),
         own: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
-        // It has copies of the user's own files, transcripts and drafts.
-        hidden: vec![git.state_dir()],
+        // The state directory has copies of the user's own files, transcripts and drafts.
+        hidden: [vec![git.state_dir()], git::without_logins::foreign_files(git)].concat(),
         shown: git::without_logins::files(git)?,
         git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,

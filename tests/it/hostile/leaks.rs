@@ -64,6 +64,8 @@ fn no_login_in_gits_configuration_is_found() {
         std::fs::create_dir_all(&module).unwrap();
         std::fs::write(module.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         std::fs::write(module.join("config"), login).unwrap();
+        sandbox.write(".git/credentials", "https://ana:hunter2hunter2@example.org\n");
+        sandbox.write(".git/config.bak", login);
         let read =
             format!("cat {0}/login.config {0}/_files/set_env | grep hunter2", runner.display());
         let attempts = [
