@@ -2,10 +2,10 @@
 //! references: libgit2 does not know reftable. If it does not find something it returns an error,
 //! so that the caller asks the binary.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use git2::{ErrorCode, ObjectFormat, ObjectType, Repository, RepositoryOpenFlags, Sort};
+use git2::{ErrorCode, ObjectFormat, ObjectType, Repository, RepositoryOpenFlags};
 
 use super::bounded::prepare;
 use super::kept_objects::KeptObjects;
@@ -13,6 +13,7 @@ use super::lookup::commit;
 use super::objects::KeptTrees;
 use super::reader::{Commit, Content, Reader};
 use super::{Git, Oid};
+use crate::git::{blame, loose, walk};
 
 /// The fewest digits that git accepts in an abbreviated id.
 const SHORTEST: usize = 4;
@@ -24,6 +25,8 @@ pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     pub(super) kept: KeptObjects,
     pub(super) trees: KeptTrees,
+    /// The folders of objects: its own first.
+    pub(super) folders: Vec<PathBuf>,
     /// Some commits have parents that are missing here and that libgit2 leaves out.
     pub(super) is_shallow: bool,
 }
@@ -41,14 +44,11 @@ impl Libgit2 {
         let is_shallow = git.common_dir().join("shallow").exists();
         let kept = KeptObjects::default();
         let trees = KeptTrees::default();
-        let opened = Self { repository, kept, trees, is_shallow };
+        let folders = loose::folders(git.common_dir().join("objects"));
+        let opened = Self { repository, kept, trees, folders, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         Ok(opened)
-    }
-
-    pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
-        Ok(self.repository.find_tree(self.tree_id(oid)?)?)
     }
 
     /// The number of bytes of an id in this repository.
@@ -88,15 +88,12 @@ impl Libgit2 {
 
     /// [`refs::is_ancestor`] in process.
     pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
-        let (ancestor, of) = (raw(ancestor)?, raw(of)?);
-        // If both are the same, libgit2 does not check that the commit exists.
-        self.read(ancestor, ObjectType::Commit, |_| Ok(()))?;
-        Ok(ancestor == of || self.repository.graph_descendant_of(of, ancestor)?)
+        walk::is_ancestor(self, ancestor, of)
     }
 
     /// [`refs::ahead_behind`] in process.
     pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
-        Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
+        walk::ahead_behind(self, a, b)
     }
 
     /// The bytes of a blob that has at most `most` bytes; `None` for a larger one.
@@ -104,13 +101,12 @@ impl Libgit2 {
     /// # Errors
     /// It is missing, or not a blob.
     pub(super) fn small_blob(&self, blob: &Oid, most: u64) -> Result<Option<Vec<u8>>> {
-        let odb = self.repository.odb()?;
-        let (size, kind) = odb.read_header(raw(blob)?)?;
-        anyhow::ensure!(kind == git2::ObjectType::Blob, "{blob} is not a blob");
-        if u64::try_from(size)? > most {
+        let (kind, size) = loose::header(self, raw(blob)?)?;
+        ensure!(kind == ObjectType::Blob, "{blob} is not a blob");
+        if size > most {
             return Ok(None);
         }
-        self.read_once(raw(blob)?, |_, bytes| Ok(Some(bytes.to_vec())))
+        loose::read(self, raw(blob)?, |_, bytes| Ok(Some(bytes.to_vec())))
     }
 }
 
@@ -127,27 +123,15 @@ impl Reader for Libgit2 {
         let id = raw(oid)?;
         let mut commit = self.read(id, ObjectType::Commit, |text| commit(oid, text))?;
         if self.is_shallow {
-            let known = self.repository.find_commit(id)?;
-            commit.parents = known.parent_ids().map(self::oid).collect::<Result<_>>()?;
+            // The file may have changed since: a fetch makes history longer or shorter.
+            let ends = blame::ends_in(self.repository.path())?;
+            commit.parents.retain(|_| !ends.contains(oid));
         }
         Ok(commit)
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
-        if let ([tip], [] | [_]) = (tips, hide)
-            && let Ok(Some(line)) = self.line(tip, hide.first())
-        {
-            return Ok(line);
-        }
-        let mut walk = self.repository.revwalk()?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
-        for tip in tips {
-            walk.push(raw(tip)?)?;
-        }
-        for hidden in hide {
-            walk.hide(raw(hidden)?)?;
-        }
-        walk.map(|id| self.commit(&oid(id?)?)).collect()
+        walk::walk(self, tips, hide)
     }
 }
 

@@ -9,16 +9,10 @@ use git2::ObjectType;
 use super::Oid;
 use super::libgit2::{Libgit2, raw};
 use super::object_text::{CommitText, Entry, entries, tagged};
-use super::output::lossy;
+use super::output::{damaged, lossy};
 use super::reader::{Commit, Content, EntryKind, Part, Reader, TreeEntry};
-use crate::error::Error;
 use crate::git::loose;
 use crate::path_text::decoded;
-
-/// Number of commits that are read one by one before libgit2 is asked for a part of history,
-/// because libgit2 reads each commit twice. At most this many are read in vain, which takes some 50
-/// ms.
-const LINE: usize = 16 * 1024;
 
 impl Libgit2 {
     /// The result of `see` for the raw bytes of an object of this kind.
@@ -53,66 +47,18 @@ impl Libgit2 {
             self.kept.keep(id, found, bytes);
             see(found, bytes)
         };
-        self.read_once(id, see)
-    }
-
-    /// Like `read_any`, for an object that will not be read again: it is not cached.
-    ///
-    /// # Errors
-    /// There is no such object, or `see` fails.
-    pub(super) fn read_once<T>(
-        &self,
-        id: git2::Oid,
-        see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
-    ) -> Result<T> {
-        if let Some((kind, object, head)) = loose::read(self, id)? {
-            return see(kind, &object[head..]);
-        }
-        let odb = self.repository.odb()?;
-        let object = odb.read(id)?;
-        see(object.kind(), object.data())
+        loose::read(self, id, see)
     }
 
     /// The id of a commit's tree; for a tree, its own id.
     pub(super) fn tree_id(&self, of: &Oid) -> Result<git2::Oid> {
-        let id = raw(of)?;
-        let tree = self.read_any(id, |kind, text| match kind {
-            ObjectType::Tree => Ok(Some(id)),
-            ObjectType::Commit => raw(&CommitText::of(text)?.tree()?).map(Some),
-            _ => Ok(None),
-        });
-        match tree {
-            Ok(Some(tree)) => Ok(tree),
-            // A tag.
-            _ => Ok(self.repository.find_object(id, None)?.peel_to_tree()?.id()),
-        }
-    }
-
-    /// The commits from `tip` down to `end`, without `end`, if each has a single parent. `None` if
-    /// not, if there are too many, or if `end` does not seem to be among them.
-    pub(super) fn line(&self, tip: &Oid, end: Option<&Oid>) -> Result<Option<Vec<Commit>>> {
-        let (mut line, mut next) = (Vec::new(), Some(tip.clone()));
-        let until = end.map(|end| Ok::<_, anyhow::Error>(self.commit(end)?.committer_time));
-        let until = until.transpose()?;
-        while let Some(id) = next.filter(|id| Some(id) != end) {
-            let commit = self.commit(&id)?;
-            let forks = commit.parents.len() > 1 || commit.parents.is_empty() && end.is_some();
-            let passed = until.is_some_and(|until| commit.committer_time < until);
-            if forks || passed || line.len() == LINE {
-                return Ok(None);
-            }
-            next = commit.parents.first().cloned();
-            line.push(commit);
-        }
-        Ok(Some(line))
+        raw(&tree_of(self, of)?)
     }
 }
 
 /// The error for an object that git needs and does not have.
 pub(super) fn missing(id: &Oid) -> anyhow::Error {
-    Error::repository(format!("object {id} is missing"))
-        .hint("look for other damage: git fsck")
-        .into()
+    damaged(format!("object {id} is missing")).into()
 }
 
 /// An object that has to exist.
@@ -233,9 +179,7 @@ pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
 
 /// The error for a commit that git cannot read either.
 pub(super) fn broken(id: &Oid) -> anyhow::Error {
-    Error::repository(format!("commit {id} has a header that git cannot read"))
-        .hint("look for other damage: git fsck")
-        .into()
+    damaged(format!("commit {id} has a header that git cannot read")).into()
 }
 
 fn parsed(id: &Oid, text: &[u8]) -> Result<Commit> {

@@ -1,30 +1,90 @@
-//! Reads and writes objects that are not in a pack.
+//! Reads and writes objects in process: the only module that opens libgit2's database of objects for
+//! their content.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use flate2::bufread::ZlibDecoder;
 use git2::{ObjectType, Oid};
 
 use super::libgit2::Libgit2;
 use crate::present::present;
 
-/// The kind of a loose object, and its bytes after a head of this length; `None` if there is no such
-/// file. libgit2 1.9 never returns from an object whose file was cut off.
+/// More bytes than the head of an object has: a kind, a space, a size and a NUL.
+const LONGEST: u64 = 32;
+
+/// The result of `see` for the kind and the bytes of an object.
+///
+/// libgit2 1.9 never returns from a loose object whose file was cut off. So it reads packs only.
 ///
 /// # Errors
-/// The file is broken.
-pub(super) fn read(fast: &Libgit2, id: Oid) -> Result<Option<(ObjectType, Vec<u8>, usize)>> {
-    let Some(file) = present(std::fs::read(path_of(fast, &id.to_string())))? else {
-        return Ok(None);
+/// There is no such object, its file is broken, or `see` fails.
+pub(super) fn read<T>(
+    fast: &Libgit2,
+    id: Oid,
+    see: impl FnOnce(ObjectType, &[u8]) -> Result<T>,
+) -> Result<T> {
+    let Some(file) = open(fast, id)? else {
+        let odb = fast.repository.odb()?;
+        let object = odb.read(id)?;
+        return see(object.kind(), object.data());
     };
-    let mut object = Vec::with_capacity(4 * file.len());
-    flate2::read::ZlibDecoder::new(&file[..]).read_to_end(&mut object)?;
-    let head = memchr::memchr(0, &object).context("a loose object without a head")?;
-    let (kind, size) = str::from_utf8(&object[..head])?.split_once(' ').context("no size")?;
+    let mut object = Vec::new();
+    ZlibDecoder::new(file).read_to_end(&mut object)?;
+    let (kind, size, begin) = parsed(&object)?;
+    let bytes = &object[begin..];
+    ensure!(u64::try_from(bytes.len())? == size, "the loose object {id} is cut off");
+    see(kind, bytes)
+}
+
+/// The kind of an object, and the number of its bytes.
+///
+/// # Errors
+/// There is no such object, or its file is broken.
+pub(super) fn header(fast: &Libgit2, id: Oid) -> Result<(ObjectType, u64)> {
+    let Some(file) = open(fast, id)? else {
+        let (size, kind) = fast.repository.odb()?.read_header(id)?;
+        return Ok((kind, u64::try_from(size)?));
+    };
+    let mut begin = Vec::new();
+    ZlibDecoder::new(file).take(LONGEST).read_to_end(&mut begin)?;
+    let (kind, size, _) = parsed(&begin)?;
+    Ok((kind, size))
+}
+
+/// The file of a loose object; `None` if there is none.
+fn open(fast: &Libgit2, id: Oid) -> Result<Option<BufReader<File>>> {
+    let id = id.to_string();
+    for folder in &fast.folders {
+        if let Some(file) = present(File::open(path_in(folder, &id)))? {
+            return Ok(Some(BufReader::new(file)));
+        }
+    }
+    Ok(None)
+}
+
+/// The kind in the head of a loose object, the size in it, and where the object begins.
+fn parsed(object: &[u8]) -> Result<(ObjectType, u64, usize)> {
+    let end = memchr::memchr(0, object).context("a loose object without a head")?;
+    let (kind, size) = str::from_utf8(&object[..end])?.split_once(' ').context("no size")?;
     let kind = ObjectType::from_str(kind).context("an unknown kind of object")?;
-    ensure!(object.len() - head - 1 == size.parse::<usize>()?, "a loose object is cut off");
-    Ok(Some((kind, object, head + 1)))
+    Ok((kind, size.parse()?, end + 1))
+}
+
+/// This folder of objects, and those from which it borrows (`info/alternates`).
+pub(super) fn folders(objects: PathBuf) -> Vec<PathBuf> {
+    let (mut found, mut at) = (vec![objects], 0);
+    while let Some(folder) = found.get(at) {
+        let list = std::fs::read_to_string(folder.join("info/alternates")).unwrap_or_default();
+        let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let borrowed = lines.filter_map(|line| folder.join(line).canonicalize().ok());
+        let new: Vec<PathBuf> = borrowed.filter(|folder| !found.contains(folder)).collect();
+        found.extend(new);
+        at += 1;
+    }
+    found
 }
 
 /// Writes an object that may already exist: then it is as new as one just written.
@@ -45,7 +105,8 @@ pub(super) fn write(fast: &Libgit2, kind: ObjectType, bytes: &[u8]) -> Result<Oi
 /// # Errors
 /// There is no such loose object, or it is another user's.
 pub(super) fn freshen(fast: &Libgit2, id: &super::Oid) -> Result<()> {
-    Ok(freshened(&path_of(fast, id.as_str()))?)
+    let own = fast.folders.first().context("a repository without objects")?;
+    Ok(freshened(&path_in(own, id.as_str()))?)
 }
 
 #[cfg(unix)]
@@ -61,10 +122,10 @@ fn freshened(path: &Path) -> std::io::Result<()> {
     std::fs::File::open(path)?.set_modified(std::time::SystemTime::now())
 }
 
-/// The file of a loose object.
-fn path_of(fast: &Libgit2, id: &str) -> PathBuf {
-    let (folder, name) = id.split_at(2);
-    fast.repository.path().join("objects").join(folder).join(name)
+/// The file of a loose object in a folder of objects.
+fn path_in(folder: &Path, id: &str) -> PathBuf {
+    let (begin, end) = id.split_at(2);
+    folder.join(begin).join(end)
 }
 
 #[cfg(test)]

@@ -118,9 +118,8 @@ impl Libgit2 {
         (author, committer): (&[u8], &[u8]),
         message: &str,
     ) -> Result<Oid> {
-        let odb = self.repository.odb()?;
         let is = |id: &Oid, kind| -> Result<()> {
-            let found = odb.read_header(raw(id)?)?.1;
+            let found = loose::header(self, raw(id)?)?.0;
             if found == kind { Ok(()) } else { Err(anyhow::anyhow!("{id} is a {found}")) }
         };
         is(tree, ObjectType::Tree)?;

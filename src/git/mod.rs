@@ -79,6 +79,7 @@ mod test_repo;
 mod tree_diff;
 mod unfinished;
 mod variables;
+mod walk;
 pub mod without_logins;
 pub mod worktree;
 pub mod would_run;

@@ -2,12 +2,15 @@
 //! notes ref, can be read by `git notes show`, and two histories of such notes merge without a
 //! conflict.
 
-use anyhow::Result;
-use git2::{FileMode, ObjectType, Tree, build::TreeUpdateBuilder};
+use std::collections::BTreeMap;
 
-use super::libgit2::{Libgit2, oid};
-use super::{Git, Oid, RefName, RefTransaction};
-use crate::git::{loose, made};
+use anyhow::{Context as _, Result, ensure};
+use git2::ObjectType;
+
+use super::libgit2::{Libgit2, raw};
+use super::objects::Becomes;
+use super::{EntryKind, Git, Oid, RefName, RefTransaction};
+use crate::git::{lookup, loose, made};
 
 /// Once a tree contains this many notes, new ones go into folders named by their first two digits:
 /// every new note rewrites the tree that contains it. Git itself makes folders at some point.
@@ -124,7 +127,7 @@ impl Libgit2 {
     /// The objects that have a note in the tree of this commit, sorted.
     fn noted(&self, tip: &Oid) -> Result<Vec<Oid>> {
         let mut found = Vec::new();
-        self.notes_below(&self.tree(tip)?, "", &mut found)?;
+        self.notes_below(&lookup::tree_of(self, tip)?, "", &mut found)?;
         found.sort();
         found.dedup();
         Ok(found)
@@ -132,19 +135,15 @@ impl Libgit2 {
 
     /// Collects the objects that have a note below `tree`. As in git, notes may be in folders of
     /// any depth, even of different depths in one tree.
-    fn notes_below(&self, tree: &Tree<'_>, above: &str, found: &mut Vec<Oid>) -> Result<()> {
-        for entry in tree {
-            // Other files and folders are skipped.
-            let Some(name) = std::str::from_utf8(entry.name_bytes()).ok().filter(|n| is_hex(n))
-            else {
-                continue;
-            };
-            match entry.kind() {
-                Some(ObjectType::Tree) if name.len() == 2 => {
-                    let folder = self.repository.find_tree(entry.id())?;
-                    self.notes_below(&folder, &format!("{above}{name}"), found)?;
+    fn notes_below(&self, tree: &Oid, above: &str, found: &mut Vec<Oid>) -> Result<()> {
+        // Other files and folders are skipped.
+        let entries = lookup::in_folder(self, tree, "")?;
+        for (name, entry) in entries.into_iter().filter(|(name, _)| is_hex(name)) {
+            match entry.kind {
+                EntryKind::Tree if name.len() == 2 => {
+                    self.notes_below(&entry.oid, &format!("{above}{name}"), found)?;
                 }
-                Some(ObjectType::Blob) => found.extend(format!("{above}{name}").parse::<Oid>()),
+                EntryKind::File => found.extend(format!("{above}{name}").parse::<Oid>()),
                 _ => {}
             }
         }
@@ -154,54 +153,49 @@ impl Libgit2 {
     /// The tree of this commit's notes with these blobs added as their own notes; `None` if it
     /// contains them all.
     fn with_notes<S: AsRef<str>>(&self, tip: Option<&Oid>, blobs: &[S]) -> Result<Option<Oid>> {
-        let odb = self.repository.odb()?;
         let before = match tip {
-            Some(tip) => self.tree(tip)?,
-            None => self.repository.find_tree(loose::write(self, ObjectType::Tree, b"")?)?,
+            Some(tip) => lookup::tree_of(self, tip)?,
+            None => self.put(ObjectType::Tree, b"")?,
         };
-        let mut update = TreeUpdateBuilder::new();
-        let mut new = Vec::new();
+        let mut new = BTreeMap::new();
         for blob in blobs {
             let short = blob.as_ref();
-            anyhow::ensure!(is_hex(short), "{short} is not an id");
-            let blob = odb.exists_prefix(self.prefix(short)?, short.len())?;
-            anyhow::ensure!(odb.read_header(blob)?.1 == ObjectType::Blob, "{blob} is not a blob");
-            if !new.contains(&blob)
-                && let Some(place) = self.place_of_note(&before, &blob.to_string())?
-            {
-                update.upsert(place, blob, FileMode::Blob);
-                new.push(blob);
+            let blob = self.abbreviated(short)?.with_context(|| format!("no object {short}"))?;
+            let (kind, _) = loose::header(self, raw(&blob)?)?;
+            ensure!(kind == ObjectType::Blob, "{blob} is not a blob");
+            if let Some(place) = self.place_of_note(&before, blob.as_str())? {
+                new.insert(place, blob);
             }
         }
         if new.is_empty() {
             return Ok(None);
         }
-        Ok(Some(oid(update.create_updated(&self.repository, &before)?)?))
+        let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
+        let notes: Vec<(&str, Becomes)> =
+            new.iter().map(|(place, blob)| (place.as_str(), put(blob))).collect();
+        self.put_tree(&before, &notes).map(Some)
     }
 
     /// The path for the note of an object; `None` if the object has one.
-    fn place_of_note(&self, tree: &Tree<'_>, object: &str) -> Result<Option<String>> {
+    fn place_of_note(&self, tree: &Oid, object: &str) -> Result<Option<String>> {
         let (mut tree, mut place, mut rest) = (tree.clone(), String::new(), object);
         while let Some((folder, below)) = rest.split_at_checked(2).filter(|(_, b)| !b.is_empty()) {
-            if tree.get_name(rest).is_some() {
+            let entries = lookup::in_folder(self, &tree, "")?;
+            if entries.iter().any(|(name, _)| name == rest) {
                 return Ok(None);
             }
-            let is_folder = |entry: &git2::TreeEntry<'_>| entry.kind() == Some(ObjectType::Tree);
-            let next = tree.get_name(folder).filter(is_folder).map(|entry| entry.id());
-            let has_folders = || {
-                tree.iter().any(|entry| {
-                    let is_name = |name: &str| name.len() == 2 && is_hex(name);
-                    std::str::from_utf8(entry.name_bytes()).is_ok_and(is_name) && is_folder(&entry)
-                })
-            };
-            if next.is_none() && tree.len() < FLAT && !has_folders() {
+            let mut folders = entries.iter().filter(|(name, entry)| {
+                entry.kind == EntryKind::Tree && name.len() == 2 && is_hex(name)
+            });
+            let next = folders.clone().find(|(name, _)| name == folder);
+            if next.is_none() && entries.len() < FLAT && folders.next().is_none() {
                 break;
             }
             place.push_str(folder);
             place.push('/');
             rest = below;
-            let Some(next) = next else { break };
-            tree = self.repository.find_tree(next)?;
+            let Some((_, next)) = next else { break };
+            tree = next.oid.clone();
         }
         Ok(Some(place + rest))
     }

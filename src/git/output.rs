@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::error::says_disk_full;
+use crate::error::{Error, says_disk_full};
 use crate::path_text::decoded;
 
 /// The result of a finished child.
@@ -114,6 +114,20 @@ pub(super) fn names_a_busy_lock(stderr: &str) -> bool {
     };
     // The error for a full disk names the lock as well, but waiting does not help.
     !says_disk_full(stderr) && stderr.lines().any(locked)
+}
+
+/// True if git complains about an object that is missing or broken.
+pub(super) fn names_damage(stderr: &str) -> bool {
+    const COMPLAINTS: [&str; 5] =
+        ["loose object", "object file", "bad object", "traverse parents", "unable to read tree"];
+    COMPLAINTS.iter().any(|complaint| stderr.contains(complaint))
+}
+
+/// The error for a repository that has lost something.
+pub(super) fn damaged(message: String) -> Error {
+    Error::repository(message)
+        .hint("look for other damage: git fsck")
+        .hint("get what a remote has of it: git fetch --refetch")
 }
 
 #[cfg(test)]

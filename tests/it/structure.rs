@@ -93,31 +93,25 @@ fn names_a_stage(line: &str) -> bool {
     })
 }
 
-/// The methods of an open repository that read objects by their ids. References, HEAD and
-/// configuration are read by other means: libgit2 does not know every format of them.
-const BY_ID: [&str; 10] = [
-    "find_commit",
-    "find_object",
-    "find_tag",
-    "find_tree",
-    "graph_ahead_behind",
-    "graph_descendant_of",
-    "object_format",
-    "odb",
-    "path",
-    "revwalk",
-];
+/// The methods of an open repository that may be called. References, HEAD and configuration are read
+/// by other means: libgit2 does not know every format of them. Its own reading of objects never
+/// returns from a file that was cut off.
+const BY_ID: [&str; 3] = ["object_format", "odb", "path"];
 
 #[test]
 fn libgit2_is_asked_for_objects_by_their_ids() {
     let method = regex::Regex::new(r"\brepository\s*\.\s*(\w+)\(").unwrap();
     let opened = regex::Regex::new(r"Repository::(\w+)").unwrap();
+    let read = regex::Regex::new(r"\bodb(\(\)\?)?\s*\.\s*read").unwrap();
     let (mut findings, mut calls) = (Vec::new(), 0);
     for source in rust_files("src") {
         if source.room() != "git" {
             continue;
         }
         let code: String = source.lines().map(|(_, line)| format!("{line}\n")).collect();
+        if read.is_match(&code) && source.path != "src/git/loose.rs" {
+            findings.push(format!("{}: reads an object past the guard", source.path));
+        }
         for (_, [called]) in method.captures_iter(&code).map(|found| found.extract()) {
             calls += 1;
             if !BY_ID.contains(&called) {
@@ -130,7 +124,7 @@ fn libgit2_is_asked_for_objects_by_their_ids() {
             }
         }
     }
-    assert!(calls > 10, "{calls} calls of libgit2 are seen");
+    assert!(calls > 5, "{calls} calls of libgit2 are seen");
     assert_none("a function of libgit2 that may not know every format", &findings);
 }
 

@@ -4,19 +4,20 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use git2::ObjectType;
 
-use super::super::output::lossy;
+use super::super::output::{self, Output, lossy};
 use super::super::reader::Content;
 use super::super::{Git, Oid};
 use super::cannot_start;
 use super::run::{contents, scratch};
-use crate::error::Error;
 use crate::moment::Moment;
+use crate::shell_quote::quoted;
 
 /// The running children: one that does not fetch, and one that does. Each ends with the moment in
 /// which it was started: then objects may have been replaced, which it does not notice.
@@ -59,21 +60,43 @@ fn asked(git: &Git, id: &Oid, fetches: bool, most: u64) -> Result<Option<Content
             none => none.insert((Moment::now(), CatFile::start(git, fetches)?)),
         };
         match child.ask(id, most) {
+            // Git takes a file that is empty, or that is none of its own, for no object.
+            Ok(None) if most == u64::MAX && loose_file(git, id).exists() => {
+                return Err(damaged(git, id, "its file is broken"));
+            }
             Ok(answer) => return Ok(answer),
             Err(error) => {
                 let complaint = child.complaint();
                 *kept = None;
                 if is_last {
                     tracing::debug!("git cat-file: {error:#}");
-                    let message = format!("git cannot read object {id}: {complaint}");
-                    return Err(Error::repository(message)
-                        .hint("look for other damage: git fsck")
-                        .into());
+                    return Err(damaged(git, id, &complaint));
                 }
             }
         }
     }
     Ok(None)
+}
+
+/// The file of an object that is not in a pack.
+fn loose_file(git: &Git, id: &Oid) -> PathBuf {
+    let (folder, name) = id.as_str().split_at(2);
+    git.common_dir().join("objects").join(folder).join(name)
+}
+
+/// The error for an object that is there, and that git cannot read.
+fn damaged(git: &Git, id: &Oid, why: &str) -> anyhow::Error {
+    let error = output::damaged(format!("git cannot read object {id}: {why}"));
+    let file = loose_file(git, id);
+    if !file.exists() {
+        return error.into();
+    }
+    error
+        .hint(format!(
+            "nothing replaces its broken file: rm -f {}",
+            quoted(&file.display().to_string())
+        ))
+        .into()
 }
 
 impl CatFile {
@@ -123,9 +146,11 @@ impl CatFile {
     /// Ends the child; returns what it complained about.
     fn complaint(&mut self) -> String {
         self.end();
-        let text = lossy(&contents(&mut self.errors).unwrap_or_default());
-        let text = text.trim().trim_start_matches("fatal: ").replace('\n', "; ");
-        if text.is_empty() { "git cat-file ended without an answer".to_owned() } else { text }
+        let stderr = lossy(&contents(&mut self.errors).unwrap_or_default());
+        if stderr.is_empty() {
+            return "git cat-file ended without an answer".to_owned();
+        }
+        Output { code: None, signal: None, stdout: Vec::new(), stderr }.complaint()
     }
 
     fn end(&mut self) {

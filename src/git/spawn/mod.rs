@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::output::{Output, names_a_busy_lock};
+use super::output::{Output, damaged, names_a_busy_lock, names_damage};
 use super::{Git, Oid};
 use crate::error::Error;
 use crate::git::locks;
@@ -233,7 +233,11 @@ impl<'a> Cmd<'a> {
         if let Some(signal) = output.signal {
             return stopped_by(signal, &verb);
         }
-        let error = Error::repository(format!("git {verb} failed: {}", output.complaint()));
+        let message = format!("git {verb} failed: {}", output.complaint());
+        if names_damage(&output.stderr) {
+            return damaged(message);
+        }
+        let error = Error::repository(message);
         if names_a_busy_lock(&output.stderr) {
             return locks::explain(self.git, error, &output.stderr);
         }
