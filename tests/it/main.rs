@@ -61,6 +61,7 @@ mod counts;
 mod criteria;
 mod critic;
 #[cfg(unix)]
+mod damaged_objects;
 mod decide;
 mod deliver;
 #[cfg(unix)]

@@ -13,7 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::recorder_of;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head};
 use crate::record;
@@ -49,9 +49,16 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     let sessions = if !merged.is_empty() {
         merged
     } else if args.all {
-        let (sessions, broken) = find::every(context, true)?;
+        let (heads, broken) = find::every(context, true)?;
         unreadable = broken;
-        sessions.iter().map(|head| head.session(context.git()?)).collect::<Result<_, _>>()?
+        let mut sessions = Vec::new();
+        for head in heads {
+            match head.session(context.git()?) {
+                Ok(session) => sessions.push(session),
+                Err(error) => unreadable.add(head.name().to_string(), &error),
+            }
+        }
+        sessions
     } else if args.names.is_empty() {
         vec![session(context, None)?]
     } else {
@@ -61,7 +68,17 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
     let mut told = BTreeSet::new();
     find::tell_of_unreadable(context, &unreadable);
     for mut session in sessions {
-        let mut problems = examine(context, &session)?;
+        let mut problems = match examine(context, &session) {
+            Err(error) if args.all && kind_of(&error) == Kind::Repository => {
+                // Damage of one session says nothing about the others.
+                let mut unreadable = Unreadable::default();
+                unreadable.add(session.name.to_string(), &error);
+                find::tell_of_unreadable(context, &unreadable);
+                found = true;
+                continue;
+            }
+            problems => problems?,
+        };
         // Missing tags are not always reported; --fix always rebuilds them.
         let fixable = problems.iter().any(|problem| problem.fixable);
         if args.fix && (fixable || is_a_branch_here(context, &session)?) {
