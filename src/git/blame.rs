@@ -8,13 +8,20 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::output::lossy;
-use super::{Git, Oid};
+use super::{Git, Oid, Reader, TreeChangeKind, TreeEntry};
+use crate::git::lookup;
 use crate::present::present;
 
 /// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
 /// have at least 40 letters and digits in total: a short line blamed alone gets the commit that
 /// moved it; the same line blamed with the whole file gets the commit that introduced it.
 const AROUND: usize = 40;
+
+/// Fewer bytes than git takes for copied (40 letters and digits).
+const COPIED: usize = 40;
+
+/// Commits that are looked at for the one that added a file; git looks further back.
+const STEPS: usize = 2_000;
 
 /// Consecutive lines of a file that one commit introduced, consecutive in that commit as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +89,96 @@ pub fn blame(
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
     // If the file has no such lines, git reports the error.
     if found.is_empty() { asked(lines) } else { Ok(found) }
+}
+
+/// What [`blame`] finds at a commit for those of these files that one commit added as they are, with
+/// nothing in them that it can have moved or copied from elsewhere. Starts no process: most files of
+/// a session are of this kind.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn added(git: &Git, at: &Oid, paths: &[String]) -> Result<Vec<(String, Vec<Blamed>)>> {
+    let configuration = git.configuration()?;
+    let mut keys = configuration.all().map(|(key, _)| key);
+    if keys.any(|key| key.starts_with("blame.") || key.ends_with(".textconv")) {
+        return Ok(Vec::new());
+    }
+    let reader = git.reader();
+    let entries = |commit: &Oid, of: &[(String, TreeEntry)]| {
+        reader.entries(commit, &of.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>())
+    };
+    let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let there = paths.iter().cloned().zip(reader.entries(at, &names)?);
+    let files: Vec<(String, TreeEntry)> =
+        there.filter_map(|(path, entry)| Some((path, entry?))).collect();
+    let (mut found, mut next, mut steps) = (Vec::new(), vec![(at.clone(), files)], 0);
+    while let Some((id, mut files)) = next.pop().filter(|_| steps < STEPS) {
+        steps += 1;
+        let parents = reader.commit(&id)?.parents;
+        let mut is_new = vec![true; files.len()];
+        for parent in &parents {
+            let before = entries(parent, &files)?;
+            let (same, other): (Vec<_>, Vec<_>) = files
+                .into_iter()
+                .zip(before)
+                .partition(|(file, before)| before.as_ref() == Some(&file.1));
+            next.push((parent.clone(), same.into_iter().map(|(file, _)| file).collect()));
+            is_new = other.iter().map(|(_, before)| before.is_none()).collect();
+            files = other.into_iter().map(|(file, _)| file).collect();
+        }
+        next.retain(|(_, files)| !files.is_empty());
+        let mut is_new = is_new.into_iter();
+        files.retain(|_| is_new.next() == Some(true));
+        // What a merge changed is left to git.
+        if files.is_empty() || parents.len() > 1 {
+            continue;
+        }
+        let elsewhere = match parents.first() {
+            Some(parent) => changed_lines(reader.as_ref(), parent, &id)?,
+            None => Some(HashSet::new()),
+        };
+        let Some(elsewhere) = elsewhere else { continue };
+        for (path, entry) in files {
+            let text = lookup::required(reader.as_ref(), &entry.oid)?.1;
+            let texts: Vec<String> = lines(&text).map(lossy).collect();
+            let copied = lines(&text).map(plain).filter(|line| elsewhere.contains(line));
+            if copied.map(|line| line.len()).sum::<usize>() < COPIED {
+                let whole = Blamed { first: 1, commit: Some(id.clone()), path, line: 1, texts };
+                found.push((whole.path.clone(), Some(whole).filter(|one| !one.texts.is_empty())));
+            }
+        }
+    }
+    Ok(found.into_iter().map(|(path, whole)| (path, whole.into_iter().collect())).collect())
+}
+
+/// The lines that the files changed by a commit had before, without white space: git finds lines
+/// that were copied from these files. `None` if a file is gone: it may have been renamed.
+fn changed_lines(
+    reader: &dyn Reader,
+    parent: &Oid,
+    commit: &Oid,
+) -> Result<Option<HashSet<Vec<u8>>>> {
+    let mut found = HashSet::new();
+    for change in reader.diff(Some(parent), commit)? {
+        match (change.kind, &change.old) {
+            (TreeChangeKind::Added, _) => {}
+            (TreeChangeKind::Modified, Some(old)) => {
+                let (_, text) = lookup::required(reader, old)?;
+                found.extend(lines(&text).map(plain));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.strip_suffix(b"\n").unwrap_or(text).split(|&b| b == b'\n').filter(|_| !text.is_empty())
+}
+
+/// A line without its white space, which `git blame -w` ignores.
+fn plain(line: &[u8]) -> Vec<u8> {
+    line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
 }
 
 /// The commits at which the history of a shallow clone ends: their own changes are not known here.
@@ -173,8 +270,44 @@ fn unquoted(name: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_repo::Repo;
+    use super::super::test_repo::{FORMATS, Repo};
     use super::*;
+
+    /// What is found without a process is what git finds, and nothing that may be copied is.
+    #[test]
+    fn added_files_are_blamed_as_by_git() {
+        let long = "a line that has more than forty letters and digits, also without its spaces\n";
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            repo.file("old", &format!("{long}two\n"));
+            repo.file("gone", &format!("{long}{long}"));
+            repo.commit_all("first");
+            repo.file("new", "one\n\ntwo\r\n  three");
+            repo.file("empty", "");
+            repo.file("old", &format!("{long}three\n"));
+            repo.file("copied", &format!("one\n   {long}"));
+            repo.commit_all("second");
+            repo.run(&["switch", "-q", "-c", "side", "HEAD^"]);
+            repo.file("side", "side\n");
+            repo.commit_all("side");
+            repo.run(&["switch", "-q", "main"]);
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+            repo.run(&["mv", "gone", "renamed"]);
+            repo.file("with", "other\n");
+            let tip = repo.commit_all("third");
+            let names = ["README.md", "copied", "empty", "new", "old", "renamed", "side", "with"];
+            let mut found = added(&git, &tip, &names.map(str::to_owned)).unwrap();
+            found.sort_by(|a, b| a.0.cmp(&b.0));
+            for (path, blamed) in &found {
+                assert_eq!(*blamed, blame(&git, Some(&tip), path, None, &|| ()).unwrap(), "{path}");
+            }
+            let paths: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+            assert_eq!(paths, ["README.md", "empty", "new", "side"]);
+            repo.run(&["config", "diff.x.textconv", "cat"]);
+            assert!(added(&repo.git(), &tip, &["new".to_owned()]).unwrap().is_empty());
+        }
+    }
 
     #[test]
     fn lines_are_followed_over_moves_white_space_and_odd_names() {

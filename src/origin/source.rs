@@ -10,7 +10,7 @@ use super::around::{Around, around};
 use super::sessions::{Known, Sessions, named_by};
 use super::{hook, squash};
 use crate::config::Config;
-use crate::git::blame::{Blamed, blame, shallow_ends};
+use crate::git::blame::{Blamed, added, blame, shallow_ends};
 use crate::git::{Commit, Git, Oid};
 use crate::session::{Entry, Kind, RefNames, Trailers, key, own_tasks};
 
@@ -179,6 +179,17 @@ impl<'a> Origins<'a> {
         let found = Rc::new(blame(self.git(), Some(commit), path, None, &|| ())?);
         self.inner.borrow_mut().insert(place, Rc::clone(&found));
         Ok(found)
+    }
+
+    /// Blames those of these files at a commit for which no process is needed.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub(super) fn blame_added(&self, commit: &Oid, paths: &[String]) -> anyhow::Result<()> {
+        let found = added(self.git(), commit, paths)?.into_iter();
+        let found = found.map(|(path, lines)| ((commit.clone(), path), Rc::new(lines)));
+        self.inner.borrow_mut().extend(found);
+        Ok(())
     }
 
     fn said(&self, commit: &Oid) -> anyhow::Result<Rc<Said>> {

@@ -56,6 +56,7 @@ pub fn standing(origins: &Origins<'_>, session: &Session) -> anyhow::Result<Stan
     let at = origins.sessions.at.clone();
     let (paths, left_out) = files(origins.git(), session, &at)?;
     found.left_out = left_out;
+    origins.blame_added(&at, &paths)?;
     for path in paths {
         for lines in origins.blamed_at(&at, &path)?.iter() {
             for (lines, source) in origins.of(lines)? {

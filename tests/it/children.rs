@@ -48,6 +48,7 @@ fn status_verify_log_and_show_take_as_many_for_500_tasks_as_for_10() {
         both(4, &["log", "--json"]),
         both(4, &["show", "report"]),
         both(4, &["list"]),
+        both(6, &["trace"]),
     ]);
 }
 
@@ -72,6 +73,7 @@ fn every_format_takes_few_processes() {
             (4, &["list"]),
             (6, &["verify"]),
             (6, &["why", "README.md"]),
+            (6, &["trace"]),
             (4, &[]),
         ] {
             let told = if limit == MOST { &run } else { &of(&mut sandbox, args) };
