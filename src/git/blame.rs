@@ -3,7 +3,6 @@
 //! file; libgit2 does not support `-C`.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
@@ -186,12 +185,7 @@ fn plain(line: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The list of these commits cannot be read.
 pub fn shallow_ends(git: &Git) -> Result<HashSet<Oid>> {
-    ends_in(git.common_dir())
-}
-
-/// [`shallow_ends`] of the repository in this git directory.
-pub(super) fn ends_in(common_dir: &Path) -> Result<HashSet<Oid>> {
-    let list = present(std::fs::read_to_string(common_dir.join("shallow")))
+    let list = present(std::fs::read_to_string(git.common_dir().join("shallow")))
         .context("reading the boundary commits of a shallow clone")?;
     list.unwrap_or_default().lines().map(|id| Ok(id.trim().parse()?)).collect()
 }

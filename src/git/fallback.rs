@@ -28,7 +28,8 @@ impl Fallback {
         Self { git: git.clone(), sure: Binary::new(git.clone()) }
     }
 
-    fn ask<T>(&self, question: impl Fn(&dyn Reader) -> Result<T>) -> Result<T> {
+    /// The answer of libgit2, otherwise that of git.
+    pub(super) fn ask<T>(&self, question: impl Fn(&dyn Reader) -> Result<T>) -> Result<T> {
         match self.git.in_process(|fast| question(fast)) {
             Some(answer) => Ok(answer),
             None => question(&self.sure),
@@ -102,7 +103,7 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
     use crate::error::{Kind, hints_of, kind_of};
-    use crate::git::{files, refs, snapshot, worktree};
+    use crate::git::{files, refs, snapshot, walk, worktree};
 
     /// Every reader that can read a repository of this format, by name.
     fn readers(repo: &Repo) -> Vec<(&'static str, Box<dyn Reader>)> {
@@ -424,8 +425,9 @@ mod tests {
                 }
                 let diff = |reader: &dyn Reader| reader.diff(Some(&first), &tip).unwrap();
                 assert_eq!(diff(&fast), diff(&sure), "{place}");
-                assert!(fast.is_ancestor(&first, &tip).unwrap(), "{place}");
-                assert_eq!(fast.ahead_behind(&tip, &first).unwrap(), (20, 0), "{place}");
+                assert!(walk::is_ancestor(&fast, &first, &tip).unwrap(), "{place}");
+                let counts = walk::ahead_behind(&fast, &tip, &first).unwrap();
+                assert_eq!(counts, (20, 0), "{place}");
                 assert!(fast.commit(&tip.zero_like()).is_err(), "{place}");
             };
             check(&repo.git(), "some packed");

@@ -6,9 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use anyhow::Result;
 
-use super::binary::Binary;
-use super::{Commit, Git, Oid, Reader};
-use crate::git::fallback;
+use super::{Commit, Git, Oid};
 
 /// A path of the walk ends after more than this many commits in a row that are too old, not after
 /// the first, so that a single commit from a machine with a wrong clock hides nothing.
@@ -52,26 +50,7 @@ pub fn find(
     limits: &Limits<'_>,
     see: &mut dyn FnMut(&Commit),
 ) -> Result<Gained> {
-    if fallback::is_history_as_written(git) {
-        let reader = git.reader();
-        return walk(tips, limits, &|commit| reader.commit(commit).map(Some), see);
-    }
-    // The whole history, with the parents that git reports. It is not limited by time: git would
-    // leave out a tip with a wrong clock, and everything behind it.
-    let all: Vec<Oid> = tips.iter().map(|(tip, _)| tip.clone()).collect();
-    let commits = Binary::new(git.clone()).walk(&all, &[])?;
-    let commits: HashMap<Oid, Commit> =
-        commits.into_iter().map(|commit| (commit.id.clone(), commit)).collect();
-    walk(tips, limits, &|commit| Ok(commits.get(commit).cloned()), see)
-}
-
-/// `read` returns `None` for a commit that is missing.
-fn walk(
-    tips: &[(Oid, u64)],
-    limits: &Limits<'_>,
-    read: &dyn Fn(&Oid) -> Result<Option<Commit>>,
-    see: &mut dyn FnMut(&Commit),
-) -> Result<Gained> {
+    let reader = git.reader();
     let mut visited: HashMap<Oid, Visited> = HashMap::new();
     let mut queue: BinaryHeap<(i64, Oid, Vec<Oid>)> = BinaryHeap::new();
     let mut reach = |id: Oid, marks: u64, old: u8, visited: &mut HashMap<Oid, Visited>| {
@@ -81,17 +60,14 @@ fn walk(
             Some(last) => (last.marks | marks, last.old.min(old)),
             None => (marks, old),
         };
-        let Some(commit) = read(&id)? else {
-            visited.insert(id, Visited { marks, old: u8::MAX });
-            return anyhow::Ok(None);
-        };
+        let commit = reader.commit(&id)?;
         let old = if commit.committer_time < limits.since { old } else { 0 };
         visited.insert(id, Visited { marks, old });
         if last.is_none() {
             see(&commit);
         }
         let next = (commit.committer_time, commit.id, commit.parents);
-        Ok(Some(next).filter(|_| old <= OLD_IN_A_ROW))
+        anyhow::Ok(Some(next).filter(|_| old <= OLD_IN_A_ROW))
     };
     for (tip, marks) in tips {
         queue.extend(reach(tip.clone(), *marks, 1, &mut visited)?);

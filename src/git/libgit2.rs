@@ -13,7 +13,7 @@ use super::lookup::commit;
 use super::objects::KeptTrees;
 use super::reader::{Commit, Content, Reader};
 use super::{Git, Oid};
-use crate::git::{blame, loose, walk};
+use crate::git::{lookup, loose};
 
 /// The fewest digits that git accepts in an abbreviated id.
 const SHORTEST: usize = 4;
@@ -86,16 +86,6 @@ impl Libgit2 {
         }
     }
 
-    /// [`refs::is_ancestor`] in process.
-    pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
-        walk::is_ancestor(self, ancestor, of)
-    }
-
-    /// [`refs::ahead_behind`] in process.
-    pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
-        walk::ahead_behind(self, a, b)
-    }
-
     /// The bytes of a blob that has at most `most` bytes; `None` for a larger one.
     ///
     /// # Errors
@@ -124,14 +114,9 @@ impl Reader for Libgit2 {
         let mut commit = self.read(id, ObjectType::Commit, |text| commit(oid, text))?;
         if self.is_shallow {
             // The file may have changed since: a fetch makes history longer or shorter.
-            let ends = blame::ends_in(self.repository.path())?;
-            commit.parents.retain(|_| !ends.contains(oid));
+            lookup::replace_parents(&mut commit, &self.repository.path().join("shallow"))?;
         }
         Ok(commit)
-    }
-
-    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
-        walk::walk(self, tips, hide)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Lookups in the raw bytes of objects, without parsing them with libgit2.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use git2::ObjectType;
 
 use super::Oid;
@@ -13,6 +14,7 @@ use super::output::{damaged, lossy};
 use super::reader::{Commit, Content, EntryKind, Part, Reader, TreeEntry};
 use crate::git::loose;
 use crate::path_text::decoded;
+use crate::present::present;
 
 impl Libgit2 {
     /// The result of `see` for the raw bytes of an object of this kind.
@@ -175,6 +177,20 @@ pub(super) fn in_folder<R: Reader + ?Sized>(
 /// Parses the bytes of the commit with this id.
 pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
     parsed(id, text).map_err(|_| broken(id))
+}
+
+/// Gives a commit the parents that a file of grafts or of the ends of a shallow clone gives it. Each
+/// line is a commit and its parents; an end has none.
+pub(super) fn replace_parents(commit: &mut Commit, file: &Path) -> Result<()> {
+    let list = present(std::fs::read_to_string(file))
+        .with_context(|| format!("reading {}", file.display()))?;
+    for line in list.unwrap_or_default().lines() {
+        if let Some(parents) = line.strip_prefix(commit.id.as_str()) {
+            let parents = parents.split_whitespace().map(str::parse);
+            commit.parents = parents.collect::<Result<_, _>>()?;
+        }
+    }
+    Ok(())
 }
 
 /// The error for a commit that git cannot read either.

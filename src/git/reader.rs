@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Oid;
 use super::object_text::CommitText;
-use crate::git::{lookup, tree_diff};
+use crate::git::{lookup, tree_diff, walk};
 
 /// A requested blob.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,9 @@ pub trait Reader: Send {
     ///
     /// # Errors
     /// A commit is missing.
-    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>>;
+    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
+        walk::walk(self, tips, hide)
+    }
 
     /// A blob's bytes; `None` if there is no such blob or no such commit.
     ///

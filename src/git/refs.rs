@@ -10,7 +10,7 @@ use super::ref_list::Ref;
 use super::switch::same_place;
 use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
-use crate::git::{lookup, ref_stamp};
+use crate::git::{fallback, lookup, ref_stamp, walk};
 use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
@@ -243,11 +243,7 @@ pub fn remote_branches(git: &Git, short: &str) -> Result<Vec<RefName>> {
 /// # Errors
 /// One of the commits is missing.
 pub fn is_ancestor(git: &Git, ancestor: &Oid, of: &Oid) -> Result<bool> {
-    if let Some(answer) = git.in_process(|fast| fast.is_ancestor(ancestor, of)) {
-        return Ok(answer);
-    }
-    let ask = git.read(["merge-base", "--is-ancestor", ancestor.as_str(), of.as_str()]);
-    ask.yes_no()
+    fallback::Fallback::new(git).ask(|reader| walk::is_ancestor(reader, ancestor, of))
 }
 
 /// Returns the number of commits that `a` has and `b` has not, and the reverse.
@@ -255,16 +251,7 @@ pub fn is_ancestor(git: &Git, ancestor: &Oid, of: &Oid) -> Result<bool> {
 /// # Errors
 /// One of the commits is missing.
 pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
-    if let Some(numbers) = git.in_process(|fast| fast.ahead_behind(a, b)) {
-        return Ok(numbers);
-    }
-    let count = git.read(["rev-list", "--left-right", "--count", &format!("{a}...{b}"), "--"]);
-    let text = count.capture()?;
-    let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(ahead), Some(behind)) => Ok((ahead, behind)),
-        _ => Err(Error::repository(format!("git rev-list said {text:?}")).into()),
-    }
+    fallback::Fallback::new(git).ask(|reader| walk::ahead_behind(reader, a, b))
 }
 
 /// Resolves one object with `git rev-parse --verify`.

@@ -214,19 +214,6 @@ impl<'a> Cmd<'a> {
         Ok(self.capture()?.parse()?)
     }
 
-    /// Runs a command whose exit code is the answer: 0 for yes, 1 for no.
-    ///
-    /// # Errors
-    /// Any other exit code (exit 5).
-    pub fn yes_no(&self) -> Result<bool> {
-        let output = self.output()?;
-        match output.code {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
-            _ => Err(self.failure(&output).into()),
-        }
-    }
-
     /// The error of a failed run.
     pub fn failure(&self, output: &Output) -> Error {
         let verb = self.verb();
