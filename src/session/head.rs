@@ -20,8 +20,9 @@ const LONGEST: usize = 64;
 /// The head of a session: see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Unless `whole` is true, its history begins at the newest stage commit.
-    session: Session,
+    /// Unless `whole` is true, its history begins at the newest stage commit. Boxed: lists of
+    /// thousands of heads are sorted, filtered and joined.
+    session: Box<Session>,
     whole: bool,
     time: i64,
     is_completed: bool,
@@ -84,7 +85,7 @@ impl Head {
         let (time, line) = (text.tip.committer_time, text.line.clone().unwrap_or_default());
         let is_completed = session.is_completed();
         let stage = if is_completed { None } else { session.next_stage() };
-        Self { session, whole, time, is_completed, stage, line }
+        Self { session: Box::new(session), whole, time, is_completed, stage, line }
     }
 
     /// The session with all its history.
@@ -93,9 +94,9 @@ impl Head {
     /// History cannot be walked.
     pub fn session(&self, git: &Git) -> anyhow::Result<Session> {
         if self.whole {
-            return Ok(self.session.clone());
+            return Ok(Session::clone(&self.session));
         }
-        let Session { name, tip, file, older, .. } = &self.session;
+        let Session { name, tip, file, older, .. } = &*self.session;
         Session::with_file(git.reader().as_ref(), name, tip, file.clone(), older.clone())
     }
 
@@ -176,7 +177,7 @@ pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<
 /// # Errors
 /// Git cannot be read.
 pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Result<Vec<bool>> {
-    let sessions: Vec<&Session> = heads.iter().map(|head| &head.session).collect();
+    let sessions: Vec<&Session> = heads.iter().map(|head| &*head.session).collect();
     let lines = heads.iter().filter(|head| !head.line.is_empty());
     let lines = lines.map(|head| (head.tip(), head.line.as_slice())).collect();
     let merged = merged::merged_each(git, refs, &sessions, &lines)?;
@@ -236,5 +237,7 @@ fn recent(reader: &dyn Reader, file: &SessionFile, text: &mut HeadText) -> Optio
         return None;
     }
     found.reverse();
+    // Most have one entry, and room for four.
+    found.shrink_to_fit();
     Some(found)
 }
