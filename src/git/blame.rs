@@ -108,8 +108,8 @@ pub fn added(git: &Git, at: &Oid, paths: &[String]) -> Result<Vec<(String, Vec<B
     };
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
     let there = paths.iter().cloned().zip(reader.entries(at, &names)?);
-    let files: Vec<(String, TreeEntry)> =
-        there.filter_map(|(path, entry)| Some((path, entry?))).collect();
+    let file = |(path, entry): (_, Option<TreeEntry>)| Some((path, entry?));
+    let files: Vec<_> = there.filter_map(file).filter(|(_, entry)| entry.kind.is_blob()).collect();
     let (mut found, mut next, mut steps) = (Vec::new(), vec![(at.clone(), files)], 0);
     while let Some((id, mut files)) = next.pop().filter(|_| steps < STEPS) {
         steps += 1;
@@ -142,16 +142,20 @@ pub fn added(git: &Git, at: &Oid, paths: &[String]) -> Result<Vec<(String, Vec<B
             let texts: Vec<String> = lines(&text).map(lossy).collect();
             let copied = lines(&text).map(plain).filter(|line| elsewhere.contains(line));
             if copied.map(|line| line.len()).sum::<usize>() < COPIED {
-                let whole = Blamed { first: 1, commit: Some(id.clone()), path, line: 1, texts };
-                found.push((whole.path.clone(), Some(whole).filter(|one| !one.texts.is_empty())));
+                let commit = Some(id.clone());
+                let mut whole =
+                    vec![Blamed { first: 1, commit, path: path.clone(), line: 1, texts }];
+                whole.retain(|one| !one.texts.is_empty());
+                found.push((path, whole));
             }
         }
     }
-    Ok(found.into_iter().map(|(path, whole)| (path, whole.into_iter().collect())).collect())
+    Ok(found)
 }
 
 /// The lines that the files changed by a commit had before, without white space: git finds lines
-/// that were copied from these files. `None` if a file is gone: it may have been renamed.
+/// that were copied from these files. `None` if a file is gone, which may have been renamed, or if one
+/// is a submodule.
 fn changed_lines(
     reader: &dyn Reader,
     parent: &Oid,
@@ -162,7 +166,7 @@ fn changed_lines(
         match (change.kind, &change.old) {
             (TreeChangeKind::Added, _) => {}
             (TreeChangeKind::Modified, Some(old)) => {
-                let (_, text) = lookup::required(reader, old)?;
+                let Ok(Some((_, text))) = reader.object(old) else { return Ok(None) };
                 found.extend(lines(&text).map(plain));
             }
             _ => return Ok(None),
@@ -287,10 +291,23 @@ mod tests {
             repo.commit_all("side");
             repo.run(&["switch", "-q", "main"]);
             repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+            let submodule = |digit: &str| {
+                let commit = digit.repeat(repo.head().as_str().len());
+                let entry = format!("160000,{commit},submodule");
+                repo.run(&["update-index", "--add", "--cacheinfo", &entry]);
+            };
+            submodule("1");
+            repo.run(&["commit", "-q", "-m", "a submodule"]);
+            submodule("2");
+            repo.file("beside", "a submodule moved\n");
+            repo.run(&["add", "beside"]);
+            repo.run(&["commit", "-q", "-m", "beside a submodule"]);
+            repo.run(&["rm", "-q", "--cached", "submodule"]);
             repo.run(&["mv", "gone", "renamed"]);
             repo.file("with", "other\n");
             let tip = repo.commit_all("third");
-            let names = ["README.md", "copied", "empty", "new", "old", "renamed", "side", "with"];
+            let names =
+                ["README.md", "beside", "copied", "empty", "new", "old", "renamed", "side", "with"];
             let mut found = added(&git, &tip, &names.map(str::to_owned)).unwrap();
             found.sort_by(|a, b| a.0.cmp(&b.0));
             for (path, blamed) in &found {
