@@ -2,12 +2,15 @@
 //! included by other configuration files.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use super::Git;
-use crate::git::{hooks, index, settings};
+use super::configuration::{self, expanded};
+use super::would_run::CONFIG_MAX;
+use crate::git::{hooks, index};
 use crate::instructions;
 
 /// All hooks of githooks(5): the files to list if the hooks folder is the top of the working tree.
@@ -51,6 +54,12 @@ pub struct AlsoRead {
     pub folders: BTreeSet<String>,
 }
 
+/// Maximum number of configuration files that are read because another one includes them, though
+/// git does not read them now.
+const INCLUDED_MAX: usize = 50;
+/// As many links as Linux follows on the way to one file.
+const LINKS_MAX: usize = 40;
+
 /// Lists the working tree paths that git reads: every tracked attributes file, the list of
 /// submodules, the hooks folder and configuration files, if they are inside the tree. Includes
 /// agent instructions, which git itself does not read.
@@ -62,27 +71,64 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
     let mut files: BTreeSet<String> =
         facts.paths.iter().filter(|path| is_read(path)).cloned().collect();
     let mut folders = BTreeSet::new();
-    let hooks = hooks::folder(git)?;
-    match in_tree(git, &hooks) {
-        Some(top) if top.is_empty() => files.extend(HOOKS.map(str::to_owned)),
-        Some(folder) => {
-            folders.insert(folder);
+    let Settings { settings, files: configuration } = all_settings(git)?;
+    let named = settings.iter().filter(|(key, _)| key == "core.hookspath");
+    let named = named.filter_map(|(_, value)| expanded(git, value.as_deref()?));
+    // A link on the way to the hooks is listed too, as a file.
+    for folder in named.map(|name| git.top().join(name)).chain([hooks::folder(git)?]) {
+        let way = way_to(git, &folder);
+        files.extend(way.links);
+        match way.end {
+            Some(top) if top.is_empty() => files.extend(HOOKS.map(str::to_owned)),
+            Some(folder) => {
+                folders.insert(folder);
+            }
+            None => {}
         }
-        None => {}
     }
-    // The configured path may be a symbolic link in the tree: then the link is listed too, as a
-    // file.
-    if let Some(name) = settings::get(git, "core.hooksPath")? {
-        let named = named_in_tree(git, &git.top().join(name));
-        files.extend(named.filter(|path| !folders.contains(path)));
-    }
-    let origins: BTreeSet<PathBuf> = git.configuration()?.origins().collect();
-    for origin in origins {
-        let path = git.top().join(origin);
-        files.extend(in_tree(git, &path).filter(|path| !path.is_empty()));
-        files.extend(named_in_tree(git, &path));
+    for path in configuration {
+        files.extend(way_to(git, &path).files());
     }
     Ok(AlsoRead { files, folders })
+}
+
+/// The settings in effect, and those of files that git would include if they existed or a condition
+/// held: a command can make both true.
+struct Settings {
+    settings: Vec<(String, Option<String>)>,
+    /// The files, whether they exist or not.
+    files: BTreeSet<PathBuf>,
+}
+
+fn all_settings(git: &Git) -> Result<Settings> {
+    let now = git.configuration()?;
+    let owned = |(key, value): (&str, Option<&str>)| (key.to_owned(), value.map(str::to_owned));
+    let mut settings: Vec<_> = now.all().map(owned).collect();
+    let mut files: BTreeSet<PathBuf> = now.origins().map(|path| git.top().join(path)).collect();
+    let mut read = BTreeSet::new();
+    let mut included: Vec<PathBuf> = now
+        .with_origins()
+        .filter_map(|(from, key, value)| {
+            configuration::included(git, Some(&git.top().join(from)), key, value)
+        })
+        .filter(|path| !files.contains(path))
+        .collect();
+    while let Some(path) = included.pop() {
+        files.insert(path.clone());
+        // Files may include each other, by ever longer names.
+        let Ok(real) = path.canonicalize() else { continue };
+        let is_listed = real.metadata().is_ok_and(|m| m.is_file() && m.len() <= CONFIG_MAX);
+        if !is_listed || read.len() == INCLUDED_MAX || !read.insert(real) {
+            continue;
+        }
+        let of_file = configuration::of_file(git, &path)?.unwrap_or_default();
+        let more = of_file.iter().filter_map(|(key, value)| {
+            configuration::included(git, Some(&path), key, value.as_deref())
+        });
+        included.extend(more);
+        settings.extend(of_file);
+    }
+    Ok(Settings { settings, files })
 }
 
 /// True if git, Git LFS or an agent reads a tracked file at this path. Names are compared without
@@ -96,32 +142,58 @@ fn is_read(path: &str) -> bool {
         || instructions::instructs_agents(path)
 }
 
-/// The path from the top, if it is really (links resolved) in the working tree and not in `.git`.
-fn in_tree(git: &Git, path: &Path) -> Option<String> {
-    let top = git.top().canonicalize().ok()?;
-    // A path that does not exist yet may be created later.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let inside = real.strip_prefix(&top).or_else(|_| real.strip_prefix(git.top())).ok()?;
-    outside_git(inside)
+/// The working tree paths that decide what a path names.
+#[derive(Default)]
+struct Way {
+    /// Every link on the way.
+    links: BTreeSet<String>,
+    /// Where it ends, which need not exist; empty for the top.
+    end: Option<String>,
 }
 
-/// The path from the top as it is named (links not resolved), if that is in the working tree.
-fn named_in_tree(git: &Git, path: &Path) -> impl Iterator<Item = String> + use<> {
-    let inside = path.strip_prefix(git.top()).ok();
-    let named = inside.and_then(outside_git);
-    named.filter(|named| !named.is_empty()).into_iter()
-}
-
-fn outside_git(inside: &Path) -> Option<String> {
-    use std::path::Component::{CurDir, Normal};
-    let mut names = Vec::new();
-    for component in inside.components() {
-        match component {
-            CurDir => {}
-            Normal(name) => names.push(name.to_str()?),
-            _ => return None,
-        }
+impl Way {
+    fn files(self) -> impl Iterator<Item = String> {
+        self.links.into_iter().chain(self.end).filter(|path| !path.is_empty())
     }
+}
+
+/// Goes to a path as the kernel does, part by part: `canonicalize` leaves out the links, and fails if
+/// the file does not exist yet.
+fn way_to(git: &Git, path: &Path) -> Way {
+    let mut way = Way::default();
+    let Ok(top) = git.top().canonicalize() else { return way };
+    let in_tree = |path: &Path| path.strip_prefix(&top).ok().and_then(outside_git);
+    let mut rest = reversed(path);
+    let (mut real, mut followed) = (PathBuf::new(), 0);
+    while let Some(part) = rest.pop() {
+        match part.to_str() {
+            Some(".") => continue,
+            Some("..") => real.pop(),
+            _ => {
+                real.push(part);
+                let Ok(target) = real.read_link() else { continue };
+                way.links.extend(in_tree(&real));
+                followed += 1;
+                if followed > LINKS_MAX {
+                    return way;
+                }
+                rest.extend(reversed(&target));
+                real.pop()
+            }
+        };
+    }
+    way.end = in_tree(&real);
+    way
+}
+
+/// The parts of a path, the last one first.
+fn reversed(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+/// A path below the top, as text; `None` if it is in `.git`.
+fn outside_git(inside: &Path) -> Option<String> {
+    let names = inside.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>()?;
     (names.first() != Some(&".git")).then(|| names.join("/"))
 }
 
@@ -151,6 +223,36 @@ mod tests {
             [".gitattributes", ".gitmodules", ".lfsconfig", "a/b/.gitattributes", "etc/gitconfig"];
         assert_eq!(texts(&read.files), files);
         assert_eq!(texts(&read.folders), [".githooks"]);
+    }
+
+    #[test]
+    fn included_files_that_git_does_not_read_yet() {
+        let repo = Repo::with_commit();
+        repo.run(&["config", "include.path", "../etc/team"]);
+        repo.run(&["config", "includeIf.onbranch:never.path", "../etc/branch"]);
+        assert_eq!(texts(&list(&repo.git()).unwrap().files), ["etc/branch", "etc/team"]);
+        repo.file("etc/team", "[include]\n\tpath = ../lib/made\n");
+        let more = "[includeIf \"gitdir:/no/\"]\n\tpath = ../../outside\n\tpath = ../etc/deep\n\
+                    path = ../etc/branch\n";
+        repo.file("etc/branch", &format!("{more}[core]\n\thooksPath = .husky\n"));
+        let read = list(&repo.git()).unwrap();
+        assert_eq!(texts(&read.files), ["etc/branch", "etc/deep", "etc/team", "lib/made"]);
+        assert_eq!(texts(&read.folders), [".husky"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_on_the_way_to_an_included_file_are_found() {
+        use std::os::unix::fs::symlink;
+        let repo = Repo::with_commit();
+        repo.file("real/x", "");
+        symlink("./real/../real", repo.path("folder")).unwrap();
+        symlink("folder/x", repo.path("link")).unwrap();
+        symlink("round", repo.path("round")).unwrap();
+        repo.run(&["config", "include.path", "../link"]);
+        repo.run(&["config", "--add", "includeIf.onbranch:never.path", "../round"]);
+        let files = list(&repo.git()).unwrap().files;
+        assert_eq!(texts(&files), ["folder", "link", "real/x", "round"]);
     }
 
     #[cfg(unix)]

@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::Git;
 use super::locate::{self, CallersGitDir};
-use super::output::{lossy, path_buf};
+use super::output::{lossy, nul_texts, path_buf};
 use crate::git::variables;
 use crate::moment::Moment;
 
@@ -98,11 +98,7 @@ impl Configuration {
         let settings: Vec<Setting> = fields
             .chunks_exact(2)
             .map(|pair| {
-                let text = lossy(pair[1]);
-                let (key, value) = match text.split_once('\n') {
-                    Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-                    None => (text, None),
-                };
+                let (key, value) = key_and_value(&lossy(pair[1]));
                 Setting { origin: pair[0].to_owned(), key, value }
             })
             .collect();
@@ -167,6 +163,25 @@ impl Stamp {
     }
 }
 
+/// A setting as `git config --list --null` prints it.
+fn key_and_value(text: &str) -> (String, Option<String>) {
+    match text.split_once('\n') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (text.to_owned(), None),
+    }
+}
+
+/// The settings in one file, without those it includes; `None` if git cannot list it.
+///
+/// # Errors
+/// Git cannot be started.
+pub(super) fn of_file(git: &Git, file: &Path) -> Result<Option<Vec<(String, Option<String>)>>> {
+    let list = git.read(["config", "--null", "--no-includes", "--list", "--file"]).arg(file);
+    let output = list.output()?;
+    let settings = || nul_texts(&output.stdout).map(|text| key_and_value(&text)).collect();
+    Ok(output.success().then(settings))
+}
+
 /// The files in which git looks for the branch that `includeIf.onbranch` compares.
 fn branch_files(git: &Git) -> [PathBuf; 3] {
     let list = "reftable/tables.list";
@@ -193,16 +208,26 @@ fn usual_files(git: &Git) -> Vec<PathBuf> {
 /// The file of a setting, and the file that it includes, which need not exist.
 fn files_of(git: &Git, setting: &Setting) -> impl Iterator<Item = PathBuf> {
     let from = origin(&setting.origin).map(|path| git.top.join(path));
-    let includes = setting.key == "include.path"
-        || (setting.key.starts_with("includeif.") && setting.key.ends_with(".path"));
-    let included = setting.value.as_deref().filter(|_| includes).and_then(|path| {
-        match (path.strip_prefix("~/"), &from) {
-            (Some(path), _) => git.variable("HOME").map(|home| PathBuf::from(home).join(path)),
-            (None, Some(from)) => from.parent().map(|folder| folder.join(path)),
-            (None, None) => Some(PathBuf::from(path)),
-        }
-    });
+    let included = included(git, from.as_deref(), &setting.key, setting.value.as_deref());
     [from, included].into_iter().flatten()
+}
+
+/// The file that a setting of the file `from` includes, whether it exists and its condition holds or
+/// not; `None` if the setting includes nothing.
+pub(super) fn included(
+    git: &Git,
+    from: Option<&Path>,
+    key: &str,
+    value: Option<&str>,
+) -> Option<PathBuf> {
+    let includes =
+        key == "include.path" || (key.starts_with("includeif.") && key.ends_with(".path"));
+    let path = value.filter(|_| includes)?;
+    match (path.strip_prefix("~/"), from) {
+        (Some(path), _) => git.variable("HOME").map(|home| PathBuf::from(home).join(path)),
+        (None, Some(from)) => from.parent().map(|folder| folder.join(path)),
+        (None, None) => Some(PathBuf::from(path)),
+    }
 }
 
 fn origin(text: &[u8]) -> Option<PathBuf> {
@@ -256,7 +281,7 @@ pub(super) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBu
 }
 
 /// A configured path; `None` if only git can expand it.
-fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
+pub(super) fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(path) => Some(Path::new(&git.variable("HOME")?).join(path)),
         None if path.starts_with(['~', '%', ':']) => None,

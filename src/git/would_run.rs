@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::Git;
-use super::configuration::as_bool;
-use super::output::nul_texts;
+use super::configuration::{self, as_bool};
 
 /// Maximum size of a configuration file that is checked, in bytes. One that `git init` or a clone
 /// made is much smaller.
-const CONFIG_MAX: u64 = 256 * 1024;
+pub(super) const CONFIG_MAX: u64 = 256 * 1024;
 
 /// Sections in which no setting names a program.
 const HARMLESS: [&str; 22] = [
@@ -104,19 +103,11 @@ fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
         }
         Ok(_) => {}
     }
-    let list = git.read(["config", "--null", "--no-includes", "--list", "--file"]).arg(file);
-    let output = list.output()?;
-    if !output.success() {
+    let Some(settings) = configuration::of_file(git, file)? else {
         return Ok(Some(format!("the commands of a {} that cannot be listed", name())));
-    }
-    let found = nul_texts(&output.stdout).find_map(|entry| {
-        let (key, value) = match entry.split_once('\n') {
-            Some((key, value)) => (key, Some(value)),
-            None => (entry.as_str(), None),
-        };
-        runs(key, value).then(|| key.to_owned())
-    });
-    Ok(found)
+    };
+    let found = settings.into_iter().find(|(key, value)| runs(key, value.as_deref()));
+    Ok(found.map(|(key, _)| key))
 }
 
 /// True if a setting may name a program, or another file of settings. An unknown setting may.

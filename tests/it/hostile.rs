@@ -15,6 +15,7 @@ mod made;
 mod nested;
 mod own;
 mod processes;
+mod programs;
 mod repository;
 mod suites;
 

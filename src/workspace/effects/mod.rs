@@ -267,11 +267,13 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // Before git runs: git status may run a program configured in a new repository.
     let (repositories, special) =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
+    let acted_on = &before.acted_on;
+    let mut put_back = git_control_files::put_back_acted_on(tree, acted_on, &is_effect)?;
     let user_files = user_files::after_command(tree, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
-    let put_back =
-        git_control_files::put_back_acted_on(tree, &before.acted_on, changed, &is_effect)?;
+    put_back.extend(git_control_files::put_back_named(tree, acted_on, changed, &is_effect)?);
+    put_back.sort();
     let moved = |path: &String| {
         let mut moved = repositories.iter().filter_map(|one| one.moved.as_ref());
         moved.any(|(_, _, to)| path == to || path.starts_with(&format!("{to}/")))

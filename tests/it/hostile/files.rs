@@ -298,14 +298,15 @@ fn what_git_acts_on_is_shown_before_it_is_recorded() {
         assert!(sandbox.git_fails(&["cat-file", "-e", &format!("cowork/todo:{path}")]));
         terminal.types(key);
     };
-    // What the model wrote itself, then what its command did, the last path first.
+    // What the model wrote itself, then what its command did, the last path first; what only git
+    // knows comes after the files that it follows in any case.
     terminal.sees(".githooks/post-commit, on which git itself acts");
     terminal.sees("+touch ../owned");
     terminal.sees("record it in this session?");
     terminal.types("n");
     answer(&mut terminal, ".gitattributes", "+*.sh text eol=lf", "y");
-    answer(&mut terminal, "lib/.gitattributes", "+* -diff", "n");
     answer(&mut terminal, ".githooks/pre-commit", "+touch ../owned", "n");
+    answer(&mut terminal, "lib/.gitattributes", "+* -diff", "n");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();

@@ -246,17 +246,37 @@ fn acted_on_paths(tree: &WorkingTree) -> BTreeSet<String> {
 }
 
 /// Restores the git control files that a command changed, if `is_effect` agrees, and saves the
-/// changes for a person. Returns their paths. `uncommitted` are the paths that differ from the last
-/// commit now, but did not before the command.
-pub(crate) fn put_back_acted_on<'a>(
+/// changes for a person. Returns their paths.
+///
+/// Before git is asked for the changes: it would read them, and run what they name.
+pub(crate) fn put_back_acted_on(
+    tree: &WorkingTree,
+    before: &BTreeMap<String, Was>,
+    is_effect: &dyn Fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
+    let mut paths = acted_on_paths(tree);
+    paths.extend(before.keys().cloned());
+    put_back(tree, before, paths, is_effect)
+}
+
+/// Like [`put_back_acted_on`], for the git control files among `uncommitted`: the paths that differ
+/// from the last commit now, but did not before the command.
+pub(crate) fn put_back_named<'a>(
     tree: &WorkingTree,
     before: &BTreeMap<String, Was>,
     uncommitted: impl Iterator<Item = &'a String>,
     is_effect: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<Vec<String>> {
-    let mut paths = acted_on_paths(tree);
-    paths.extend(before.keys().cloned());
-    paths.extend(uncommitted.filter(|path| is_acted_on(tree, path)).cloned());
+    let paths = uncommitted.filter(|path| is_acted_on(tree, path)).cloned().collect();
+    put_back(tree, before, paths, is_effect)
+}
+
+fn put_back(
+    tree: &WorkingTree,
+    before: &BTreeMap<String, Was>,
+    paths: BTreeSet<String>,
+    is_effect: &dyn Fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
     let mut changed = Vec::new();
     // The entries of a folder come before the folder.
     for path in paths.into_iter().rev() {
@@ -288,7 +308,6 @@ pub(crate) fn put_back_acted_on<'a>(
         state::put_back(tree, &path, was).with_context(|| format!("restoring {path}"))?;
         changed.push(path);
     }
-    changed.sort();
     Ok(changed)
 }
 
