@@ -1,5 +1,5 @@
-//! Working tree files that git itself reads: attributes, submodules, hooks, and configuration files
-//! included by other configuration files.
+//! Working tree files that git itself reads or runs: attributes, submodules, hooks, configuration
+//! files included by other configuration files, and the programs that settings name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::Git;
 use super::configuration::{self, expanded};
-use super::would_run::CONFIG_MAX;
+use super::would_run::{CONFIG_MAX, is_command};
 use crate::git::{hooks, index};
 use crate::instructions;
 
@@ -61,7 +61,8 @@ const INCLUDED_MAX: usize = 50;
 const LINKS_MAX: usize = 40;
 
 /// Lists the working tree paths that git reads: every tracked attributes file, the list of
-/// submodules, the hooks folder and configuration files, if they are inside the tree. Includes
+/// submodules, the hooks folder, configuration files and programs of settings, if they are inside
+/// the tree. What such a program reads or starts in turn is not listed. Includes
 /// agent instructions, which git itself does not read.
 ///
 /// # Errors
@@ -86,9 +87,18 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
             None => {}
         }
     }
-    for path in configuration {
-        files.extend(way_to(git, &path).files());
+    let mut others: Vec<PathBuf> = configuration.into_iter().collect();
+    for (key, value) in &settings {
+        let value = value.as_deref().unwrap_or_default();
+        match key.as_str() {
+            "core.attributesfile" => {
+                others.extend(expanded(git, value).map(|path| git.top().join(path)));
+            }
+            key if is_command(key) => others.extend(named_by(git, value)),
+            _ => {}
+        }
     }
+    files.extend(others.iter().flat_map(|path| way_to(git, path).files()));
     Ok(AlsoRead { files, folders })
 }
 
@@ -140,6 +150,38 @@ fn is_read(path: &str) -> bool {
     name.eq_ignore_ascii_case(".gitattributes")
         || at_top.iter().any(|known| path.eq_ignore_ascii_case(known))
         || instructions::instructs_agents(path)
+}
+
+/// The files that a command may name, which git starts at the top of the tree. Every word counts, and
+/// words end at all that separates them for a shell: `python3 tools/x.py`, `sh -c '. ./x; x %f'`.
+fn named_by(git: &Git, command: &str) -> Vec<PathBuf> {
+    let top = git.top();
+    let ends = |c: char| c.is_whitespace() || "'\"`|&;<>(){}=!\\".contains(c);
+    let words = command.split(ends).chain([command]).filter(|word| !word.starts_with('-'));
+    let variable = git.variable("PATH").unwrap_or_default();
+    let searched: Vec<PathBuf> = std::env::split_paths(&variable)
+        .map(|folder| top.join(folder))
+        .filter(|folder| way_to(git, folder).end.is_some())
+        .collect();
+    let mut named = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let is_there =
+            |path: &Path| path.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
+        match word.split_once('/') {
+            None => {
+                named.extend(Some(top.join(word)).filter(|path| is_there(path)));
+                named.extend(searched.iter().map(|folder| folder.join(word)));
+            }
+            Some((first, rest)) => {
+                // A shell gives the beginning: `$PWD/x`, `$(git rev-parse --show-toplevel)/x`.
+                if first.is_empty() || first.starts_with('$') {
+                    named.extend(Some(top.join(rest)).filter(|path| is_there(path)));
+                }
+                named.extend(expanded(git, word).map(|path| top.join(path)));
+            }
+        }
+    }
+    named
 }
 
 /// The working tree paths that decide what a path names.
@@ -238,6 +280,45 @@ mod tests {
         let read = list(&repo.git()).unwrap();
         assert_eq!(texts(&read.files), ["etc/branch", "etc/deep", "etc/team", "lib/made"]);
         assert_eq!(texts(&read.folders), [".husky"]);
+    }
+
+    #[test]
+    fn programs_that_settings_name() {
+        let repo = Repo::with_commit();
+        for path in ["smudge.py", "tools/with space", "rooted", "pager", "src/aliased"] {
+            repo.file(path, "");
+        }
+        for (key, value) in [
+            ("filter.x.clean", "tools/clean %f"),
+            ("filter.x.smudge", "python3 smudge.py --fast"),
+            ("filter.y.process", "sh -c '. ./tools/process; cat'"),
+            ("diff.x.textconv", "$PWD/rooted"),
+            ("diff.y.command", "tools/with space"),
+            ("merge.x.driver", "made --driver=tools/driver %O"),
+            ("core.editor", "code --wait"),
+            ("alias.x", "!src/aliased"),
+            ("gpg.program", "/usr/bin/gpg"),
+            ("core.attributesFile", "etc/attributes"),
+        ] {
+            repo.run(&["config", key, value]);
+        }
+        let path = std::env::join_paths([Path::new("/usr/bin"), &repo.path("venv")]).unwrap();
+        repo.run(&["config", "sequence.editor", "edit"]);
+        let git = repo.git().with_env(vec![("PATH".into(), path)]);
+        let files = list(&git).unwrap().files;
+        for listed in [
+            "etc/attributes",
+            "rooted",
+            "smudge.py",
+            "tools/clean",
+            "tools/driver",
+            "tools/process",
+            "tools/with space",
+            "venv/edit",
+        ] {
+            assert!(files.contains(listed), "{listed} of {files:?}");
+        }
+        assert!(!files.contains("src/aliased") && !files.contains("pager"), "{files:?}");
     }
 
     #[cfg(unix)]

@@ -71,6 +71,61 @@ const HARMLESS_OF_REMOTE: [&str; 10] = [
     "tagopt",
 ];
 
+/// Sections and variables of the settings whose value is a command that git or git-cowork runs by
+/// itself. An alias is run by name, as any program of the project is.
+const COMMANDS: [(&str, &str); 39] = [
+    ("browser", "cmd"),
+    ("browser", "path"),
+    ("core", "alternaterefscommand"),
+    ("core", "askpass"),
+    ("core", "editor"),
+    ("core", "fsmonitor"),
+    ("core", "gitproxy"),
+    ("core", "pager"),
+    ("core", "sshcommand"),
+    ("cowork", "decide"),
+    ("cowork", "editor"),
+    ("cowork", "notify"),
+    ("cowork", "pager"),
+    ("credential", "helper"),
+    ("diff", "command"),
+    ("diff", "external"),
+    ("diff", "textconv"),
+    ("difftool", "cmd"),
+    ("difftool", "path"),
+    ("filter", "clean"),
+    ("filter", "process"),
+    ("filter", "smudge"),
+    ("gpg", "defaultkeycommand"),
+    ("gpg", "program"),
+    ("hook", "command"),
+    ("interactive", "difffilter"),
+    ("lfs", "clean"),
+    ("lfs", "path"),
+    ("lfs", "smudge"),
+    ("man", "cmd"),
+    ("merge", "driver"),
+    ("mergetool", "cmd"),
+    ("mergetool", "path"),
+    ("remote", "receivepack"),
+    ("remote", "uploadpack"),
+    ("sequence", "editor"),
+    ("submodule", "update"),
+    ("trailer", "cmd"),
+    ("trailer", "command"),
+];
+
+/// True if the value of this setting, a key as git normalizes it, is a command.
+pub(super) fn is_command(key: &str) -> bool {
+    let (section, variable) = section_and_variable(key);
+    section == "pager" || COMMANDS.contains(&(section, variable))
+}
+
+fn section_and_variable(key: &str) -> (&str, &str) {
+    let section = key.split('.').next().unwrap_or_default();
+    (section, key.rsplit('.').next().unwrap_or_default())
+}
+
 /// The setting or hook that git would run in the repository of this git directory, or the reason
 /// why that is unknown; `None` if git would run nothing. Nothing in the repository is started.
 ///
@@ -112,8 +167,7 @@ fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
 
 /// True if a setting may name a program, or another file of settings. An unknown setting may.
 fn runs(key: &str, value: Option<&str>) -> bool {
-    let section = key.split('.').next().unwrap_or_default();
-    let variable = key.rsplit('.').next().unwrap_or_default();
+    let (section, variable) = section_and_variable(key);
     // `ext::sh -c …` is a valid address as well.
     let is_address = || !value.is_some_and(|value| value.contains("::") || value.starts_with('-'));
     let harmless = match (section, variable) {
@@ -191,6 +245,12 @@ mod tests {
             assert_eq!(runs(key, Some(value)), expected, "{key}={value}");
         }
         assert!(!runs("core.bare", None));
+        for (section, variable) in COMMANDS {
+            let key = format!("{section}.{variable}");
+            assert!(is_command(&key) && runs(&key, Some("!x")), "{key}");
+        }
+        assert!(is_command("filter.a.b.clean") && is_command("pager.diff"));
+        assert!(!is_command("alias.st") && !is_command("cowork.project.test"));
     }
 
     #[cfg(unix)]

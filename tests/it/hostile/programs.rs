@@ -34,3 +34,27 @@ fn configuration_that_is_included_but_not_there_yet_is_not_made() {
         assert!(!sandbox.exists("../ran"), "git ran a command's program");
     });
 }
+
+#[test]
+fn a_program_that_git_runs_on_files_is_not_changed() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        sandbox.write(".gitattributes", "*.enc filter=enc\n");
+        sandbox.write(".gitignore", "node_modules/\n");
+        sandbox.executable(&sandbox.path("node_modules/enc/run"), "cat");
+        std::fs::create_dir(sandbox.path("node_modules/.bin")).unwrap();
+        let link = sandbox.path("node_modules/.bin/enc");
+        std::os::unix::fs::symlink("../enc/run", &link).unwrap();
+        sandbox.commit_all("a filter");
+        sandbox.git(&["config", "filter.enc.clean", "node_modules/.bin/enc"]);
+        let evil = format!("#!/bin/sh\ntouch {}\n", sandbox.root().join("ran").display());
+        let made = format!("printf '{}'", evil.replace('\n', "\\n"));
+        let command = format!(
+            "{made} >node_modules/enc/run; {made} >node_modules/evil; chmod +x node_modules/evil; \
+             ln -sf ../evil node_modules/.bin/enc; echo x >lib/n.enc"
+        );
+        is_restored(&sandbox, &command, &["node_modules/.bin/enc", "node_modules/enc/run"]);
+        assert_eq!(sandbox.read("node_modules/enc/run"), "#!/bin/sh\ncat\n");
+        assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some("../enc/run"));
+    });
+}
