@@ -51,6 +51,10 @@ pub enum UserFileChangeKind {
     IgnoredTooLarge,
     /// An ignored file that a model has read.
     IgnoredRead,
+    /// A file that a command made setuid or setgid, and that is no longer.
+    SetIdTaken,
+    /// A file that a command made setuid or setgid, and whose mode cannot be changed.
+    SetIdLeft,
 }
 
 /// Maximum number of ignored files that are named one by one: a build may write hundreds.
@@ -117,6 +121,15 @@ impl fmt::Display for UserFileChange {
                 f,
                 "a model read {path}, which git ignores; to keep it from models, add it to `private` \
                  under [project]"
+            ),
+            UserFileChangeKind::SetIdTaken => write!(
+                f,
+                "a command made {path} run as its owner or group (setuid or setgid), which was undone"
+            ),
+            UserFileChangeKind::SetIdLeft => write!(
+                f,
+                "a command made {path} run as its owner or group (setuid or setgid); to undo it: \
+                 chmod ug-s '{path}'"
             ),
         }
     }

@@ -23,6 +23,7 @@ use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{UserFileChange, Was};
 use crate::workspace::working_tree::WorkingTree;
 
+mod modes;
 mod private;
 pub(crate) mod repositories;
 pub(crate) mod user_files;
@@ -270,6 +271,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let acted_on = &before.acted_on;
     let mut put_back = git_control_files::put_back_acted_on(tree, acted_on, &is_effect)?;
     let user_files = user_files::after_command(tree, &is_effect)?;
+    modes::take_set_id(tree, before.begun, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
     put_back.extend(git_control_files::put_back_named(tree, acted_on, changed, &is_effect)?);
@@ -298,7 +300,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // changes it.
     let gone_over = |path: &String| !tree.written().is_as_written(path) && is_effect(path);
     paths.extend(before.as_written.into_iter().filter(gone_over));
-    paths.iter().for_each(|path| make_readable(tree, path));
+    paths.iter().for_each(|path| modes::make_readable(tree, path));
     let entries = paths.into_iter().map(|path| {
         // A path that is now a directory counts as a deleted file.
         let now = tree.fingerprint(&path).unwrap_or_default();
@@ -327,25 +329,6 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
         Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
     }
 }
-
-/// Makes a file readable that a command made unreadable (`chmod 000`): git does not record that
-/// mode, and the commit would fail. Another user's file is left unchanged. Never touches files
-/// outside the tree: a command may have replaced a parent folder by a link.
-#[cfg(unix)]
-fn make_readable(tree: &WorkingTree, path: &str) {
-    use cap_std::fs::{Permissions, PermissionsExt as _};
-    let Ok(meta) = tree.dir.symlink_metadata(path) else { return };
-    let mode = meta.permissions().mode();
-    if meta.is_file() && mode & 0o400 == 0 {
-        let readable = Permissions::from_mode(mode | 0o600);
-        if let Err(error) = tree.dir.set_permissions(path, readable) {
-            tracing::debug!("{path} stays unreadable: {error}");
-        }
-    }
-}
-
-#[cfg(not(unix))]
-fn make_readable(_tree: &WorkingTree, _path: &str) {}
 
 /// Excludes new files with names that tools may not write, and new links that lead out of the tree.
 /// Tracked files stay: their names are a person's choice.

@@ -24,7 +24,7 @@ const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
 const OF_REPOSITORIES: [&str; 7] =
     ["HEAD", "commondir", "config", "config.worktree", "hooks", "objects", "refs"];
 /// Maximum lag of file system timestamps.
-const COARSE: Duration = Duration::from_millis(20);
+pub(super) const COARSE: Duration = Duration::from_millis(20);
 /// Maximum number of hooks checked.
 const HOOKS_MAX: usize = 100;
 

@@ -97,6 +97,37 @@ fn a_persons_files_are_as_they_were_after_a_command() {
     assert!(tree.workspace.written().paths().is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_command_leaves_no_setuid_files_and_a_persons_own_stay() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let tree = tree();
+    let set = |path: &str, mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(tree.root().join(path), permissions).unwrap();
+    };
+    let mode = |path: &str| tree.root().join(path).metadata().unwrap().mode() & 0o7777;
+    tree.put("mine", "a person's");
+    set("mine", 0o4755);
+    // The time of a change of the mode cannot be set, and a clock of a file system is coarse.
+    let changed = std::time::Instant::now();
+    while changed.elapsed() < 2 * repositories::COARSE {
+        std::hint::spin_loop();
+    }
+    let watch = watch(&tree.workspace.tree).unwrap();
+    for (path, bits) in [("made", 0o4755), ("deep/er/group", 0o2750), ("deep/both", 0o6711)] {
+        tree.put(path, "by the command");
+        set(path, bits);
+    }
+    set("deep", 0o2775);
+    watch.end().unwrap();
+    let modes = ["made", "deep/er/group", "deep/both", "mine", "deep"].map(mode);
+    assert_eq!(modes, [0o755, 0o750, 0o711, 0o4755, 0o2775]);
+    let told = tree.workspace.command_effects().take_user_files();
+    assert!(told.iter().all(|change| change.kind == UserFileChangeKind::SetIdTaken), "{told:?}");
+    assert_eq!(told.len(), 3);
+}
+
 /// The disk may be full, or a person may have cleared the state directory.
 #[test]
 fn a_persons_file_whose_copy_is_gone_is_left_alone() {

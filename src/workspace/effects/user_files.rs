@@ -369,7 +369,11 @@ fn keep_mode(tree: &WorkingTree, path: &str, mode: u32) {
 
 /// Notes what happened to a file for the person, once in a run; another content is told again,
 /// because it may be the person's.
-fn note(tree: &WorkingTree, path: String, kind: UserFileChangeKind) -> anyhow::Result<()> {
+pub(super) fn note(
+    tree: &WorkingTree,
+    path: String,
+    kind: UserFileChangeKind,
+) -> anyhow::Result<()> {
     let mut own = tree.user_files.borrow_mut();
     let change = UserFileChange { path, kind };
     if own.told.contains(&change) {

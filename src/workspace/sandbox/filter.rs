@@ -38,6 +38,9 @@ const TIOCLINUX: u32 = 0x541c;
 /// Mask for a socket's type without its flags.
 const SOCK_TYPE_MASK: u32 = 0xf;
 
+/// The same number on every architecture; libc does not know it on all of them.
+const SYS_FCHMODAT2: c_long = 452;
+
 /// Byte offsets of the fields of `struct seccomp_data`; for an argument, the offset of its lower
 /// half, the only part of the checked arguments that the kernel reads.
 const NUMBER: u32 = 0;
@@ -81,6 +84,7 @@ fn rows(close: Close) -> Vec<Row> {
     let known = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK];
     let mut rows = mounting();
     rows.extend(of_the_kernel());
+    rows.extend(set_id());
     rows.extend([
         // Kernel keyrings are not namespaced.
         row(libc::SYS_keyctl, Vec::new(), ENOSYS),
@@ -169,6 +173,42 @@ fn of_the_kernel() -> Vec<Row> {
         libc::SYS_pidfd_getfd,
     ];
     calls.map(|call| row(call, Vec::new(), EPERM)).into()
+}
+
+/// Calls that make a program which runs as its owner (setuid) or its group (setgid), whoever starts
+/// it: the tree of root may be open to everybody.
+///
+/// A mode with the setgid bit may be meant for a folder, which the filter cannot tell. In a repository
+/// that a group shares (`core.sharedRepository`) every folder has the bit, and `chmod 755`, `cp -r` and
+/// Python's `copytree` set it again. So only calls that make files are denied it; a file that gets it
+/// otherwise loses it when the command ends (`effects/modes.rs`).
+fn set_id() -> Vec<Row> {
+    use When::Has;
+    let [user, group] = [libc::S_ISUID, libc::S_ISGID].map(u32::cast_signed);
+    // Calls, and their argument with the mode.
+    let mut modes = vec![(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2)];
+    let mut making = vec![(libc::SYS_mknodat, 2)];
+    // A mode counts only with one of the flags; without it, the argument may be anything.
+    let mut opening = vec![(libc::SYS_openat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    {
+        modes.push((libc::SYS_chmod, 1));
+        making.extend([(libc::SYS_mknod, 1), (libc::SYS_creat, 1)]);
+        opening.push((libc::SYS_open, 1));
+    }
+    let mut rows: Vec<Row> =
+        modes.into_iter().map(|(call, mode)| row(call, vec![Has(mode, user)], EPERM)).collect();
+    for bit in [user, group] {
+        rows.extend(making.iter().map(|(call, mode)| row(*call, vec![Has(*mode, bit)], EPERM)));
+        for (call, flags) in &opening {
+            for flag in [libc::O_CREAT, libc::O_TMPFILE] {
+                rows.push(row(*call, vec![Has(*flags, flag), Has(flags + 1, bit)], EPERM));
+            }
+        }
+    }
+    // Its flags and mode are in memory. Programs fall back to openat, as on Linux before 5.6.
+    rows.push(row(libc::SYS_openat2, Vec::new(), ENOSYS));
+    rows
 }
 
 /// Installs the filter for this process and all its descendants, permanently.
@@ -272,12 +312,17 @@ mod tests {
     const ALLOWED: c_int = 0;
 
     /// Evaluates the filter as the kernel would.
-    fn asked(close: Close, processor: u32, call: c_long, arguments: [u64; 3]) -> c_int {
+    fn asked<const N: usize>(
+        close: Close,
+        processor: u32,
+        call: c_long,
+        arguments: [u64; N],
+    ) -> c_int {
         let program = compile(HERE, &rows(close)).unwrap();
         let word = |offset: u32| match offset {
             NUMBER => u32::try_from(call).unwrap(),
             PROCESSOR => processor,
-            _ => arguments[(offset - ARGUMENTS) as usize / 8] as u32,
+            _ => arguments.get((offset - ARGUMENTS) as usize / 8).copied().unwrap_or(0) as u32,
         };
         let (mut at, mut register) = (0, 0);
         loop {
@@ -337,6 +382,50 @@ mod tests {
         }
         assert_eq!(of(open, libc::SYS_socket, [AF_NETLINK, 3, 9]), EAFNOSUPPORT);
         assert_eq!(of(open, libc::SYS_socketpair, [AF_UNIX, SOCK_DGRAM, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn files_with_the_setuid_bit_are_not_made() {
+        fn of<const N: usize>(call: c_long, arguments: [u32; N]) -> c_int {
+            asked(Close::default(), HERE, call, arguments.map(u64::from))
+        }
+        let [creating, temporary] =
+            [libc::O_CREAT, libc::O_TMPFILE].map(|flags| (flags | libc::O_RDWR).cast_unsigned());
+        let [folder, both] = [libc::O_DIRECTORY, libc::O_RDWR].map(c_int::cast_unsigned);
+        for mode in [0o4755, 0o6755, 0o4000] {
+            assert_eq!(of(libc::SYS_fchmod, [3, mode, 0]), EPERM);
+            assert_eq!(of(libc::SYS_fchmodat, [3, 0, mode]), EPERM);
+            assert_eq!(of(SYS_FCHMODAT2, [3, 0, mode]), EPERM);
+            assert_eq!(of(libc::SYS_mknodat, [3, 0, mode]), EPERM);
+        }
+        for mode in [0o755, 0o1777, 0o2775] {
+            assert_eq!(of(libc::SYS_fchmod, [3, mode, 0]), ALLOWED);
+            assert_eq!(of(libc::SYS_fchmodat, [3, 0, mode]), ALLOWED);
+        }
+        assert_eq!(of(libc::SYS_mknodat, [3, 0, 0o2755]), EPERM);
+        assert_eq!(of(libc::SYS_openat2, [3, 0, 0]), ENOSYS);
+        let at = |mode| of(libc::SYS_openat, [3, 0, creating, mode]);
+        assert_eq!([0o4755, 0o2644, 0o644].map(at), [EPERM, EPERM, ALLOWED]);
+        #[cfg(target_arch = "x86_64")]
+        {
+            assert_eq!(of(libc::SYS_chmod, [0, 0o4755, 0]), EPERM);
+            assert_eq!(of(libc::SYS_chmod, [0, 0o2755, 0]), ALLOWED);
+            for call in [libc::SYS_creat, libc::SYS_mknod] {
+                assert_eq!(
+                    [0o4755, 0o2755, 0o755].map(|mode| of(call, [0, mode, 0])),
+                    [EPERM, EPERM, 0]
+                );
+            }
+            for (flags, answer) in
+                [(creating, EPERM), (temporary, EPERM), (folder, ALLOWED), (both, ALLOWED)]
+            {
+                assert_eq!(
+                    [0o4755, 0o2755].map(|mode| of(libc::SYS_open, [0, flags, mode])),
+                    [answer; 2]
+                );
+                assert_eq!(of(libc::SYS_open, [0, flags, 0o644]), ALLOWED);
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Configuration and programs in the tree that a person's git would read and run outside of the
 //! sandbox: commands leave them as they are.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use super::{at_every_level, results, sandbox};
 use crate::support::Sandbox;
 
@@ -56,5 +58,27 @@ fn a_program_that_git_runs_on_files_is_not_changed() {
         is_restored(&sandbox, &command, &["node_modules/.bin/enc", "node_modules/enc/run"]);
         assert_eq!(sandbox.read("node_modules/enc/run"), "#!/bin/sh\ncat\n");
         assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some("../enc/run"));
+    });
+}
+
+#[test]
+fn a_command_leaves_no_program_that_runs_as_its_owner() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        let made =
+            |mode: &str, name: &str| format!("cp /bin/sh lib/{name}; chmod {mode} lib/{name}");
+        let commands = [
+            made("4755", "user"),
+            made("u+s", "also"),
+            "cp /bin/sh lib/group; chmod 2755 lib/group; mkdir lib/deep; chmod 2775 lib/deep"
+                .to_owned(),
+        ];
+        let told = results(&sandbox, &commands.each_ref().map(String::as_str), 20);
+        assert!(told[0].contains("Operation not permitted"), "{}", told[0]);
+        assert!(told[1].contains("Operation not permitted"), "{}", told[1]);
+        assert!(told[2].starts_with("exit 0"), "{}", told[2]);
+        let mode = |path: &str| sandbox.path(path).metadata().unwrap().mode() & 0o7000;
+        assert_eq!(["user", "also", "group"].map(|name| mode(&format!("lib/{name}"))), [0; 3]);
+        assert_eq!(mode("lib/deep"), 0o2000);
     });
 }
