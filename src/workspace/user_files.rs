@@ -9,6 +9,7 @@ use cap_std::fs::Metadata;
 use serde::{Deserialize, Serialize};
 
 use crate::path_text;
+use crate::shell_quote::quoted;
 
 /// State of a path before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +130,8 @@ impl fmt::Display for UserFileChange {
             UserFileChangeKind::SetIdLeft => write!(
                 f,
                 "a command made {path} run as its owner or group (setuid or setgid); to undo it: \
-                 chmod ug-s '{path}'"
+                 chmod ug-s {}",
+                quoted(path)
             ),
         }
     }

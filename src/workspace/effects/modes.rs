@@ -79,7 +79,9 @@ pub(super) fn take_set_id(
     Ok(())
 }
 
-/// The regular files with one of the bits that changed, also ignored ones; relative to the root.
+/// The regular files with one of the bits that changed, relative to the root. Folders that git ignores
+/// are left out: they may have many more files than the project, and a confined command cannot set the
+/// setuid bit at all.
 #[cfg(unix)]
 fn with_set_id(tree: &WorkingTree, begun: SystemTime) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
@@ -88,8 +90,11 @@ fn with_set_id(tree: &WorkingTree, begun: SystemTime) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() && (folder != tree.root || entry.file_name() != ".git") {
-                folders.push(entry.path());
+            if kind.is_dir() {
+                let is_git = folder == tree.root && entry.file_name() == ".git";
+                if !is_git && !is_ignored(tree, &entry.path()) {
+                    folders.push(entry.path());
+                }
             } else if kind.is_file()
                 && let Ok(metadata) = entry.metadata()
                 && metadata.mode() & SET_ID != 0
@@ -101,4 +106,10 @@ fn with_set_id(tree: &WorkingTree, begun: SystemTime) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+#[cfg(unix)]
+fn is_ignored(tree: &WorkingTree, folder: &Path) -> bool {
+    let inside = folder.strip_prefix(&tree.root).unwrap_or(folder);
+    tree.protection.names(&format!("{}/", decoded(inside.as_os_str().as_encoded_bytes())))
 }
