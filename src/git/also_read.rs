@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::Git;
-use super::configuration::{self, expanded};
+use super::configuration::{self, KeyAndValue, expanded};
 use super::would_run::{CONFIG_MAX, is_command};
 use crate::git::{hooks, index};
 use crate::instructions;
@@ -105,7 +105,7 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
 /// The settings in effect, and those of files that git would include if they existed or a condition
 /// held: a command can make both true.
 struct Settings {
-    settings: Vec<(String, Option<String>)>,
+    settings: Vec<KeyAndValue>,
     /// The files, whether they exist or not.
     files: BTreeSet<PathBuf>,
 }

@@ -30,6 +30,9 @@ pub(super) struct Configuration {
     files: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
+/// A key as git normalizes it, and its value if it has one.
+pub(super) type KeyAndValue = (String, Option<String>);
+
 struct Setting {
     /// `file:PATH`, with a path that may be relative to the top, or `command line:`.
     origin: Vec<u8>,
@@ -164,7 +167,7 @@ impl Stamp {
 }
 
 /// A setting as `git config --list --null` prints it.
-fn key_and_value(text: &str) -> (String, Option<String>) {
+fn key_and_value(text: &str) -> KeyAndValue {
     match text.split_once('\n') {
         Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
         None => (text.to_owned(), None),
@@ -175,7 +178,7 @@ fn key_and_value(text: &str) -> (String, Option<String>) {
 ///
 /// # Errors
 /// Git cannot be started.
-pub(super) fn of_file(git: &Git, file: &Path) -> Result<Option<Vec<(String, Option<String>)>>> {
+pub(super) fn of_file(git: &Git, file: &Path) -> Result<Option<Vec<KeyAndValue>>> {
     let list = git.read(["config", "--null", "--no-includes", "--list", "--file"]).arg(file);
     let output = list.output()?;
     let settings = || nul_texts(&output.stdout).map(|text| key_and_value(&text)).collect();

@@ -1,6 +1,6 @@
 //! Finds what git would run in another repository because of its configuration and hooks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -149,7 +149,7 @@ pub fn would_run(git: &Git, git_dir: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn setting_that_runs(git: &Git, file: &PathBuf) -> Result<Option<String>> {
+fn setting_that_runs(git: &Git, file: &Path) -> Result<Option<String>> {
     let name = || file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match file.symlink_metadata() {
         Err(_) => return Ok(None),
