@@ -89,8 +89,9 @@ pub(super) fn find_in(
             break;
         }
     }
-    if paths.iter().any(|path| git::embedded::may_belong_to_one(path)) {
-        let tree = super::refused::tree(recorder, tip, paths)?;
+    // Making a tree writes the content of the files, which must not be a secret.
+    if leaks.is_empty() && paths.iter().any(|path| git::embedded::may_belong_to_one(path)) {
+        let tree = git::snapshot::tree(recorder.git, tip, paths)?;
         let found = git::embedded::with_a_program(recorder.git, &tree, paths)?;
         leaks.extend(found.map(Leak::Repository));
     }

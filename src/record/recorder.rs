@@ -1,7 +1,7 @@
 //! The data that every commit of a session needs.
 
 use super::on_branch::require_branch;
-use super::{Scope, collect, refused};
+use super::{Scope, collect};
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Head, Oid};
@@ -64,17 +64,6 @@ impl Recorder<'_> {
             .into()),
             _ => require_branch(self.git, self.refs, self.name, Some(tip)),
         }
-    }
-
-    /// The tree that a commit would have now, without what must not be committed
-    /// ([`super::refused`]).
-    pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
-        refused::tree(self, tip, &self.changes()?)
-    }
-
-    /// True when there is something to commit on top of `tip`.
-    pub fn differs_from(&self, tip: &Oid) -> anyhow::Result<bool> {
-        Ok(git::snapshot::tree_of(self.git, tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
     }
 
     /// A message without secrets, whoever wrote it.

@@ -15,6 +15,18 @@ use crate::replace_file::replace_file;
 /// its owner can enter it.
 const FOLDER: &str = "refused";
 
+impl Recorder<'_> {
+    /// The tree that a commit would have now, without what must not be committed.
+    pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
+        tree(self, tip, &self.changes()?)
+    }
+
+    /// True when there is something to commit on top of `tip`.
+    pub fn differs_from(&self, tip: &Oid) -> anyhow::Result<bool> {
+        Ok(git::snapshot::tree_of(self.git, tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
+    }
+}
+
 /// The tree that a commit of these paths would have, without refused content.
 pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyhow::Result<Oid> {
     let git = recorder.git;
@@ -53,7 +65,7 @@ pub fn restore_worktree(
         let copy = folder.join(blob.as_str());
         if let Ok(content) = fs::read(&copy) {
             let mode = if is_program(&copy) { 0o755 } else { 0o644 };
-            recorder.workspace.put_as(path, &content, mode)?;
+            recorder.workspace.written().put_back(path, &content, mode)?;
         }
     }
     Ok(())

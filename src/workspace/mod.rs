@@ -180,7 +180,12 @@ impl Workspace {
         offset: Option<u64>,
         limit: Option<u64>,
     ) -> Result<String, Refusal> {
-        read::lines(&self.tree, path, offset, limit)
+        let text = read::lines(&self.tree, path, offset, limit)?;
+        let told = effects::user_files::note_read(&self.tree, &self.existing(path)?);
+        if let Err(error) = told {
+            tracing::warn!("nobody is told that {path} was read: {error:#}");
+        }
+        Ok(text)
     }
 
     /// Returns the beginning of a text file, slightly more than `bytes` at most, with invalid UTF-8
@@ -214,14 +219,6 @@ impl Workspace {
         let (path, answer) = write::write(&self.tree, path, content)?;
         repositories::look_after_writing(&self.tree, &path);
         Ok(answer)
-    }
-
-    /// Writes a file back as it was, with this mode.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn put_as(&self, path: &str, content: &[u8], mode: u32) -> std::io::Result<()> {
-        self.tree.put_as(path, content, mode)
     }
 
     /// Replaces passages of a file: all of them, or none.

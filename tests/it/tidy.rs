@@ -31,6 +31,7 @@ const WORDS: &[&str] = &[
     "present",
     "nearest",
     "palette",
+    "path_text",
     "private",
     "replace_file",
     "secret",

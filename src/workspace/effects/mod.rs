@@ -14,7 +14,6 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::moment;
-use crate::path_text::encoded;
 use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::portable;
@@ -242,14 +241,9 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
         return Ok(());
     }
     let end = last + 2 * BEAT;
-    take_effects(tree, |path| changed_at(tree, path).is_none_or(|at| at <= end))?;
+    take_effects(tree, |path| user_files::changed_at(tree, path).is_none_or(|at| at <= end))?;
     user_files::note_end(tree, end);
     Ok(())
-}
-
-/// Returns the time of the last change to a file's content or name, if known.
-fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
-    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(encoded(path))).ok()?)
 }
 
 /// Records in the journal the changes since the saved state, if `is_effect` accepts them. Does

@@ -11,8 +11,9 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use crate::path_text::encoded;
 use crate::workspace::atomic_file;
-use crate::workspace::effects::changed_at;
+use crate::workspace::effects::repositories;
 use crate::workspace::files::state;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{Stamp, UserFile, UserFileChange, UserFileChangeKind, Was};
@@ -431,6 +432,11 @@ fn ignored_to_keep(tree: &WorkingTree, told: &mut Vec<UserFileChange>) -> Vec<St
         kept.push(path);
     }
     kept
+}
+
+/// Returns the time of the last change to a file's content or name, if known.
+pub(super) fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
+    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(encoded(path))).ok()?)
 }
 
 /// Gives a file that was put back the time it had, so that build tools see no change.

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read as _};
 
-use crate::workspace::effects::user_files;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
@@ -51,9 +50,6 @@ pub(crate) fn lines(
         }
         Part::Text(text) => text,
     };
-    if let Err(error) = user_files::note_read(tree, &path) {
-        tracing::warn!("nobody is told that {path} was read: {error:#}");
-    }
     if whole && (text.count > 0 || text.total == 0) {
         let last = (first - 1).saturating_add(text.count);
         // A truncated line does not count as seen.

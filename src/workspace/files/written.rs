@@ -21,6 +21,14 @@ impl WrittenFiles<'_> {
         self.0.journal.borrow().entries().cloned().collect()
     }
 
+    /// Writes a tool's file as it was, with this mode.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn put_back(&self, path: &str, content: &[u8], mode: u32) -> std::io::Result<()> {
+        self.0.put_as(path, content, mode)
+    }
+
     /// The paths of [`Self::entries`], sorted.
     pub fn paths(&self) -> Vec<String> {
         self.0.journal.borrow().entries().map(|w| w.path.clone()).collect()
