@@ -62,31 +62,18 @@ pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
     Ok(files)
 }
 
-/// Files of git's directories that git does not write, such as the `credentials` of `git
-/// credential-store --file` or a copy of the configuration: they may hold logins.
-pub fn foreign_files(git: &Git) -> Vec<PathBuf> {
-    const OF_GIT: [&str; 11] = [
-        "commondir",
-        "config",
-        "config.worktree",
-        "description",
-        "gc.log",
-        "gc.pid",
-        "gitdir",
-        "index",
-        "locked",
-        "packed-refs",
-        "shallow",
-    ];
+/// Files in git's directories that are none of git's and look like logins: `credentials` of `git
+/// credential-store --file`, or a copy of the configuration.
+pub fn copies_of_logins(git: &Git) -> Vec<PathBuf> {
+    const PARTS: [&str; 5] = ["cred", "token", "secret", "passw", "netrc"];
     let mut found = Vec::new();
     for dir in [&git.git_dir, &git.common_dir] {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            // `HEAD`, `MERGE_MSG` and the like.
-            let is_state = name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-            let is_gits =
-                is_state || OF_GIT.contains(&name.as_str()) || name.starts_with("sharedindex.");
-            if !is_gits && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let name = entry.file_name().to_string_lossy().to_lowercase();
+            let is_copy =
+                name.starts_with("config") && !["config", "config.worktree"].contains(&&*name);
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && (is_copy || PARTS.iter().any(|part| name.contains(part))) {
                 found.push(entry.path());
             }
         }

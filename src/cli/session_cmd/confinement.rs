@@ -48,7 +48,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         own: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
         // The state directory has copies of the user's own files, transcripts and drafts.
-        hidden: [vec![git.state_dir()], git::without_logins::foreign_files(git)].concat(),
+        hidden: [vec![git.state_dir()], git::without_logins::copies_of_logins(git)].concat(),
         shown: git::without_logins::files(git)?,
         git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,

@@ -22,13 +22,14 @@ use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{UserFileChange, Was};
 use crate::workspace::working_tree::WorkingTree;
 
+mod ignored_paths;
 mod modes;
 mod private;
 pub(crate) mod repositories;
 pub(crate) mod user_files;
 
+use ignored_paths::IgnoredPaths;
 use repositories::MadeRepository;
-use user_files::IgnoredPaths;
 pub use user_files::{IGNORED, LEFT};
 
 const FILE: &str = "command.json";

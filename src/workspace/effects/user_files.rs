@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
 
 use crate::path_text::encoded;
 use crate::workspace::atomic_file;
+use crate::workspace::effects::ignored_paths::IgnoredPaths;
 use crate::workspace::effects::repositories;
 use crate::workspace::files::state;
 use crate::workspace::tracking::Tracking;
@@ -148,26 +148,6 @@ pub(super) fn before_command(
     own.ignored = Some(kept);
     own.known = Some(now);
     Ok(())
-}
-
-/// What git ignores: files, and folders with a slash at the end.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct IgnoredPaths(BTreeSet<String>);
-
-impl IgnoredPaths {
-    pub(super) fn of(paths: Vec<String>) -> Self {
-        Self(paths.into_iter().collect())
-    }
-
-    fn all(&self) -> impl Iterator<Item = &String> {
-        self.0.iter()
-    }
-
-    /// True if git ignores a path, or a folder above it.
-    pub(super) fn have(&self, path: &str) -> bool {
-        let mut folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
-        self.0.contains(path) || folders.any(|folder| self.0.contains(folder))
-    }
 }
 
 /// Notes the modes of the folders above a file: a command that opened them to everybody, or made
