@@ -94,6 +94,11 @@ pub mod json_option {
     }
 }
 
+/// A path for people and models: each undecodable byte is `U+FFFD`, as usual.
+pub fn shown(text: &str) -> String {
+    text.replace(is_undecodable, "\u{fffd}")
+}
+
 /// True for the character of an undecodable byte.
 pub fn is_undecodable(c: char) -> bool {
     u32::from(c) >= OFFSET + 0x80

@@ -4,6 +4,7 @@ use super::plain::{Number, Waiting, arguments, some};
 use super::{Answer, Checked, Context, ProjectCommands, Tool};
 use crate::instructions::why_protected;
 use crate::languages;
+use crate::path_text::shown;
 use crate::workspace::{CommandResult, Dependencies};
 
 arguments! {
@@ -188,7 +189,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
         ));
     }
     for (file, why) in &result.odd_names {
-        text.push_str(&format!("\n{} is not recorded: {why}", file.escape_default()));
+        text.push_str(&format!("\n{} is not recorded: {why}", shown(file).escape_default()));
     }
     for path in &result.put_back {
         text.push_str(&format!(
@@ -204,7 +205,7 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
         text.push_str(&format!(
             "\nThe command changed uncommitted work of your user, which was put back afterwards and is \
              in no commit: {}{more}",
-            first.join(", ")
+            shown(&first.join(", "))
         ));
     }
     for made in &result.repositories {

@@ -8,7 +8,7 @@ use cap_std::fs::Metadata;
 use ignore::WalkBuilder;
 use serde::{Deserialize, Serialize};
 
-use crate::path_text::{decoded, is_undecodable};
+use crate::path_text::{decoded, is_undecodable, shown};
 use crate::workspace::effects::is_bulk;
 use crate::workspace::files::guard::is_dot_git;
 use crate::workspace::working_tree::WorkingTree;
@@ -203,9 +203,11 @@ fn parent(path: &str) -> &str {
 
 /// Returns the change of one path.
 fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -> LinkedChange {
+    if now.is_some() && path.contains(is_undecodable) {
+        return LinkedChange { path: shown(path), is_new, now: Err(NOT_UTF8.to_owned()) };
+    }
     let now = match now {
         None => Ok(NowThere::Gone),
-        Some(_) if path.contains(is_undecodable) => Err(NOT_UTF8.to_owned()),
         Some(now) if now.is_symlink() => {
             Err("it is a symbolic link, and links are not copied".to_owned())
         }
