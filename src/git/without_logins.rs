@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::Git;
+use super::configuration::{self, KeyAndValue};
 use super::output::lossy;
+use crate::error::Error;
 use crate::secret::of_git_config;
+use crate::shell_quote::quoted;
 
 /// Parts of a text that may hold a login, in lower case. A file without them is not parsed.
 const SIGNS: [&str; 4] = ["@", "extraheader", "credential", "include"];
 /// Maximum depth of submodules in submodules.
 const DEEPEST: usize = 8;
 
-/// One setting of a file: its key as git normalizes it, and its value if it has one.
-type Setting = (String, Option<String>);
-
 /// The configuration files in git's directories that hold logins, each with its text without them.
 ///
 /// # Errors
 /// A configuration file is broken.
 pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
-    let mut by_file: BTreeMap<PathBuf, Vec<Setting>> = BTreeMap::new();
+    let mut by_file: BTreeMap<PathBuf, Vec<KeyAndValue>> = BTreeMap::new();
     let configuration = git.configuration()?;
     for (origin, key, value) in configuration.with_origins() {
         let path = git.top.join(origin);
@@ -33,7 +33,12 @@ pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
     }
     for path in unlisted(git) {
         if !by_file.contains_key(&path) && may_hold_a_login(&path) {
-            let settings = listed(git, &path)?;
+            let settings = configuration::of_file(git, &path)?.ok_or_else(|| {
+                let file = path.display();
+                Error::repository(format!("git cannot read the configuration file {file}")).hint(
+                    format!("look at it: git config --list --file {}", quoted(&file.to_string())),
+                )
+            })?;
             by_file.insert(path, settings);
         }
     }
@@ -48,10 +53,8 @@ pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
     let in_git = |path: &Path| dirs.iter().any(|dir| real(path).starts_with(dir));
     let mut files = Vec::new();
     for (path, settings) in by_file.iter().filter(|(path, _)| in_git(path)) {
-        let includes = |(key, value): &Setting| {
-            let is_include = key == "include.path" || key.starts_with("includeif.");
-            let file =
-                value.as_deref().filter(|_| is_include).map(|value| included(git, path, value));
+        let includes = |(key, value): &KeyAndValue| {
+            let file = configuration::included(git, Some(path), key, value.as_deref());
             file.is_some_and(|file| is_hidden(&file))
         };
         if settings.iter().any(|setting| holds_a_login(setting) || includes(setting)) {
@@ -117,28 +120,12 @@ fn may_hold_a_login(path: &Path) -> bool {
     SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// The settings of one file, without those it includes.
-fn listed(git: &Git, path: &Path) -> Result<Vec<Setting>> {
-    let list = git.read(["config", "--list", "--null", "--no-includes", "--file"]).arg(path);
-    let output = list.checked()?;
-    let all = output.stdout.split(|&byte| byte == 0).filter(|setting| !setting.is_empty());
-    Ok(all
-        .map(|setting| {
-            let text = lossy(setting);
-            match text.split_once('\n') {
-                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-                None => (text, None),
-            }
-        })
-        .collect())
-}
-
-fn holds_a_login(setting: &Setting) -> bool {
+fn holds_a_login(setting: &KeyAndValue) -> bool {
     without_login(setting).as_ref() != Some(setting)
 }
 
 /// The setting without a login; `None` if nothing of it can stay.
-fn without_login(setting: &Setting) -> Option<Setting> {
+fn without_login(setting: &KeyAndValue) -> Option<KeyAndValue> {
     let (key, value) = setting;
     let value = value.as_deref().unwrap_or_default();
     let last = key.rsplit('.').next().unwrap_or_default();
@@ -164,20 +151,12 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// The file that a setting of `from` includes.
-fn included(git: &Git, from: &Path, value: &str) -> PathBuf {
-    match (value.strip_prefix("~/"), git.variable("HOME")) {
-        (Some(below), Some(home)) => PathBuf::from(home).join(below),
-        _ => from.parent().unwrap_or(from).join(value),
-    }
-}
-
 fn same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// The text of a configuration file with these settings, in their order.
-fn text(settings: impl Iterator<Item = Setting>) -> String {
+fn text(settings: impl Iterator<Item = KeyAndValue>) -> String {
     let mut text = String::new();
     let mut in_section = None;
     for (key, value) in settings {

@@ -94,6 +94,8 @@ pub(super) fn before_command(
     // What lies in the file before the first command is of an earlier run.
     let mut is_changed = own.known.is_none();
     let mut known = own.known.take().unwrap_or_else(|| lost_files(tree));
+    // They are looked at again with the files in them.
+    known.retain(|_, file| !matches!(file.was, Some(Was::Folder { .. })));
     let kept = match own.ignored.take() {
         Some(kept) => kept,
         None => ignored_to_keep(tree, &mut own.told),
