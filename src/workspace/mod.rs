@@ -66,6 +66,7 @@ use dependencies::fetch::{Fetcher, Known};
 use effects::repositories;
 use files::guard::{self, Purpose};
 use files::{read, search, walk, write};
+use sandbox::HomeOf;
 use working_tree::WorkingTree;
 
 /// The working tree that tools work in.
@@ -269,17 +270,18 @@ impl Workspace {
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
-        Ok(self.run_check(command, timeout_s).await?.shortened())
+        Ok(run_with_input(self, command, timeout_s, None).await?.shortened())
     }
 
-    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: keeps enough output
-    /// to contain the names of failing tests.
+    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: in a home of its
+    /// own, which no other command could prepare. Keeps enough output to contain the names of
+    /// failing tests.
     pub async fn run_check(
         &self,
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
-        run_with_input(self, command, timeout_s, None).await
+        run_in(self, (command, HomeOf::Checks), timeout_s, None).await
     }
 
     /// Returns the dependencies still missing after all permitted ones were fetched, prompting the
@@ -310,17 +312,27 @@ pub fn linked(workspace: &Workspace) -> LinkedFiles<'_> {
     LinkedFiles::of(&workspace.tree, workspace.commands.secrets())
 }
 
-/// Like [`Workspace::run_check`], with `input` on the command's standard input.
+/// Like [`Workspace::run_trusted`], with `input` on the command's standard input and all the output
+/// that is kept.
 pub async fn run_with_input(
     workspace: &Workspace,
     command: &str,
     timeout_s: Option<u64>,
     input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
+    run_in(workspace, (command, HomeOf::Commands), timeout_s, input).await
+}
+
+async fn run_in(
+    workspace: &Workspace,
+    (command, home): (&str, HomeOf),
+    timeout_s: Option<u64>,
+    input: Option<&str>,
+) -> anyhow::Result<CommandResult> {
     let _turn = process::ONE_AT_A_TIME.lock().await;
     let (_, missing) = workspace.fetcher().lacking(command).await?;
     let (tree, commands) = (&workspace.tree, &workspace.commands);
-    let result = process::run(tree, commands, command, timeout_s, input).await?;
+    let result = process::run(tree, commands, (command, home), timeout_s, input).await?;
     Ok(CommandResult { missing, ..result })
 }
 

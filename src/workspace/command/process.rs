@@ -19,7 +19,7 @@ use crate::excerpt;
 use crate::workspace::command::watched::{Lines, Running};
 use crate::workspace::effects::repositories::MadeRepository;
 use crate::workspace::effects::{self, BEAT, Bulk, OddName};
-use crate::workspace::sandbox::Confined;
+use crate::workspace::sandbox::{Confined, HomeOf};
 use crate::workspace::working_tree::WorkingTree;
 
 /// How long to wait for output that is still open after all processes were killed. Only needed on
@@ -85,17 +85,17 @@ impl CommandResult {
     }
 }
 
-/// Runs a command and waits at most `timeout_s` seconds (the configured limit if `None`). `input`
+/// Runs a command in this home and waits at most `timeout_s` seconds (the configured limit if `None`). `input`
 /// is its standard input; without it the input is empty.
 pub(crate) async fn run(
     tree: &WorkingTree,
     settings: &CommandSettings,
-    command: &str,
+    (command, home): (&str, HomeOf),
     timeout_s: Option<u64>,
     input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
     let confined = match settings.prefix.is_empty() {
-        true => settings.sandbox.confine(command, &settings.env)?,
+        true => settings.sandbox.confine(command, &settings.env, home)?,
         // The user configured a sandbox of their own.
         false => None,
     };
@@ -112,7 +112,7 @@ pub(crate) async fn run_confined(
     command: &str,
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
-    let confined = settings.sandbox.confine(command, &settings.env)?;
+    let confined = settings.sandbox.confine(command, &settings.env, HomeOf::Commands)?;
     run_within(tree, settings, (command, None), confined, settings.timeout_max_s, kept).await
 }
 

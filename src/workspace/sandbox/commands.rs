@@ -14,17 +14,14 @@ use super::fetching::Fetching;
 #[cfg(target_os = "linux")]
 use super::landlock;
 use super::nested::Nested;
-use super::place::Place;
-use super::spec::{HELPER_WORD, Spec};
+use super::place::{HomeOf, Place};
+use super::spec::Spec;
+use super::start::{before, try_out, with_overlays};
 use super::why::Why;
-use super::{beside, seatbelt, sweep, toolchains};
+use super::{beside, sweep, toolchains};
 use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
-
-/// Longer specifications are passed in a file: Linux limits an argument to 128 KiB, and a tree may
-/// contain a thousand repositories.
-const ARGUMENT_MAX: usize = 64 * 1024;
 
 /// The confinement levels of this system, the best first.
 const LEVELS: &[Level] = if cfg!(target_os = "linux") {
@@ -78,8 +75,14 @@ impl Sandbox {
         &self,
         command: &str,
         env: &[(OsString, OsString)],
+        of: HomeOf,
     ) -> anyhow::Result<Option<Confined>> {
-        self.confine_with(command, env, &[])
+        match (of, &self.wanted.helper, self.ready()?) {
+            (HomeOf::Checks, Some(helper), Some(ready)) => {
+                self.confine_check(helper, ready, env).map(Some)
+            }
+            _ => self.confine_with(command, env, &[]),
+        }
     }
 
     /// Like [`Self::confine`], for a program that reaches servers through a proxy: connections to
@@ -98,7 +101,10 @@ impl Sandbox {
             let mut spec = self.without_private(ready.spec.borrow().clone())?;
             spec.doors = doors.to_vec();
             let before = before(helper, &ready.place, &spec)?;
-            return Ok(Some(Confined { before, env: ready.place.environment(env) }));
+            return Ok(Some(Confined {
+                before,
+                env: ready.place.environment(env, HomeOf::Commands),
+            }));
         }
         self.refuse_private()?;
         let allowed = match &self.wanted.consent {
@@ -119,6 +125,24 @@ impl Sandbox {
         }
     }
 
+    fn confine_check(
+        &self,
+        helper: &Path,
+        ready: &Ready,
+        env: &[(OsString, OsString)],
+    ) -> anyhow::Result<Confined> {
+        let place = &ready.place;
+        place
+            .renew_for_check(&self.wanted.git_settings)
+            .context("creating $HOME for the project's checks")?;
+        self.follow_moved(ready);
+        let mut spec = self.without_private(ready.spec.borrow().clone())?;
+        spec.writable = place.writable_for_check(&self.wanted.writable);
+        spec.covers = place.covers_in("check").context("creating the directories of checks")?;
+        let before = before(helper, place, &spec)?;
+        Ok(Confined { before, env: place.environment(env, HomeOf::Checks) })
+    }
+
     /// Returns how to run a command that fetches dependencies; `None` if nothing is confined.
     pub(crate) fn confine_to_fetch(
         &self,
@@ -133,7 +157,7 @@ impl Sandbox {
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
         spec.covers =
-            ready.place.covers_to_fetch().context("creating the directories for downloads")?;
+            ready.place.covers_in("fetch").context("creating the directories for downloads")?;
         spec.kept = ready.place.kept(true);
         Ok(Some(Confined { before: before(helper, &ready.place, &spec)?, env }))
     }
@@ -352,58 +376,6 @@ impl Sandbox {
         if let Some(consent) = &self.wanted.consent {
             let Why { cause, remedy } = why;
             consent.weaker(&Weaker { level, cause, remedy, unix_sockets: has_unix_sockets() });
-        }
-    }
-}
-
-/// Returns the words before a confined command.
-fn before(helper: &Path, place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
-    if cfg!(target_os = "macos") {
-        let profile = seatbelt::profile(spec);
-        return Ok(vec!["/usr/bin/sandbox-exec".into(), "-p".into(), profile.into()]);
-    }
-    let mut spec = serde_json::to_string(spec)?;
-    if spec.len() > ARGUMENT_MAX {
-        let file = place.keep_spec(&spec).context("writing the sandbox specification")?;
-        spec = format!("@{}", file.display());
-    }
-    Ok(vec![helper.into(), HELPER_WORD.into(), spec.into()])
-}
-
-/// Runs `true` in the sandbox; returns why it cannot be confined, or `None` on success.
-fn try_out(helper: &Path, place: &Place, spec: &Spec, root: &Path) -> anyhow::Result<Option<Why>> {
-    let words = before(helper, place, spec)?;
-    let tried = std::process::Command::new(&words[0])
-        .args(&words[1..])
-        .arg("true")
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .current_dir(root)
-        .stdin(std::process::Stdio::null())
-        .output()
-        .context("starting the sandbox helper")?;
-    if tried.status.success() {
-        return Ok(None);
-    }
-    Ok(Some(Why::told(&String::from_utf8_lossy(&tried.stderr))))
-}
-
-/// Adds the folders of other trees to `spec`, if the kernel and the file system support overlays.
-fn with_overlays(
-    helper: &Path,
-    place: &Place,
-    spec: Spec,
-    wanted: &Confinement,
-) -> anyhow::Result<Spec> {
-    if wanted.overlays.is_empty() || spec.level != Level::Namespaces {
-        return Ok(spec);
-    }
-    let with = Spec { overlays: wanted.overlays.clone(), ..spec.clone() };
-    match try_out(helper, place, &with, &spec.root)? {
-        None => Ok(with),
-        Some(why) => {
-            tracing::info!("no overlays: {}", why.cause);
-            Ok(spec)
         }
     }
 }

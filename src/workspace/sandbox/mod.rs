@@ -48,6 +48,7 @@ mod settings;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod spec;
+mod start;
 mod store_links;
 mod sweep;
 mod told;
@@ -68,6 +69,7 @@ pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
 pub use own_files::OwnFiles;
+pub(super) use place::HomeOf;
 pub use settings::OF_GIT;
 pub use spec::HELPER_WORD;
 pub use sweep::Cache;

@@ -85,9 +85,14 @@ fn bound(caches: &Path, own: &Path, most: u64) {
         if sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) <= most {
             return;
         }
-        let gone = if found[at] == own { own.join("home") } else { found[at].clone() };
-        tracing::info!("removing {}: the caches of commands are too big", gone.display());
-        remove(&gone);
+        let gone = match found[at] == own {
+            true => ["home", "checks"].map(|name| own.join(name)).to_vec(),
+            false => vec![found[at].clone()],
+        };
+        for dir in gone {
+            tracing::info!("removing {}: the caches of commands are too big", dir.display());
+            remove(&dir);
+        }
         sizes[at] = size(&found[at]);
     }
 }
@@ -211,7 +216,7 @@ fn entries(dir: Option<&Path>) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Removes a directory, including read-only subdirectories, which Go creates. Failures are logged.
-fn remove(dir: &Path) {
+pub(super) fn remove(dir: &Path) {
     if std::fs::remove_dir_all(dir).is_ok() {
         return;
     }

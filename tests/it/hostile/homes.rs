@@ -240,6 +240,42 @@ fn what_a_command_leaves_in_its_own_home_leads_nowhere() {
     });
 }
 
+/// A check says what the code does, not what a command left for it: settings of a build tool, or a
+/// module that an interpreter loads first.
+#[test]
+fn checks_find_nothing_that_a_command_left_beside_the_tree() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n");
+        let dirs = [
+            "HOME",
+            "TMPDIR",
+            "CARGO_HOME",
+            "GOPATH",
+            "XDG_CACHE_HOME",
+            "npm_config_cache",
+            "GRADLE_USER_HOME",
+        ];
+        let look = dirs.map(|name| format!("[ ! -e \"${name}/left\" ] || exit 1\n")).concat();
+        let home = "[ -z \"$(ls \"$HOME\")\" ] || exit 2\necho x >\"$HOME/own\"\n";
+        let cache = "mkdir -p \"$XDG_CACHE_HOME\"\necho ran >>\"$XDG_CACHE_HOME/runs\"\n";
+        sandbox.write("suite.sh", &format!("{look}{home}{cache}"));
+        sandbox.commit_all("a suite");
+        let plant = dirs.map(|name| format!("mkdir -p \"${name}\" && echo x >\"${name}/left\""));
+        let told = results(&sandbox, &[&plant.join(" && "), "cat \"$HOME/left\""], 20);
+        assert!(told.iter().all(|told| told.starts_with("exit 0")), "{told:?}");
+        let evidence = "--format=%(trailers:key=Cowork-Evidence,valueonly)";
+        let evidence = sandbox.git(&["log", evidence, "main..cowork/todo"]);
+        assert!(evidence.contains("exit 0") && !evidence.contains("exit 1"), "{evidence}");
+        // The home is new for each check; what it caches lasts.
+        let caches = sandbox.root().join("home/.cache/git-cowork");
+        let cache = fs::read_dir(caches).unwrap().flatten().map(|one| one.path());
+        let runs: Vec<_> = cache.map(|one| one.join("checks/.cache/runs")).collect();
+        let runs = runs.iter().find_map(|runs| fs::read_to_string(runs).ok()).unwrap();
+        assert!(runs.lines().count() > 1, "{runs}");
+    });
+}
+
 /// A sibling that a manifest names, below the same home.
 #[test]
 fn what_a_manifest_names_beside_the_tree_is_read_where_a_person_lets_commands() {

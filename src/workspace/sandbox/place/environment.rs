@@ -9,13 +9,14 @@ use cap_std::fs::Dir;
 
 use super::super::settings::{self, Home, OF_NETWORK, OFFLINE};
 use super::super::{logins, toolchains};
-use super::{Place, real_home};
+use super::{HomeOf, Place, real_home};
 
 impl Place {
     /// Returns the environment of a command, based on its environment without a sandbox.
     pub(in super::super) fn environment(
         &self,
         env: &[(OsString, OsString)],
+        of: HomeOf,
     ) -> Vec<(OsString, OsString)> {
         let mut env: BTreeMap<OsString, OsString> = env.iter().cloned().collect();
         // npm treats both spellings the same.
@@ -23,17 +24,22 @@ impl Place {
         let mut set = |name: &str, path: PathBuf| {
             env.insert(name.into(), path.into());
         };
-        let cache = self.home.join(".cache");
+        let (home, caches, tmp) = match of {
+            HomeOf::Commands => (self.home.clone(), &self.home, self.tmp()),
+            HomeOf::Checks => (self.of_check("home"), &self.checked, self.of_check("tmp")),
+        };
+        let cache = caches.join(".cache");
         for name in ["TMPDIR", "TMP", "TEMP"] {
-            set(name, self.tmp_within());
+            set(name, self.tmp_within(tmp.clone()));
         }
-        set("HOME", self.home.clone());
+        set("HOME", home);
         set("XDG_CACHE_HOME", cache.clone());
+        // The same for checks: cargo builds everything again if the path of a crate changes.
         set("CARGO_HOME", self.home.join(".cargo"));
-        set("GOPATH", self.home.join("go"));
+        set("GOPATH", caches.join("go"));
         set("GOCACHE", cache.join("go-build"));
-        set("GRADLE_USER_HOME", self.home.join(".gradle"));
-        set("npm_config_cache", self.home.join(".npm"));
+        set("GRADLE_USER_HOME", caches.join(".gradle"));
+        set("npm_config_cache", caches.join(".npm"));
         for (name, dir) in
             [("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv"), ("YARN_CACHE_FOLDER", "yarn")]
         {
@@ -100,7 +106,8 @@ impl Place {
         &self,
         env: &[(OsString, OsString)],
     ) -> std::io::Result<Vec<(OsString, OsString)>> {
-        let mut env: BTreeMap<OsString, OsString> = self.environment(env).into_iter().collect();
+        let mut env: BTreeMap<OsString, OsString> =
+            self.environment(env, HomeOf::Commands).into_iter().collect();
         for (name, _) in OFFLINE {
             env.remove(OsStr::new(name));
         }

@@ -1,9 +1,11 @@
 //! A command's own directories: a home with the caches of build tools, a directory for temporary
-//! files, and the visible parts of the user's home.
+//! files, and the visible parts of the user's home. The project's checks have directories of their
+//! own (`checks`), in which no command of a model has written.
 //!
 //! Tools find installed software in the real home (toolchains, fetched crates and modules) and
 //! write to the private home.
 
+mod checks;
 mod environment;
 
 use std::cell::RefCell;
@@ -22,10 +24,22 @@ use super::store_links::StoreLinks;
 use super::toolchains::{self, Closed};
 use super::{hidden, homes, logins, sweep};
 
+/// Whose directories a command works in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HomeOf {
+    /// Those of a model's commands, which last from one command to the next.
+    Commands,
+    /// Those of the project's own build, tests and lint: new for each of them, but for caches that
+    /// only they write.
+    Checks,
+}
+
 /// The directories of commands, removed or unlocked on drop.
 pub(super) struct Place {
     root: PathBuf,
     home: PathBuf,
+    /// Caches that only the project's checks write.
+    checked: PathBuf,
     fetched: PathBuf,
     temp: TempDir,
     /// The commands' own directories; empty without mounts.
@@ -69,9 +83,9 @@ impl Place {
             Some((dir, in_use)) => (dir, Some(in_use)),
             None => (temp.path().canonicalize()?, None),
         };
-        let (home, fetched) = (base.join("home"), base.join("fetched"));
+        let [home, checked, fetched] = ["home", "checks", "fetched"].map(|name| base.join(name));
         let (tmp, fetch) = (temp.path().join("tmp"), temp.path().join("fetch"));
-        for dir in [&home, &fetched, &tmp, &fetch] {
+        for dir in [&home, &checked, &fetched, &tmp, &fetch] {
             std::fs::create_dir_all(dir)?;
         }
         let theirs: BTreeMap<_, _> = env.iter().cloned().collect();
@@ -98,6 +112,7 @@ impl Place {
         let place = Self {
             root: root.to_owned(),
             home,
+            checked,
             fetched,
             temp,
             homes,
@@ -122,12 +137,12 @@ impl Place {
         self.temp.path().join("tmp")
     }
 
-    /// The directory for temporary files as a command sees it. Its path is short if possible: the
-    /// path of a UNIX socket must not be longer than 107 bytes.
-    fn tmp_within(&self) -> PathBuf {
-        let (own, real) = (self.tmp(), Path::new("/tmp"));
+    /// The directory for temporary files, `own`, as a command sees it. Its path is short if
+    /// possible: the path of a UNIX socket must not be longer than 107 bytes.
+    fn tmp_within(&self, own: PathBuf) -> PathBuf {
+        let real = Path::new("/tmp");
         let is_there = |cover: &Cover| {
-            cover.with.as_ref() == Some(&own) && real.canonicalize().is_ok_and(|at| at == cover.at)
+            cover.with.is_some() && real.canonicalize().is_ok_and(|at| at == cover.at)
         };
         if self.covers.iter().any(is_there) { real.to_owned() } else { own }
     }
@@ -137,10 +152,11 @@ impl Place {
         self.covers.iter().chain(&self.own.covers).cloned().collect()
     }
 
-    /// The fetch step's own directories; call after [`Self::environment_to_fetch`].
-    pub(super) fn covers_to_fetch(&self) -> std::io::Result<Vec<Cover>> {
+    /// The fetch step's own directories (`fetch`) or those of a check (`check`); call after they
+    /// were made.
+    pub(super) fn covers_in(&self, name: &str) -> std::io::Result<Vec<Cover>> {
         let needed = [self.root.clone()];
-        let others = covers::make(&needed, &self.temp.path().join("fetch"))?;
+        let others = covers::make(&needed, &self.temp.path().join(name))?;
         let as_before = |cover: &Cover| self.covers.iter().any(|own| own.at == cover.at);
         Ok(others.into_iter().filter(as_before).collect())
     }
@@ -287,6 +303,7 @@ impl Place {
     pub(super) fn hidden(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
+        needed.push(self.checked.clone());
         needed.push(self.root.clone());
         needed.extend(self.own.places.iter().cloned());
         hidden::among(&self.theirs, &needed, &self.readable)
@@ -339,7 +356,7 @@ mod tests {
         let place = home.place("tree", &[]);
         let given = [("HOME", "/h"), ("NPM_CONFIG_CACHE", "/n"), ("CARGO_TARGET_DIR", "/t")];
         let given = given.map(|(name, value)| (name.into(), value.into()));
-        let env: BTreeMap<_, _> = place.environment(&given).into_iter().collect();
+        let env: BTreeMap<_, _> = place.environment(&given, HomeOf::Commands).into_iter().collect();
         let at = |name: &str| PathBuf::from(&env[OsStr::new(name)]);
         let private = home.path("caches/one/home");
         assert_eq!(at("HOME"), private);
@@ -367,7 +384,7 @@ mod tests {
             let text = |text: OsString| text.into_string().unwrap();
             env.into_iter().map(|(name, value)| (text(name), text(value))).collect()
         };
-        let before = map(place.environment(&given));
+        let before = map(place.environment(&given, HomeOf::Commands));
         assert_eq!(before["GOMODCACHE"], home.path("go/pkg/mod").display().to_string());
         assert_eq!(
             (before["CARGO_NET_OFFLINE"].as_str(), &*before["GOFLAGS"]),
@@ -401,7 +418,7 @@ mod tests {
         place.set_used("cargo", true);
         place.set_used("go", true);
         place.set_python(fetched.join("python/x"));
-        let after = map(place.environment(&given));
+        let after = map(place.environment(&given, HomeOf::Commands));
         assert!(crates.join("fetched").exists() && !crates.join("real").exists());
         assert!(Path::new(&after["GOMODCACHE"]).starts_with(&fetched));
         assert_eq!(Path::new(&after["PYTHONPATH"]), fetched.join("python/x"));
