@@ -232,6 +232,7 @@ impl<'a> Pipeline<'a> {
             return Ok(Finish::Stopped(stage));
         }
         let mut offered = false;
+        let mut evidence = None;
         loop {
             if run.session.is_completed() {
                 knowledge::offer(run, None)?;
@@ -257,7 +258,7 @@ impl<'a> Pipeline<'a> {
             }
             offered = true;
             let spec = run.session.row(stage);
-            match stage_loop::run_stage(run, spec).await? {
+            match stage_loop::run_stage(run, spec, &mut evidence).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));
                 }

@@ -32,7 +32,13 @@ use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
-pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
+/// Runs one stage. `evidence` are the check results of the stage before it in this run, and then its
+/// own.
+pub(crate) async fn run_stage(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    evidence: &mut Option<Evidence>,
+) -> anyhow::Result<StageEnd> {
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
     let of = order.len();
@@ -43,10 +49,9 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     require_earlier(run, spec)?;
     edits::records::put_back_json(run)?;
     protected_files::allow_planned(run, spec);
-    let mut evidence = None;
-    if spec.rechecks
-        && let Some(end) = corrections::code_is_wrong(run, spec, &mut evidence).await?
-    {
+    if !spec.rechecks {
+        *evidence = None;
+    } else if let Some(end) = corrections::code_is_wrong(run, spec, evidence).await? {
         return Ok(end);
     }
     if spec.needs_code {
@@ -57,7 +62,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     };
     other_model::take_up(run, spec, &mut progress).await?;
     dropped::tell_why_again(run, spec.stage, progress.offset)?;
-    progress.newest.evidence = evidence;
+    progress.newest.evidence = evidence.take();
     if spec.writes_code() {
         scope::tell_change_so_far(run)?;
     }
@@ -73,6 +78,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
             turned = limits::stuck(run, spec, &mut progress, why).await?;
         }
         if let StepOutcome::Ends(end) = turned {
+            *evidence = progress.newest.evidence;
             return Ok(end);
         }
     }

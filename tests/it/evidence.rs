@@ -120,8 +120,9 @@ fn tests_the_actor_had_run_are_not_run_again() {
             Reply::text("It is done and tested."),
         ],
     );
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    sandbox.auto(&[]).exits(0);
     // Before the first change, by the tool, and at four more tasks, the last of which is the draft.
+    // The check stage has the same code.
     assert_eq!(sandbox.read("out/runs").lines().count(), 1 + 1 + 4);
     for task in ["TASK-001", "TASK-002"] {
         let commit = sandbox.commit_of("cowork/todo", &format!("coding: {task} "));
@@ -130,6 +131,9 @@ fn tests_the_actor_had_run_are_not_run_again() {
             ["passed, tests not counted (echo run >>out/runs)"]
         );
     }
+    let evidence = ["coding", "check"]
+        .map(|stage| sandbox.trailers(&sandbox.stage_commit(stage))["Cowork-Evidence"].clone());
+    assert_eq!(evidence[0], evidence[1]);
 }
 
 /// Tests as a session finds them, and as its first task leaves them.
