@@ -56,6 +56,24 @@ fn a_traced_git_is_read_as_any_other() {
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
 }
 
+/// Git takes a variable's word for what a path means.
+#[test]
+fn paths_mean_themselves_whatever_variables_say() {
+    for variable in ["GIT_ICASE_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS"] {
+        let mut sandbox = Sandbox::stopped_after("plan");
+        sandbox.commit_file("NOTES.md", "notes\n", "notes");
+        sandbox.write("NOTES.md", "a person's own\n");
+        sandbox.set_env(variable, "1");
+        let write = Reply::call("write_file", json!({"path": "notes.md", "content": "written\n"}));
+        let first = at("coding", "actor").task("TASK-001");
+        sandbox.server.sequence(first, vec![write, task_work("TASK-001"), Reply::text("Done.")]);
+        sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+        assert_eq!(sandbox.git(&["show", "cowork/todo:NOTES.md"]), "notes", "{variable}");
+        assert_eq!(sandbox.git(&["show", "cowork/todo:notes.md"]), "written", "{variable}");
+        assert_eq!(sandbox.read("NOTES.md"), "a person's own\n", "{variable}");
+    }
+}
+
 #[test]
 fn an_unreadable_untracked_file_stops_nothing() {
     let Some(sandbox) = Sandbox::new().into_ordinary_user() else { return };

@@ -29,9 +29,10 @@ pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
     "GIT_OBJECT_DIRECTORY",
 ];
 
-/// Variables that contradict `--literal-pathspecs`.
-const PATHSPEC_VARIABLES: [&str; 3] =
-    ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+/// Variables that give paths another meaning: with `GIT_ICASE_PATHSPECS`, a person's `README.md`
+/// was committed for a model's `readme.md`. No git command here gets them.
+pub(super) const PATHSPEC_VARIABLES: [&str; 4] =
+    ["GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
 
 /// Maximum number of times that a command is started, if a signal ends it each time. Ctrl-C and
 /// `timeout` reach every process of the terminal's group, and the kernel kills any process when
@@ -274,9 +275,6 @@ pub(super) fn parse_ready(command: &mut Command) {
     // this setting, because a hook may use a mirror, which is a bare repository.
     command.args(["-c", "safe.bareRepository=explicit"]);
     command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
-    for variable in PATHSPEC_VARIABLES {
-        command.env_remove(variable);
-    }
 }
 
 pub(super) fn cannot_start(error: &std::io::Error) -> Error {

@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result};
 
 use super::super::locks::{self, with_lock};
 use super::super::output::{Output, lossy, signal_of};
-use super::{Cmd, Meanwhile, REPOSITORY_VARIABLES, Role, cannot_start, parse_ready};
+use super::{
+    Cmd, Meanwhile, PATHSPEC_VARIABLES, REPOSITORY_VARIABLES, Role, cannot_start, parse_ready,
+};
 use crate::error::Error;
 use crate::moment;
 
@@ -85,11 +87,12 @@ impl Cmd<'_> {
         if git.explicit && !git.bare {
             command.arg("--work-tree").arg(&git.top);
         }
-        for variable in REPOSITORY_VARIABLES {
+        let left_out = || REPOSITORY_VARIABLES.into_iter().chain(PATHSPEC_VARIABLES);
+        for variable in left_out() {
             command.env_remove(variable);
         }
         for (key, value) in &git.env {
-            if !REPOSITORY_VARIABLES.iter().any(|variable| key == variable) {
+            if !left_out().any(|variable| key == variable) {
                 command.env(key, value);
             }
         }
