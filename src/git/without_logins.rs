@@ -12,11 +12,11 @@ use super::Git;
 use super::configuration::{self, KeyAndValue};
 use super::output::lossy;
 use crate::error::Error;
-use crate::secret::of_git_config;
+use crate::secret::{has_secret_word, of_git_config};
 use crate::shell_quote::quoted;
 
 /// Parts of a text that may hold a login, in lower case. A file without them is not parsed.
-const SIGNS: [&str; 4] = ["@", "extraheader", "credential", "include"];
+const SIGNS: [&str; 5] = ["@", "extraheader", "credential", "include", "cowork"];
 /// Maximum depth of submodules in submodules.
 const DEEPEST: usize = 8;
 
@@ -129,7 +129,8 @@ fn without_login(setting: &KeyAndValue) -> Option<KeyAndValue> {
     let (key, value) = setting;
     let value = value.as_deref().unwrap_or_default();
     let last = key.rsplit('.').next().unwrap_or_default();
-    if key.starts_with("credential.") || last == "extraheader" {
+    let is_own_key = key.starts_with("cowork.") && has_secret_word(last);
+    if key.starts_with("credential.") || last == "extraheader" || is_own_key {
         return None;
     }
     let plain = (without_user(key), setting.1.as_deref().map(without_user));

@@ -35,7 +35,7 @@ const fn pattern(
     Pattern { kind, contains, regex }
 }
 
-const PATTERNS: [Pattern; 51] = [
+const PATTERNS: [Pattern; 52] = [
     pattern(
         "a private key",
         &["-----BEGIN "],
@@ -157,9 +157,15 @@ const PATTERNS: [Pattern; 51] = [
     // With the host in the key, because an example often has only an example's host. A password for
     // this machine (`localhost`, `db`) is no secret.
     pattern(
-        "a password in a database URL",
+        "a password in a URL",
         &["://"],
-        r"\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|rediss?|amqps?|mssql|sqlserver)://[A-Za-z0-9_.%+-]{1,64}:(?P<key>[!-9;-?A-~]{8,128}@(?:[A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
+        r"\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|rediss?|amqps?|mssql|sqlserver)://[A-Za-z0-9_.%+-]{0,64}:(?P<key>[!-9;-?A-~]{8,128}@(?:[A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
+    ),
+    // At other servers a password is more often an example's: two digits.
+    pattern(
+        "a password in a URL",
+        &["://"],
+        r"\b(?:https?|ftps?)://[A-Za-z0-9_.%+-]{0,64}:(?P<key>(?:[!-.;-?A-~]{0,64}[0-9]){2,}[!-.0-9;-?A-~]{0,128}@(?:[A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24})\b",
     ),
     // Two digits: names of variables and the like have fewer.
     pattern(
@@ -196,7 +202,7 @@ const SAYS_SO: [&str; 15] = [
     "password $",
     "password <",
     // Hosts of one machine, or of one cluster.
-    ".internal",
+    "docker.internal",
     ".local",
     // The signature of the token that jwt.io shows.
     "sflkxwrjsmekkf2qt4fwpmejf36pok6yjv_adqssw5c",
@@ -363,12 +369,10 @@ mod tests {
                 "eyJzdWIiOiIxMjM0NTY3ODkwIn0.aB3dE5fG7hJ9kL1mN3pQ5rS7tU9v",
                 "a JSON web token",
             ),
-            ("postgres://ana:", "s3cr3t-pq9X@db.shop.net/orders", "a password in a database URL"),
-            (
-                "mongodb+srv://ana:",
-                "s3cr3tpq9X@c0.abc1.mongodb.net",
-                "a password in a database URL",
-            ),
+            ("postgres://ana:", "s3cr3t-pq9X@db.shop.net/orders", "a password in a URL"),
+            ("mongodb+srv://ana:", "s3cr3tpq9X@c0.abc1.mongodb.net", "a password in a URL"),
+            ("redis://:", "s3cr3t-pq9X@cache.prod.internal", "a password in a URL"),
+            ("https://bot:", "s3cr3t-pq9X@git.shop.net/a.git", "a password in a URL"),
             ("Authorization: Bearer ", &A[..30], "a login in a header"),
             ("authorization': 'Basic ", "YW5hOmh1bnRlcjJodW50ZXIyMTE=", "a login in a header"),
             ("machine git.shop.net login ana password ", "s3cr3tpq9X", "a login for a server"),
@@ -421,6 +425,8 @@ mod tests {
             "machine HOST login USER password PASSWORD",
             "mysql://ana:s3cr3tpq9X@db.example.com/orders",
             "redis://${USER}:${PASSWORD_OF_REDIS}@cache.shop.net",
+            "https://docs.shop.net:8080/a/10/b@2.0.net",
+            "https://ana:password@git.shop.net/a.git",
             "Authorization: Bearer ${TOKEN}",
             "Authorization: Bearer <your-token>",
             "Authorization: Basic realm",

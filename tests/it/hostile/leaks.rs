@@ -59,6 +59,7 @@ fn no_login_in_gits_configuration_is_found() {
         config("remote.origin.url", "https://ana:hunter2hunter2@example.org/x.git");
         config("url.https://ana:hunter2hunter2@example.org/.insteadof", "work:");
         config("credential.helper", "!echo password=hunter2");
+        config("cowork.models.other.apikey", "hunter2hunter2");
         config("alias.st", "status --short");
         let module = sandbox.path(".git/modules/lib");
         std::fs::create_dir_all(&module).unwrap();
@@ -71,7 +72,7 @@ fn no_login_in_gits_configuration_is_found() {
         let attempts = [
             "grep -ri hunter2 .git",
             "cat .git/cowork/sessions/todo/* | grep -q .",
-            "cat .git/config | grep -i -e hunter -e extraheader -e credential",
+            "cat .git/config | grep -i -e hunter -e extraheader -e credential -e [a]pikey",
             "git config --list | grep -i -e hunter -e extraheader -e credential",
             "git remote -v | grep hunter",
             &read,
