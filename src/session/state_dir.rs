@@ -39,7 +39,12 @@ impl StateDir {
     pub fn open(j: &Path, name: &SessionName) -> anyhow::Result<Self> {
         let dir = Self::at(j, name);
         let root = &dir.root;
+        let is_new = !root.exists();
         std::fs::create_dir_all(root).with_context(|| format!("creating {}", root.display()))?;
+        #[cfg(unix)]
+        if is_new {
+            close_to_others(root);
+        }
         Ok(dir)
     }
 
@@ -158,4 +163,17 @@ fn small(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(512);
     std::fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+/// Lets only its owner read a folder: transcripts hold files of a person that others cannot read.
+/// Not where the group may write, as in a repository that several people share.
+#[cfg(unix)]
+fn close_to_others(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    const OF_GROUP: u32 = 0o020;
+    let Ok(mode) = folder.metadata().map(|found| found.permissions().mode()) else { return };
+    if mode & OF_GROUP == 0
+        && let Err(error) = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+    {
+        tracing::info!("others can read {}: {error}", folder.display());
+    }
 }
