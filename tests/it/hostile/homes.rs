@@ -258,8 +258,9 @@ fn checks_find_nothing_that_a_command_left_beside_the_tree() {
         ];
         let look = dirs.map(|name| format!("[ ! -e \"${name}/left\" ] || exit 1\n")).concat();
         let home = "[ -z \"$(ls \"$HOME\")\" ] || exit 2\necho x >\"$HOME/own\"\n";
+        let compiled = "[ -z \"${PYTHONPYCACHEPREFIX%%$XDG_CACHE_HOME/*}\" ] || exit 3\n";
         let cache = "mkdir -p \"$XDG_CACHE_HOME\"\necho ran >>\"$XDG_CACHE_HOME/runs\"\n";
-        sandbox.write("suite.sh", &format!("{look}{home}{cache}"));
+        sandbox.write("suite.sh", &format!("{look}{home}{compiled}{cache}"));
         sandbox.commit_all("a suite");
         let plant = dirs.map(|name| format!("mkdir -p \"${name}\" && echo x >\"${name}/left\""));
         let told = results(&sandbox, &[&plant.join(" && "), "cat \"$HOME/left\""], 20);

@@ -36,6 +36,10 @@ impl Place {
         set("XDG_CACHE_HOME", cache.clone());
         // The same for checks: cargo builds everything again if the path of a crate changes.
         set("CARGO_HOME", self.home.join(".cargo"));
+        if of == HomeOf::Checks {
+            // A command could leave compiled code beside a module, where git ignores it.
+            set("PYTHONPYCACHEPREFIX", cache.join("pycache"));
+        }
         set("GOPATH", caches.join("go"));
         set("GOCACHE", cache.join("go-build"));
         set("GRADLE_USER_HOME", caches.join(".gradle"));
