@@ -1,10 +1,14 @@
 //! A person's files that no model, tool, command or agent may see and no commit changes: `private`
 //! under `[project]`.
 
+use std::collections::BTreeSet;
+use std::fs::{DirEntry, Metadata};
 use std::path::Path;
 use std::rc::Rc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::path_text::{decoded, encoded};
 
 /// The set of private files.
 #[derive(Clone, Debug, Default)]
@@ -49,26 +53,81 @@ impl PrivateFiles {
         is_inside && all.matched_path_or_any_parents(Path::new(path), true).is_ignore()
     }
 
-    /// Returns the private files and folders below a directory, relative to it; for a private
-    /// folder, only the folder itself.
+    /// Returns the private files and folders below a directory, relative to it ([`crate::path_text`]); for a
+    /// private folder, only the folder itself. In a repository below the directory, such as a linked
+    /// working tree, the globs hold for paths from its own top, too.
     pub fn below(&self, root: &Path) -> Vec<String> {
         let mut found = Vec::new();
-        let mut folders: Vec<String> = self.is_set().then(String::new).into_iter().collect();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
-                // A name that is not valid UTF-8 is matched in its displayed form.
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let path =
-                    if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-                if self.has(&path) {
+        // Folders, each with the number of bytes before the paths that its repository knows.
+        let mut folders: Vec<_> = self.is_set().then(|| (String::new(), 0)).into_iter().collect();
+        while let Some((folder, mut top)) = folders.pop() {
+            if !folder.is_empty() && root.join(encoded(&folder)).join(".git").exists() {
+                top = folder.len() + 1;
+            }
+            for (path, entry) in entries(root, &folder) {
+                if self.has(&path) || self.has(&path[top..]) {
                     found.push(path);
-                } else if name != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push(path);
+                } else if entry.file_name() != ".git"
+                    && entry.file_type().is_ok_and(|kind| kind.is_dir())
+                {
+                    folders.push((path, top));
                 }
             }
         }
         found
     }
+
+    /// Like [`Self::below`], with the other names (hard links) of private files.
+    pub fn with_other_names(&self, root: &Path) -> Vec<String> {
+        let mut found = self.below(root);
+        let ids: BTreeSet<Id> = hard_links(root, &found).into_iter().map(|(_, id)| id).collect();
+        if !ids.is_empty() {
+            let all = hard_links(root, &[String::new()]).into_iter();
+            found.extend(all.filter(|(_, id)| ids.contains(id)).map(|(path, _)| path));
+        }
+        found
+    }
+}
+
+/// Identifies a file, whatever its name: device and inode number.
+type Id = (u64, u64);
+
+/// The entries of a folder below `root`, with their paths.
+fn entries(root: &Path, folder: &str) -> impl Iterator<Item = (String, DirEntry)> {
+    let above = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let all = std::fs::read_dir(root.join(encoded(folder))).into_iter().flatten().flatten();
+    all.map(move |entry| {
+        let name = decoded(entry.file_name().as_encoded_bytes());
+        (format!("{above}{name}"), entry)
+    })
+}
+
+/// The files with several names at these paths and below them.
+fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, Id)> {
+    let mut found = Vec::new();
+    let mut paths = paths.to_vec();
+    while let Some(path) = paths.pop() {
+        let Ok(metadata) = root.join(encoded(&path)).symlink_metadata() else { continue };
+        if metadata.is_dir() {
+            let inner = entries(root, &path).filter(|(_, entry)| entry.file_name() != ".git");
+            paths.extend(inner.map(|(path, _)| path));
+        } else if let Some(id) = hard_link(&metadata) {
+            found.push((path, id));
+        }
+    }
+    found
+}
+
+/// Identifies a file with several names.
+#[cfg(unix)]
+fn hard_link(metadata: &Metadata) -> Option<Id> {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.is_file() && metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn hard_link(_: &Metadata) -> Option<Id> {
+    None
 }
 
 #[cfg(test)]

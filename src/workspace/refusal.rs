@@ -28,6 +28,14 @@ impl Refusal {
         Self { kind: RefusalKind::Guard, message: message.into() }
     }
 
+    /// Refuses a private file.
+    pub(crate) fn private(path: &str) -> Self {
+        Self::protected(format!(
+            "{path} is private: the person you work for keeps it from every model, tool and command; \
+             do without it"
+        ))
+    }
+
     /// Protected: a person's work or file.
     pub fn protected(message: impl Into<String>) -> Self {
         Self { kind: RefusalKind::Protected, message: message.into() }

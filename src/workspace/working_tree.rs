@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::activity::Watch;
-use crate::moment::Untouched;
+use crate::moment::{Kept, Untouched};
 use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
@@ -41,6 +41,8 @@ pub(crate) struct WorkingTree {
     pub(crate) read_tracker: ReadTracker,
     pub(crate) protection: Protection,
     pub(crate) private: PrivateFiles,
+    /// The files that private ones are hard links to.
+    pub(crate) private_names: Kept<(), Rc<BTreeSet<String>>>,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
     /// `acted_on` in lower case, for comparison.
@@ -89,6 +91,7 @@ impl WorkingTree {
             read_tracker: ReadTracker::default(),
             protection: Protection::default(),
             private: options.private.clone(),
+            private_names: Kept::default(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),

@@ -22,6 +22,8 @@ fn repository() -> Sandbox {
     sandbox.commit_all("with private files");
     sandbox.write("keys.local", SECRET);
     std::os::unix::fs::symlink("../closed/notes.md", sandbox.path("lib/link")).unwrap();
+    std::fs::hard_link(sandbox.path("closed/notes.md"), sandbox.path("lib/name.md")).unwrap();
+    sandbox.git(&["worktree", "add", "-q", "-b", "topic", "lib/topic", "main"]);
     sandbox.user_config("[project]\nprivate = [\"*.local\", \"closed/\"]\n");
     sandbox.write(".cowork/config.toml", "[project]\nprivate = [\"conf/prices.csv\"]\n");
     sandbox.commit_all("configuration");
@@ -43,6 +45,8 @@ fn stay_private(sandbox: &Sandbox) {
         ("read_file", json!({"path": "conf/prices.csv"})),
         ("read_file", json!({"path": "lib/link"})),
         ("read_file", json!({"path": "keys.local"})),
+        ("read_file", json!({"path": "lib/name.md"})),
+        ("read_file", json!({"path": "lib/topic/conf/prices.csv"})),
         ("search_files", json!({"pattern": "heron", "path": "."})),
         ("list_files", json!({"path": "."})),
         ("list_files", json!({"path": "closed"})),
@@ -50,6 +54,7 @@ fn stay_private(sandbox: &Sandbox) {
         ("write_file", json!({"path": "closed/new.md", "content": "x"})),
         ("delete_file", json!({"path": "conf/prices.csv"})),
         ("run_command", json!({"command": "cat conf/prices.csv closed/* keys.local lib/link"})),
+        ("run_command", json!({"command": "cat lib/topic/conf/* lib/topic/closed/* lib/name.md"})),
         (
             "run_command",
             json!({"command": "grep -r heron . ; git log -p --all; git show HEAD:conf/prices.csv"}),
@@ -76,7 +81,7 @@ fn stay_private(sandbox: &Sandbox) {
     let second = coding.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
     let results = second.unwrap().tool_results();
     assert!(results[0].contains("is private"), "{results:#?}");
-    assert!(!results[4].contains("prices.csv") && !results[4].contains("closed"), "{results:#?}");
+    assert!(!results[6].contains("prices.csv") && !results[6].contains("closed"), "{results:#?}");
     // As they were.
     assert_eq!(sandbox.read("conf/prices.csv"), format!("{SECRET},1\n"));
     assert_eq!(sandbox.read("closed/notes.md"), format!("# {SECRET}\n"));

@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::{collections::BTreeSet, rc::Rc};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
@@ -128,7 +130,25 @@ impl WorkingTree {
                 "Security: Access to .git is not allowed, and {path} is a hard link to a file in it"
             )));
         }
+        #[cfg(unix)]
+        if self.is_hard_link_of_private(&metadata, path) {
+            return Err(Refusal::private(path));
+        }
         Ok(file)
+    }
+
+    /// True if a file with this metadata and name has the bytes of a private file.
+    #[cfg(unix)]
+    fn is_hard_link_of_private(&self, metadata: &Metadata, path: &str) -> bool {
+        use cap_std::fs::MetadataExt as _;
+        if metadata.nlink() < 2 || !self.private.is_set() {
+            return false;
+        }
+        let names = self.private_names.or_find((), || {
+            let names = self.private.with_other_names(&self.root).into_iter();
+            Ok::<_, std::convert::Infallible>(Rc::new(names.collect()))
+        });
+        names.is_ok_and(|names: Rc<BTreeSet<String>>| names.contains(path))
     }
 
     /// True if a file is a hard link to one of git's own files.

@@ -19,6 +19,7 @@ use super::spec::Spec;
 use super::start::{before, try_out, with_overlays};
 use super::why::Why;
 use super::{beside, sweep, toolchains};
+use crate::path_text::encoded;
 use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
@@ -328,9 +329,8 @@ impl Sandbox {
     }
 
     fn sealed(&self, nested: &Nested) -> Vec<PathBuf> {
-        let mut sealed = existing(&self.wanted.sealed);
-        sealed.extend(nested.paths().cloned());
-        without_inner(sealed)
+        let wanted = existing(&self.wanted.sealed).into_iter();
+        without_inner(wanted.chain(nested.paths().cloned()).collect())
     }
 
     /// Adds a tree's private files to the hidden paths, and also git's directories, from which
@@ -342,12 +342,12 @@ impl Sandbox {
         if !spec.level.has_mounts() {
             self.refuse_private()?;
         }
-        let places = self.private.below(&self.root).into_iter().map(|path| self.root.join(path));
+        let real = |path: String| self.root.join(encoded(&path)).canonicalize().ok();
+        let places = self.private.with_other_names(&self.root).into_iter().filter_map(real);
         // A link to a folder that contains the tree would hide the whole tree.
-        let places = places.filter_map(|path| path.canonicalize().ok());
         spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
-        let git = spec.sealed.iter().filter(|path| !path.ends_with(".cowork"));
-        let git: Vec<PathBuf> = git.cloned().collect();
+        let mut git = spec.sealed.clone();
+        git.retain(|path| !path.ends_with(".cowork"));
         let lent = git.iter().flat_map(|dir| toolchains::lent(dir));
         spec.hidden.extend(lent.filter_map(|path| path.canonicalize().ok()));
         spec.hidden.extend(git);

@@ -266,13 +266,18 @@ pub(crate) fn judge_names(
     }
     judge_cowork(tree, &names, purpose)?;
     let path = if names.is_empty() { ".".to_owned() } else { names.join("/") };
-    if tree.private.has(&path) {
-        return Err(Refusal::protected(format!(
-            "{path} is private: the person you work for keeps it from every model, tool and command; \
-             do without it"
-        )));
+    if is_private(tree, &path) {
+        return Err(Refusal::private(&path));
     }
     Ok(path)
+}
+
+/// True for a private path, also if it is one by its place in a repository below the tree.
+fn is_private(tree: &WorkingTree, path: &str) -> bool {
+    let is_there = |at: usize| tree.look(&format!("{}/.git", &path[..at])).is_ok();
+    let is_there = |at: usize| is_there(at) && tree.private.has(&path[at + 1..]);
+    tree.private.has(path)
+        || tree.private.is_set() && path.match_indices('/').any(|(at, _)| is_there(at))
 }
 
 /// `.cowork` belongs to git-cowork: a model can read its own session there, and only the tools for
