@@ -44,7 +44,7 @@ pub use files::guard::is_dot_git;
 pub use files::written::WrittenFiles;
 pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
-pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles, open_overlay_work};
+pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles, open_folders};
 pub use options::WorkspaceOptions;
 pub use protection::Protection;
 pub use read_tracker::{ReadTracker, Seen};

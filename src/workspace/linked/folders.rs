@@ -61,21 +61,31 @@ pub(super) fn overlays(
     Ok(overlays)
 }
 
-/// Makes the overlays' work folders removable: in each, the kernel creates a folder that nobody can
-/// open.
+/// Gives the owner all rights to a folder and those in it: the kernel makes one in each overlay's work
+/// folder that nobody can open, and a program may have closed the folders of its tree to itself.
 #[cfg(unix)]
-pub fn open_overlay_work(notes: &Path) {
+pub fn open_folders(top: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
-    let entries = fs::read_dir(notes.join("work")).into_iter().flatten().flatten();
-    for work in entries.map(|entry| entry.path().join("work")) {
-        // Missing if the overlay was never mounted.
-        let _ = fs::set_permissions(work, fs::Permissions::from_mode(0o700));
+    const OWNER: u32 = 0o700;
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(found) = folder.symlink_metadata() else { continue };
+        let mode = found.permissions().mode();
+        if mode & OWNER != OWNER
+            && let Err(error) =
+                fs::set_permissions(&folder, fs::Permissions::from_mode(mode | OWNER))
+        {
+            tracing::debug!("{} stays closed: {error}", folder.display());
+        }
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(inner.map(|entry| entry.path()));
     }
 }
 
-/// No overlays on this system.
+/// Modes of folders are not known here.
 #[cfg(not(unix))]
-pub fn open_overlay_work(_notes: &Path) {}
+pub fn open_folders(_top: &Path) {}
 
 /// Copies the folders; a copy-on-write file system shares their blocks. Returns the omitted
 /// folders.

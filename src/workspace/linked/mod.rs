@@ -11,7 +11,7 @@ mod take_over;
 use std::path::Path;
 
 pub use changed::{LinkedChange, NowThere, ShownFiles};
-pub use folders::{LeftOut, open_overlay_work};
+pub use folders::{LeftOut, open_folders};
 
 use crate::secret::Secrets;
 use crate::workspace::refusal::Refusal;

@@ -210,3 +210,17 @@ fn at_a_terminal_settings_for_agents_are_trusted_by_a_yes_only() {
     }
     sandbox.cowork(&["trust"]).exits(0).says("is already trusted");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_tree_that_it_closed_to_everybody_is_opened_again() {
+    let Some(sandbox) = coding_by("").into_ordinary_user() else { return };
+    install(
+        &sandbox,
+        "codex",
+        &format!("task_file\nmkdir -p deep/er\nchmod 000 deep lib .\n{ENDS}"),
+    );
+    sandbox.cowork(&CODING).exits(0);
+    assert_eq!(sandbox.read("lib/add.sh"), todo::code_of("TASK-002"));
+    has_left_nothing(&sandbox);
+}

@@ -147,6 +147,7 @@ impl<'a> AgentWorktree<'a> {
     pub(super) fn bring_in(&self, part: &Part<'_>) -> anyhow::Result<Brought> {
         let Some(shown) = self.shown.take() else { return Ok(Brought::default()) };
         self.run.env.workspace.require_branch()?;
+        workspace::open_folders(&self.place.folder);
         let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
         workspace::linked(&self.workspace).remove_new(&shown);
@@ -162,6 +163,7 @@ impl<'a> AgentWorktree<'a> {
 /// Copies the files that a killed run left; returns the documents it left.
 fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Artifact, String)> {
     let (tree, notes) = places(run.env.state);
+    workspace::open_folders(&tree);
     let (commands, data) = (run.env.workspace.commands(), run.env.git.common_dir());
     let taken = commands
         .beside_lending(&tree, &notes, data, lent(needs))
@@ -218,10 +220,10 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    let (tree, notes) = places(state);
+    let (tree, _) = places(state);
     killed::forget(state);
+    workspace::open_folders(&folder);
     worktree::discard(git, &tree)?;
-    workspace::open_overlay_work(&notes);
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 
