@@ -94,6 +94,32 @@ pub mod json_option {
     }
 }
 
+/// Like [`json`], for a list of paths.
+pub mod json_list {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Text(#[serde(with = "super::json")] PathBuf);
+
+    /// Writes paths as texts.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().cloned().map(Text))
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+        Ok(Vec::<Text>::deserialize(from)?.into_iter().map(|text| text.0).collect())
+    }
+}
+
 /// A path for people and models: each undecodable byte is `U+FFFD`, as usual.
 pub fn shown(text: &str) -> String {
     text.replace(is_undecodable, "\u{fffd}")

@@ -10,6 +10,7 @@ use super::fetching::Fetching;
 use super::own_files::OwnFiles;
 use super::sweep::Cache;
 use crate::host::Host;
+use crate::path_text;
 
 /// Confinement level of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,12 +83,16 @@ pub struct Weaker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
     /// Mount point: an empty folder in the commands' tree.
+    #[serde(with = "path_text::json")]
     pub at: PathBuf,
     /// The folder shown there.
+    #[serde(with = "path_text::json")]
     pub of: PathBuf,
     /// An empty folder that receives the changes.
+    #[serde(with = "path_text::json")]
     pub changes: PathBuf,
     /// An empty work folder for overlayfs, on the same file system as `changes`.
+    #[serde(with = "path_text::json")]
     pub work: PathBuf,
 }
 

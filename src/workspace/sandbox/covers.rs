@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::path_text;
+
 /// The covered directories, each with the name of the on-disk directory that replaces it; `None` if
 /// the replacement is in memory.
 const ALL: [(&str, Option<&str>); 4] =
@@ -13,7 +15,9 @@ const ALL: [(&str, Option<&str>); 4] =
 /// A directory that looks empty to commands, or is replaced by a directory of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cover {
+    #[serde(with = "path_text::json")]
     pub(super) at: PathBuf,
+    #[serde(with = "path_text::json_option")]
     pub(super) with: Option<PathBuf>,
     /// True if the replacement is read-only.
     #[serde(default)]

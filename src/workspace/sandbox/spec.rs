@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::confinement::{Level, Overlay};
 use super::covers::Cover;
+use crate::path_text;
 
 /// The first argument with which git-cowork runs as the helper.
 pub const HELPER_WORD: &str = "__sandbox";
@@ -15,19 +16,23 @@ pub const HELPER_WORD: &str = "__sandbox";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub(super) level: Level,
+    #[serde(with = "path_text::json")]
     pub(super) root: PathBuf,
+    #[serde(with = "path_text::json_list")]
     pub(super) sealed: Vec<PathBuf>,
+    #[serde(with = "path_text::json_list")]
     pub(super) writable: Vec<PathBuf>,
     /// Files, directories and sockets that look empty: keys, and sockets of other programs.
+    #[serde(with = "path_text::json_list")]
     pub(super) hidden: Vec<PathBuf>,
     /// Directories with other programs' files; a command gets its own version of each directory.
     #[serde(default)]
     pub(super) covers: Vec<Cover>,
     /// Homes in which only kept, sealed and writable paths are visible.
-    #[serde(default)]
+    #[serde(default, with = "path_text::json_list")]
     pub(super) closed: Vec<PathBuf>,
     /// Read-only paths that stay visible below `covers` and `closed`.
-    #[serde(default)]
+    #[serde(default, with = "path_text::json_list")]
     pub(super) kept: Vec<PathBuf>,
     /// Folders of other trees, mounted in this tree.
     #[serde(default)]
@@ -36,7 +41,7 @@ pub(super) struct Spec {
     #[serde(default)]
     pub(super) shown: Vec<Cover>,
     /// The user list, if the system's lacks the current user.
-    #[serde(default)]
+    #[serde(default, with = "path_text::json_option")]
     pub(super) users: Option<PathBuf>,
     pub(super) network: bool,
     /// Loopback ports in a private network namespace whose connections are passed out (`door`),
