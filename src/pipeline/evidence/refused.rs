@@ -2,7 +2,7 @@
 //!
 //! Output alone proves nothing: a model that wrote the test could print it. Two conditions must
 //! hold. First, the sandbox's level must deny such a call (with namespaces it does not: a command
-//! may connect and listen in a network of its own). Second, either the very same tests were denied
+//! may connect and listen in a network of its own, and make files at the top of the tree). Second, either the very same tests were denied
 //! something before the session changed anything (`CheckRun::outcome` compares), or each failed
 //! test shows the denied call in its own section of the runner's report; any other failure counts
 //! as a failure. A test that fakes such a section gains little: the result is "not run", which
@@ -37,8 +37,12 @@ static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static CONNECTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)connect(?:ing|ion)?\b|\bdial\b|TcpStream").ok());
-static LISTENS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\bbind(?:ing)?\b|\blisten(?:ing)?\b|TcpListener").ok());
+static LISTENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bbind\b|\bbinding (?:to|on)\b|\blisten(?:ing)?\b|TcpListener").ok()
+});
+/// Errors of calls that make a file or folder.
+static MAKES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\bmkdir\b|\bcreat(?:e|ing)\b|\bcreate_dir").ok());
 /// Errors of a command that has no network; faults of the code can also cause them.
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const FORM: &str = r"(?ix) connection\ ?refused | \bECONNREFUSED\b
@@ -66,7 +70,9 @@ fn call(text: &str, level: Level) -> Option<&'static str> {
             return None;
         }
         let around = lines[at.saturating_sub(AROUND)..lines.len().min(at + 2)].join("\n");
-        if says(&CONNECTS, &around) {
+        if level == Level::Landlock && says(&MAKES, line) {
+            Some("a new file or folder was refused")
+        } else if says(&CONNECTS, &around) {
             Some("connecting was refused")
         } else {
             says(&LISTENS, &around).then_some("listening was refused")
@@ -196,6 +202,17 @@ mod tests {
         assert_eq!(shown(TAP, Level::Landlock), ["serves"]);
         assert_eq!(shown(MINITEST, Level::Landlock), ["ServerTest#test_serves"]);
         assert_eq!(shown(UNITTEST, Level::Landlock), ["test_x (t.A.test_x)"]);
+    }
+
+    /// Node's own calls go through what it calls a binding.
+    #[test]
+    fn a_refused_new_folder_is_not_one_of_the_network() {
+        let node = "const result = binding.mkdir(\n  ^\n\nError: EACCES: permission denied, mkdir 'dist'\n\
+            \x20   at Object.mkdirSync (node:fs:1363:26)\n";
+        let what = |level| refused(node, &BTreeSet::new(), Some(level)).map(|refused| refused.what);
+        assert_eq!(what(Level::Landlock).as_deref(), Some("a new file or folder was refused"));
+        assert_eq!(what(Level::Namespaces), None);
+        assert_eq!(what(Level::Seatbelt), None);
     }
 
     #[test]
