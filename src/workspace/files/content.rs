@@ -28,8 +28,16 @@ impl WorkingTree {
         let mut into = std::fs::File::create(&part)?;
         into.set_permissions(file.metadata()?.permissions())?;
         std::io::copy(&mut file, &mut into)?;
+        copy_attributes(&file, &into);
         std::fs::rename(&part, copy)?;
         Ok(())
+    }
+
+    /// Gives a file of the tree the extended attributes of its copy.
+    pub(crate) fn take_attributes(&self, path: &str, copy: &Path) {
+        if let (Ok(copy), Ok(file)) = (std::fs::File::open(copy), self.open_regular(path)) {
+            copy_attributes(&copy, &file.into_std());
+        }
     }
 
     /// Writes a new file beside `path` and renames it over `path`, so that a partial file is never
@@ -124,6 +132,34 @@ impl WorkingTree {
         }
     }
 }
+
+/// Copies the extended attributes that a user's programs set (`user.*`), as far as the file systems
+/// have some.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn copy_attributes(from: &std::fs::File, to: &std::fs::File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, flistxattr_query, fsetxattr};
+    /// Linux limits the list of names and each value to this many bytes.
+    const MOST: usize = 64 * 1024;
+    let copy = || {
+        if flistxattr_query(from)? == 0 {
+            return Ok(());
+        }
+        let (mut names, mut value) = (vec![0; MOST], vec![0; MOST]);
+        let length = flistxattr(from, &mut *names)?;
+        let names = names[..length].split(|byte| *byte == 0);
+        for name in names.filter(|name| name.starts_with(b"user.")) {
+            let length = fgetxattr(from, name, &mut *value)?;
+            fsetxattr(to, name, &value[..length], XattrFlags::empty())?;
+        }
+        rustix::io::Result::Ok(())
+    };
+    if let Err(error) = copy() {
+        tracing::debug!("extended attributes are not copied: {error}");
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn copy_attributes(_from: &std::fs::File, _to: &std::fs::File) {}
 
 /// Writes a new file with the old file's mode, then renames it.
 fn put_in(

@@ -63,7 +63,10 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
     }
     match was {
         Was::Nothing | Was::Folder { .. } => {}
-        Was::File { mode, .. } => tree.put_as(path, &content, *mode)?,
+        Was::File { copy, mode } => {
+            tree.put_as(path, &content, *mode)?;
+            tree.take_attributes(path, copy);
+        }
         Was::Link(target) => {
             let (dir, name) = tree.make_place(path)?;
             #[cfg(unix)]
