@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::agreement::{ReadOnce, is_settled};
 use super::ledger::{History, records_of, replace};
-use super::older_documents::{ReadOnce, is_older};
 use super::sections::{
     self, Context, Dangling, Document, Documents, Reading, RecordFiles, Records, Remark,
     RemarkKind, Taken, Writer, different_fields, further_status,
@@ -94,7 +94,7 @@ struct Read {
 }
 
 impl Known<'_> {
-    /// Compares each of these documents with its JSON; documents of older sessions are skipped.
+    /// Compares each of these documents with its JSON.
     ///
     /// # Errors
     ///
@@ -169,8 +169,7 @@ impl Known<'_> {
         Ok(written)
     }
 
-    /// Reads these documents, except those of older sessions, and returns them with all resulting
-    /// records.
+    /// Reads these documents, and returns them with all resulting records.
     fn read(
         &self,
         looked_at: &[Document],
@@ -181,9 +180,6 @@ impl Known<'_> {
         let mut found = Vec::new();
         for document in looked_at.iter().copied() {
             let Some(text) = self.files.read(document.artifact())? else { continue };
-            if !is_source(self.files, self.recorded, document)? {
-                continue;
-            }
             let kinds = documents.kinds(document);
             let in_base = |path: &str| self.history.in_base(path);
             let mut floors = self.history.floors();
@@ -257,10 +253,9 @@ impl Known<'_> {
 /// True if every document agrees with its JSON and refers only to existing records.
 pub fn is_plainly_same(files: &dyn Files) -> bool {
     let files = &ReadOnce::of(files);
-    let gives = |document| matches!(is_older(files, document), Ok(false));
     let Ok(records) = records_of(files) else { return false };
     let ids: BTreeSet<&str> = records.ids().collect();
-    Document::ALL.into_iter().all(gives)
+    matches!(is_settled(files), Ok(true))
         && records.iter().all(|record| record.references().iter().all(|id| ids.contains(id)))
 }
 
@@ -297,37 +292,6 @@ fn line_of_id(text: &str, id: &str) -> usize {
     let count = text.lines().count();
     let from_below = text.lines().rev().position(|line| is_it(&line));
     from_below.map_or(1, |below| count - below)
-}
-
-/// True if a document's sections are the source of the JSON: in the recorded version or in this
-/// version, the document agrees with its JSON. After a merge, possibly neither version agrees; then
-/// at least half of the records must agree.
-pub(super) fn is_source(
-    files: &dyn Files,
-    recorded: &dyn Files,
-    document: Document,
-) -> anyhow::Result<bool> {
-    let artifact = document.artifact();
-    let gives = |of: &dyn Files| -> bool {
-        matches!(of.read(artifact), Ok(Some(_))) && matches!(is_older(of, document), Ok(false))
-    };
-    if gives(recorded) || gives(files) {
-        return Ok(true);
-    }
-    let Some(text) = files.read(artifact)? else { return Ok(false) };
-    let kinds = Documents::of(files)?.kinds(document);
-    let records = readable_json(files, recorded)?.0.records();
-    let reading = plainly_read(&text, kinds, &records);
-    let known = records.ids().filter(|id| IdKind::of(id).is_some_and(|kind| kinds.contains(&kind)));
-    let (mut all, mut same) = (0_usize, 0_usize);
-    for id in known {
-        all += 1;
-        let is_same = reading.section(id).zip(records.get(id));
-        same += usize::from(
-            is_same.is_some_and(|(one, other)| different_fields(one, &other).is_empty()),
-        );
-    }
-    Ok(same > 0 && same * 2 >= all)
 }
 
 /// Reads a document without knowledge of its history.

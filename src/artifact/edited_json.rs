@@ -20,8 +20,7 @@ pub struct EditedJson {
 
 impl Ledger<'_> {
     /// Returns those of the JSON files in which a person changed records: neither the documents nor
-    /// a recorded version have these. None while a document cannot be read, and none whose document
-    /// belongs to an older session.
+    /// a recorded version have these. None while a document cannot be read.
     ///
     /// # Errors
     ///
@@ -37,10 +36,7 @@ impl Ledger<'_> {
         let mut found = Vec::new();
         for (artifact, kind) in IdKind::ALL.map(|kind| (file_of(kind), kind)) {
             let Some(document) = documents.holding(kind) else { continue };
-            if !candidates.contains(&artifact)
-                || self.files.read(document.artifact())?.is_none()
-                || self.is_older(document)?
-            {
+            if !candidates.contains(&artifact) || self.files.read(document.artifact())?.is_none() {
                 continue;
             }
             let mut ids = different(&present, &records, kind);

@@ -4,8 +4,6 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::older_documents::is_older;
-use super::sections::Document;
 use super::{
     ChangeRequest, DesignSpec, Feature, FeatureList, Feedback, IdFloors, IdKind, Plan, Requirement,
     Requirements, SessionFile, Task,
@@ -174,15 +172,6 @@ impl<'a> Store<'a> {
             Some(text) => read_json(artifact, &text),
             None => Ok(T::default()),
         }
-    }
-
-    /// True if a document's sections do not agree with its records: it belongs to an older session.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read.
-    pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
-        is_older(self.files, document)
     }
 
     /// Writes a record file. Returns true if its bytes changed.

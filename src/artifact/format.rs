@@ -11,10 +11,6 @@ use super::SCHEMA_VERSION;
 /// A format's number, major and minor.
 type Version = (u32, u32);
 
-/// The format of a file that has no format number: files were written this way before formats were
-/// numbered.
-const UNNUMBERED: Version = (0, 9);
-
 /// A migration from one format to a later one.
 struct Migration {
     from: Version,
@@ -24,27 +20,12 @@ struct Migration {
 }
 
 /// All migrations that change fields, in order.
-const MIGRATIONS: [Migration; 2] = [
-    Migration { from: UNNUMBERED, to: (1, 0), apply: name_idea },
-    Migration { from: (1, 0), to: (1, 1), apply: note_depth },
-];
+const MIGRATIONS: [Migration; 1] = [Migration { from: (1, 0), to: (1, 1), apply: note_depth }];
 
 /// Before 1.1, when records became sections of the documents, every session had all stages, gates
 /// and critics, whatever its `depth` said.
 fn note_depth(file: &mut Map<String, Value>) {
     file.insert("depth".to_owned(), Value::from("thorough"));
-}
-
-/// In 0.9, a session could lack a title: the first line of the idea was shown instead.
-fn name_idea(file: &mut Map<String, Value>) {
-    let text = |file: &Map<String, Value>, key: &str| {
-        file.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
-    };
-    if text(file, "title").is_empty() {
-        let idea = text(file, "idea");
-        let first = idea.lines().next().unwrap_or_default();
-        file.insert("title".to_owned(), Value::from(first));
-    }
 }
 
 /// How a `session.json` relates to the current format.
@@ -71,7 +52,7 @@ pub fn raise(file: &mut Map<String, Value>) -> Format {
 
 fn raise_by(steps: &[Migration], ours: Version, file: &mut Map<String, Value>) -> Format {
     let written = match file.get("schema_version") {
-        None => UNNUMBERED,
+        None => return Format::TooOld("(none)".to_owned()),
         Some(Value::String(text)) => match parse(text) {
             Some(version) => version,
             None => return Format::Unknown(text.clone()),
@@ -88,9 +69,8 @@ fn raise_by(steps: &[Migration], ours: Version, file: &mut Map<String, Value>) -
     let mut raised = file.clone();
     for step in steps {
         // A minor version that changes no field has no migration, so a migration may start at a
-        // later minor version than `at`. Before 1.0, every minor version counts as a major one.
-        let same_major = at.0 > 0 && step.from.0 == at.0 && at < step.from;
-        if step.from == at || same_major {
+        // later minor version than `at`.
+        if step.from == at || step.from.0 == at.0 && at < step.from {
             (step.apply)(&mut raised);
             at = step.to;
         }
@@ -123,19 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_number_has_format_0_9() {
-        for old in [json!({"idea": "\n A list\nof todos"}), json!({"schema_version": "0.9"})] {
-            let mut raised = file(old.clone());
-            raised.insert("theirs".to_owned(), json!([1]));
-            assert_eq!(raise(&mut raised), Format::Raised("0.9".to_owned()));
-            assert_eq!(raised["schema_version"], SCHEMA_VERSION);
-            assert_eq!(raised["theirs"], json!([1]));
-            let title = if old.get("idea").is_some() { "A list" } else { "" };
-            assert_eq!(raised["title"], title);
-        }
-        let mut named = file(json!({"idea": "A list", "title": "Todos"}));
-        raise(&mut named);
-        assert_eq!(named["title"], "Todos");
+    fn format_1_0_had_all_stages() {
+        let mut raised = file(json!({"schema_version": "1.0", "depth": "quick", "theirs": [1]}));
+        assert_eq!(raise(&mut raised), Format::Raised("1.0".to_owned()));
+        assert_eq!(raised["schema_version"], SCHEMA_VERSION);
+        assert_eq!((&raised["depth"], &raised["theirs"]), (&json!("thorough"), &json!([1])));
     }
 
     #[test]
@@ -147,6 +119,7 @@ mod tests {
             (json!("one"), Format::Unknown("one".to_owned())),
             (json!(1), Format::Unknown("1".to_owned())),
             (json!("0.8"), Format::TooOld("0.8".to_owned())),
+            (json!(null), Format::Unknown("null".to_owned())),
         ] {
             let before = file(json!({"schema_version": version, "idea": "x"}));
             let mut after = before.clone();

@@ -1,13 +1,11 @@
 //! Keeps documents whose sections are records in sync with the JSON that is derived from them.
 //!
-//! People and models write the Markdown, and the JSON is derived from it. A document of an older
-//! session has no such sections: its JSON is the source, and the document stays unchanged until a
-//! draft edits it.
+//! People and models write the Markdown, and the JSON is derived from it.
 
 use std::collections::BTreeMap;
 
+use super::agreement::is_settled;
 use super::derived::rendered;
-use super::older_documents::{is_older, is_settled};
 use super::sections::{
     self, Change, Context, Document, Documents, Extent, Reading, Record, RecordFiles, Records,
     Remark, Writer,
@@ -33,8 +31,6 @@ pub struct Ledger<'a> {
     pub files: &'a dyn Files,
     /// The files as last recorded with JSON that agreed with the documents.
     pub recorded: &'a dyn Files,
-    /// The files as the newest completed stage left them.
-    pub completed: &'a dyn Files,
     /// The history of the session's records.
     pub history: &'a dyn History,
 }
@@ -82,16 +78,6 @@ impl Ledger<'_> {
         records_of(self.files)
     }
 
-    /// True if the document's JSON is the source: the records in its sections differ from the JSON
-    /// both in the current version and in the one that the newest completed stage left.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read.
-    pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
-        Ok(is_older(self.completed, document)? && is_older(self.files, document)?)
-    }
-
     /// Reads every document, numbers new records, and writes the JSON again if it differs. If
     /// anything cannot be read, nothing is written.
     ///
@@ -122,11 +108,10 @@ impl Ledger<'_> {
         Ok(self.read(Writer::Person)?.settled.refusals)
     }
 
-    /// Reads every document except those of older sessions: returns their texts, with new numbers,
-    /// and all resulting records.
+    /// Reads every document: returns their texts, with new numbers, and all resulting records.
     pub(super) fn read(&self, by: Writer) -> anyhow::Result<Read> {
         let mut settled = Settled::default();
-        if is_settled(self.files, self.completed)? {
+        if is_settled(self.files)? {
             return Ok(Read { settled, texts: Vec::new(), records: self.records()? });
         }
         let documents = Documents::of(self.files)?;
@@ -137,9 +122,6 @@ impl Ledger<'_> {
         let mut records = present.clone();
         for document in Document::ALL {
             let Some(text) = self.files.read(document.artifact())? else { continue };
-            if self.is_older(document)? {
-                continue;
-            }
             let context = self.context(documents.kinds(document), &present, &in_base, by);
             let taken = sections::take(&text, &context, &mut floors);
             settled.notes.extend(told(document, &taken.reading.notes));
@@ -186,7 +168,7 @@ impl Ledger<'_> {
         extent: Extent<'_>,
     ) -> anyhow::Result<Saved> {
         let artifact = document.artifact();
-        let before = self.present(document)?;
+        let before = self.files.read(artifact)?;
         let documents = Documents::with(self.files, document)?;
         let present = self.records()?;
         let in_base = |path: &str| self.history.in_base(path);
@@ -241,7 +223,7 @@ impl Ledger<'_> {
             documents.add(document);
             let context =
                 self.context(documents.kinds(document), &records, &in_base, Writer::Model);
-            let before = self.present(document)?.unwrap_or_default();
+            let before = self.files.read(document.artifact())?.unwrap_or_default();
             let text = sections::apply(&before, &own, &context)
                 .map_err(|found| refused(document, &found))?;
             texts.push((document, text));
@@ -303,17 +285,6 @@ impl Ledger<'_> {
             in_base,
             by,
         }
-    }
-
-    /// Returns a document as the starting point of a change: a document of an older session gets
-    /// its records as sections.
-    fn present(&self, document: Document) -> anyhow::Result<Option<String>> {
-        let Some(text) = self.files.read(document.artifact())? else { return Ok(None) };
-        if !self.is_older(document)? {
-            return Ok(Some(text));
-        }
-        let kinds = Documents::of(self.files)?.kinds(document);
-        Ok(Some(sections::convert(&text, &self.records()?, kinds)))
     }
 
     /// Writes the JSON files that differ, and returns them.

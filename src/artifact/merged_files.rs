@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::derived::{is_source, plainly_read, readable_json, rendered, set};
+use super::derived::{plainly_read, readable_json, rendered, set};
 use super::ledger::replace;
 use super::sections::{
     self, Document, Documents, MergeProse, Record, Records, Texts, further_status,
@@ -38,7 +38,6 @@ impl Files for RenumberedFiles<'_> {
 }
 
 /// Merges two versions of a session's files. `resolved` are documents that a person has merged.
-/// Returns `None` if a document belongs to an older session, whose JSON is the source.
 ///
 /// # Errors
 ///
@@ -49,60 +48,40 @@ pub fn merge_files(
     resolved: &BTreeMap<Document, String>,
     floors: &mut IdFloors,
     prose: &MergeProse<'_>,
-) -> anyhow::Result<Option<Result<MergedFiles, Vec<String>>>> {
-    let Some([old, our, their]) = texts_of([base, ours, theirs], resolved)? else {
-        return Ok(None);
-    };
+) -> anyhow::Result<Result<MergedFiles, Vec<String>>> {
+    let [old, our, their] = texts_of([base, ours, theirs], resolved)?;
     let merged = match sections::merge(&old, &our, &their, floors, prose) {
         Ok(merged) => merged,
         Err(conflicts) => {
             let told = conflicts.iter().map(|conflict| {
                 format!("{}: {}", conflict.document.artifact().file_name(), conflict.text)
             });
-            return Ok(Some(Err(told.collect())));
+            return Ok(Err(told.collect()));
         }
     };
     let theirs = RenumberedFiles { files: theirs, done: &merged.renumbered };
     let json = json_of(&merged.texts, base, ours, &theirs)?;
     let documents = merged.texts.iter().map(|(document, text)| (document.artifact(), text.clone()));
     let files = documents.chain(json).collect();
-    Ok(Some(Ok(MergedFiles { files, renumbered: merged.renumbered })))
+    Ok(Ok(MergedFiles { files, renumbered: merged.renumbered }))
 }
 
-/// Returns the documents of three versions; documents of older sessions get their records as
-/// sections. `None` if, for some document, no version has the records as sections.
+/// Returns the documents of three versions.
 fn texts_of(
     versions: [&dyn Files; 3],
     resolved: &BTreeMap<Document, String>,
-) -> anyhow::Result<Option<[Texts; 3]>> {
+) -> anyhow::Result<[Texts; 3]> {
     let mut texts = [Texts::new(), Texts::new(), Texts::new()];
     for document in Document::ALL {
-        if let Some(text) = resolved.get(&document) {
-            texts.iter_mut().for_each(|version| {
-                version.insert(document, text.clone());
-            });
-            continue;
-        }
-        let mut found = Vec::new();
-        for (at, files) in versions.into_iter().enumerate() {
-            if let Some(text) = files.read(document.artifact())? {
-                found.push((at, text, is_source(files, files, document)?));
-            }
-        }
-        if !found.is_empty() && found.iter().all(|(.., source)| !source) {
-            return Ok(None);
-        }
-        for (at, text, source) in found {
-            let text = if source { text } else { converted(versions[at], document, &text)? };
-            texts[at].insert(document, text);
+        for (files, texts) in versions.into_iter().zip(&mut texts) {
+            let text = match resolved.get(&document) {
+                Some(text) => Some(text.clone()),
+                None => files.read(document.artifact())?,
+            };
+            texts.extend(text.map(|text| (document, text)));
         }
     }
-    Ok(Some(texts))
-}
-
-fn converted(files: &dyn Files, document: Document, text: &str) -> anyhow::Result<String> {
-    let records = readable_json(files, files)?.0.records();
-    Ok(sections::convert(text, &records, Documents::of(files)?.kinds(document)))
+    Ok(texts)
 }
 
 /// Returns the JSON for merged documents. Fields that exist only in JSON come from both sides; of

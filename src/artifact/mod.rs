@@ -4,6 +4,7 @@
 //! This module does not use git, models or the terminal. It reads and writes through [`Files`], so
 //! the same code works for the working tree, a commit and a test.
 
+mod agreement;
 mod change;
 mod criterion;
 mod derived;
@@ -16,7 +17,6 @@ mod id;
 pub mod knowledge;
 mod ledger;
 mod merged_files;
-mod older_documents;
 mod pieces;
 pub mod plan_parts;
 mod readable;
@@ -30,6 +30,7 @@ pub(crate) mod record_diff;
 pub mod sections;
 pub mod specs;
 
+pub use agreement::is_settled;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
 pub use derived::{Compared, Found, Known, RECORDS, document_of, is_plainly_same};
@@ -41,7 +42,6 @@ pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
 pub use ledger::{History, Ledger, Saved, Settled};
 pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
-pub use older_documents::is_settled;
 pub use pieces::pieces;
 pub use readable::{Flaw, unreadable};
 pub use records::{

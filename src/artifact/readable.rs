@@ -128,6 +128,7 @@ mod tests {
     fn invalid_artifacts_are_reported_with_a_reason() {
         use Artifact::{Features, Feedback, ImplementationPlan, Prd, Requirements, Session};
         let session = r#"{"schema_version":"9.9","id":"a","name":"todo"}"#;
+        let without_uuid = r#"{"schema_version":"1.1","id":"../x","name":"todo"}"#;
         for (artifact, bytes, why) in [
             (Requirements, &b"{\"requirements\": [{"[..], "cannot be read: EOF"),
             (Requirements, b"", "is empty"),
@@ -142,7 +143,8 @@ mod tests {
             (Prd, b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", "in lines 2 to 6"),
             (Requirements, b"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "in lines 2 to 4"),
             (Session, session.as_bytes(), "has format 9.9"),
-            (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is not a UUID"),
+            (Session, without_uuid.as_bytes(), "its id is not a UUID"),
+            (Session, b"{\"id\": \"a\", \"name\": \"todo\"}", "has format (none)"),
         ] {
             let found = unreadable(artifact, bytes).unwrap().to_string();
             assert!(found.contains(why), "{why}: {found}");
@@ -158,7 +160,6 @@ mod tests {
             (Artifact::Requirements, r#"{"requirements": [], "owner": "ana"}"#),
             (Artifact::Feedback, "[]"),
             (Artifact::Session, r#"{"id": "0a-1", "name": "todo", "schema_version": "1.0"}"#),
-            (Artifact::Session, r#"{"id": "0a-1", "name": "todo"}"#),
             (Artifact::Prd, fence),
             (Artifact::Prd, "Heading\n=======\n"),
         ] {

@@ -5,18 +5,17 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::derived::{is_source, plainly_read, readable_json, rendered};
+use super::derived::{plainly_read, readable_json, rendered};
 use super::ledger::replace;
 use super::renumber as values;
 use super::sections::{self, Document, Documents, Record, Records};
 use super::{Artifact, Files, IdFloors, IdKind, Renumbered};
 
-/// The files of one version. For documents whose sections are the source, the JSON is derived from
-/// them.
+/// The files of one version, with the JSON that is derived from its documents.
 struct View {
     files: RefCell<BTreeMap<Artifact, String>>,
-    /// The documents whose sections are the source.
-    sources: Vec<Document>,
+    /// The documents that exist.
+    documents: Vec<Document>,
 }
 
 impl View {
@@ -28,16 +27,12 @@ impl View {
             }
         }
         let documents = Documents::of(files)?;
-        let mut sources = Vec::new();
-        for document in Document::ALL {
-            if found.contains_key(&document.artifact()) && is_source(files, files, document)? {
-                sources.push(document);
-            }
-        }
+        let existing: Vec<Document> =
+            Document::ALL.into_iter().filter(|one| documents.has(*one)).collect();
         let (json, _) = readable_json(files, files)?;
         let (known, mut records) = (json.records(), json.records());
         let mut kinds: Vec<IdKind> = Vec::new();
-        for document in &sources {
+        for document in &existing {
             let own = documents.kinds(*document);
             let reading = plainly_read(&found[&document.artifact()], own, &known);
             replace(&mut records, own, &reading);
@@ -53,7 +48,7 @@ impl View {
                 found.insert(artifact, text);
             }
         }
-        Ok(Self { files: RefCell::new(found), sources })
+        Ok(Self { files: RefCell::new(found), documents: existing })
     }
 
     fn views(sides: &[Side<'_>]) -> anyhow::Result<Vec<Self>> {
@@ -175,7 +170,7 @@ pub fn renumber(
     let documents = Documents::of(merged)?;
     let (json, _) = readable_json(merged, merged)?;
     let records = readable_json(&view, &view)?.0.records();
-    for document in &view.sources {
+    for document in &view.documents {
         let artifact = document.artifact();
         let Some(text) = merged.read(artifact)? else { continue };
         let reading = plainly_read(&text, documents.kinds(*document), &json.records());

@@ -175,14 +175,9 @@ fn solve_records(
     let mut floors = floors(git, name, versions);
     let merged = merge_files([&base, &ours, &theirs], &resolved, &mut floors, &prose)?;
     let merged = match merged {
-        Some(Ok(merged)) => merged,
-        Some(Err(conflicts)) => {
+        Ok(merged) => merged,
+        Err(conflicts) => {
             solution.left.extend(conflicts);
-            return Ok(());
-        }
-        None => {
-            let told = format!("{name} is in an older format: merge its records by hand");
-            solution.left.push(told);
             return Ok(());
         }
     };

@@ -62,7 +62,7 @@ impl KnownRecords {
             // documents.
             let entries = known.reader.entries(commit, &documents).unwrap_or_default();
             let blobs: Vec<_> = entries.into_iter().map(|entry| entry.map(|e| e.oid)).collect();
-            if *says == Says::Code && read.contains(&blobs) && session.older.is_none() {
+            if *says == Says::Code && read.contains(&blobs) {
                 continue;
             }
             let files = CommittedFiles::new(git, &session.name, commit);
@@ -87,8 +87,7 @@ impl KnownRecords {
         let is_it = matches!(newest.kind, Kind::Task(_))
             && newest.commit == session.tip
             && newest.parents == std::slice::from_ref(before)
-            && newest.trailers.get(key::IDS).is_none()
-            && session.older.is_none();
+            && newest.trailers.get(key::IDS).is_none();
         let documents = documents(&session.name);
         let blobs = |commit: &Oid| git::snapshot::blob_ids(git, commit, &documents).ok();
         if !is_it || blobs(before)? != blobs(&session.tip)? {
@@ -147,20 +146,11 @@ impl History for KnownRecords {
 }
 
 /// The artifacts of a session at its newest completed stage, or at its start: JSON and documents
-/// have the same records there, except in older sessions. If an older release began the stage in
-/// progress, returns the artifacts of its first draft instead, because the documents of older
-/// releases contain no records.
+/// have the same records there.
 ///
 /// # Errors
 /// Git fails.
 pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<CommittedFiles> {
-    if session.older.is_some()
-        && let Some(first) = drafts(git, session)?.last().transpose()?
-    {
-        // This release updates the format before it begins a stage. Here the format is still
-        // older, so an older release made the first draft.
-        return Ok(CommittedFiles::new(git, &session.name, &first));
-    }
     let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
     let newest = session.history.iter().rev().find(completed);
     let commit = newest.map_or(&session.tip, |entry| &entry.commit);
@@ -174,14 +164,13 @@ pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<Committed
 /// # Errors
 /// Git fails.
 pub fn recorded_files(git: &Git, session: &Session) -> anyhow::Result<CommittedFiles> {
-    let completed = completed_files(git, session)?;
     for commit in drafts(git, session)? {
         let files = CommittedFiles::new(git, &session.name, &commit?);
-        if is_settled(&files, &completed)? {
+        if is_settled(&files)? {
             return Ok(files);
         }
     }
-    Ok(completed)
+    completed_files(git, session)
 }
 
 /// The commits of the stage in progress, newest first: saved drafts, and the commits since the last

@@ -97,7 +97,6 @@ impl Bench {
                 ledger: Ledger {
                     files: &self.files,
                     recorded: &self.recorded,
-                    completed: &self.recorded,
                     history: &self.history,
                 },
                 workspace: &self.workspace,

@@ -78,9 +78,6 @@ pub(super) fn problems(
     session: &Session,
     said: &[Problem],
 ) -> anyhow::Result<Vec<Problem>> {
-    if session.older.is_some() {
-        return Ok(Vec::new());
-    }
     let mut problems = Vec::new();
     for one in approvals(git, config, session)? {
         let Some(entry) = approval_of(session, one.stage) else { continue };

@@ -12,18 +12,25 @@ use crate::artifact::{
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::record::{self, Recorded, Recorder};
-use crate::session::{
-    CommittedFiles, KnownRecords, Session, artifact_path, completed_files, recorded_files,
-};
+use crate::session::{CommittedFiles, KnownRecords, Session, artifact_path, recorded_files};
 
 /// Compares the documents of finished stages at the tip with the JSON.
 ///
 /// # Errors
-/// Git cannot be read.
+/// Git cannot be read, or the session is of a format whose documents held no records.
 pub(super) fn compared(git: &Git, session: &Session) -> anyhow::Result<Compared> {
     let files = CommittedFiles::new(git, &session.name, &session.tip);
     if is_plainly_same(&files) {
         return Ok(Compared::default());
+    }
+    if let Some(format) = &session.older {
+        // Before 1.1 the JSON was the source: written again from such documents, it lost the records.
+        let name = &session.name;
+        return Err(Error::repository(format!(
+            "the documents of session '{name}', in format {format}, do not hold its records"
+        ))
+        .hint("use the git-cowork that wrote it")
+        .into());
     }
     let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
     let known = Known { files: &files, recorded: &recorded, history: &history };
@@ -142,9 +149,7 @@ pub fn follow_documents(
     let (mut lines, mut changed) = (Vec::new(), Vec::new());
     if merged.is_empty() && compared.broken.is_empty() {
         // New records in a document get their numbers.
-        let completed = completed_files(git, session)?;
-        let (recorded, completed) = (&recorded, &completed);
-        let ledger = Ledger { files: &there, recorded, completed, history: &history };
+        let ledger = Ledger { files: &there, recorded: &recorded, history: &history };
         let settled = ledger.settle(Writer::Person)?;
         if !settled.refusals.is_empty() {
             return Err(Error::repository(settled.refusals.join("\n")).into());

@@ -6,9 +6,7 @@ use crate::artifact::{EditedJson, Ledger, RECORDS, unreadable};
 use crate::error::Error;
 use crate::git::{self, Git, Oid, Store};
 use crate::record::{self, Recorded, Recorder};
-use crate::session::{
-    KnownRecords, Session, Verdict, artifact_path, completed_files, recorded_files,
-};
+use crate::session::{KnownRecords, Session, Verdict, artifact_path, recorded_files};
 
 /// Puts back a person's edits of the JSON in the working tree, and keeps them as an attempt.
 /// Returns a sentence for each file; empty if there were no edits.
@@ -147,7 +145,6 @@ fn with_ledger<T>(
 ) -> anyhow::Result<T> {
     let folder = session.name.artifact_dir();
     let files = recorder.workspace.session_files(folder.clone(), folder);
-    let (completed, recorded) = (completed_files(git, session)?, recorded_files(git, session)?);
-    let history = KnownRecords::of(git, session)?;
-    act(&Ledger { files: &files, recorded: &recorded, completed: &completed, history: &history })
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    act(&Ledger { files: &files, recorded: &recorded, history: &history })
 }

@@ -145,7 +145,6 @@ mod odd_branches;
 #[cfg(unix)]
 mod odd_files;
 #[cfg(unix)]
-mod older;
 #[cfg(unix)]
 mod one_run;
 mod other_text;

@@ -7,7 +7,6 @@ mod blocks;
 mod body;
 mod checks;
 mod compare;
-mod convert;
 mod criteria;
 mod edit;
 mod fields;
@@ -37,8 +36,7 @@ use std::collections::BTreeMap;
 use super::{Artifact, IdFloors, IdKind};
 
 pub use apply::{Change, apply};
-pub use compare::different_fields;
-pub use convert::{convert, gives};
+pub use compare::{different_fields, gives};
 pub use criteria::{criterion, item_of};
 pub use ids::{Taken, floors_of, number, take, written};
 pub use json::RecordFiles;

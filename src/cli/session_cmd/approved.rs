@@ -27,7 +27,7 @@ pub(crate) fn require(
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
     let warn = |text: String| context.ui.emit(Event::Warning { text });
     let forced = force && context.attended();
-    if !reasons.is_empty() && session.older.is_none() && !forced {
+    if !reasons.is_empty() && !forced {
         let name = &session.name;
         let why = if force { " (--force works only on a terminal)" } else { "" };
         let mut error = Error::repository(format!(

@@ -24,7 +24,7 @@ use crate::pipeline::prompts::{
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{artifact_path, completed_files, recorded_files};
+use crate::session::{artifact_path, recorded_files};
 use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{Context, Numbers};
@@ -163,7 +163,6 @@ async fn converse_once(
     };
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
-    let completed = completed_files(run.env.git, &run.session)?;
     let keep_ids = |ids: &DraftIds| draft_ids::keep(run, ids);
     let earlier = run.session.earlier(stage);
     let at = now();
@@ -175,12 +174,7 @@ async fn converse_once(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
         store,
-        ledger: Ledger {
-            files: &files,
-            recorded: &recorded,
-            completed: &completed,
-            history: known.as_ref(),
-        },
+        ledger: Ledger { files: &files, recorded: &recorded, history: known.as_ref() },
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,

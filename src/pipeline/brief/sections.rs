@@ -51,18 +51,11 @@ pub fn context_of(run: &Run<'_>, spec: &StageSpec) -> Vec<Artifact> {
 }
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
-/// shown as their Markdown document; only a document of an older session is followed by its JSON.
+/// shown as their Markdown document.
 pub fn artifacts(run: &Run<'_>, store: &Store<'_>, which: &[Artifact]) -> anyhow::Result<String> {
     let mut out = String::new();
     for artifact in which.iter().filter(|artifact| artifact.document().is_none()) {
         out += &artifact_section(run, store, *artifact)?;
-        if Document::of(*artifact).is_some_and(|document| store.is_older(document).unwrap_or(true))
-        {
-            let own = |json: &&Artifact| json.document() == Some(*artifact);
-            for json in Artifact::ALL.iter().filter(own) {
-                out += &artifact_section(run, store, *json)?;
-            }
-        }
     }
     Ok(out)
 }

@@ -7,7 +7,7 @@ use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded, ReviewRecord};
-use crate::session::{Verdict, artifact_path, completed_files, recorded_files, subject_line};
+use crate::session::{Verdict, artifact_path, recorded_files, subject_line};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
@@ -99,7 +99,6 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     let title = title(comments);
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
-    let completed = completed_files(run.env.git, &run.session)?;
     let mut floors = known.floors;
     store.see_ids(&mut floors)?;
     let task = Task {
@@ -112,8 +111,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
         ..Task::default()
     }
     .from_review();
-    let (recorded, completed) = (&recorded, &completed);
-    let ledger = Ledger { files: &files, recorded, completed, history: known.as_ref() };
+    let ledger = Ledger { files: &files, recorded: &recorded, history: known.as_ref() };
     ledger.change(&[Change::Put(Record::Task(task))])?;
     let paths: Vec<String> =
         PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();

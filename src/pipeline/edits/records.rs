@@ -10,7 +10,7 @@ use crate::git::Oid;
 use crate::pipeline::brief::draft_ids;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, completed_files, recorded_files};
+use crate::session::{CommittedFiles, recorded_files};
 use crate::verify;
 
 /// Runs `look` on the [`Ledger`] of the session's working tree.
@@ -19,15 +19,14 @@ fn with_ledger<T: Default>(
     files: &dyn Files,
     look: impl FnOnce(&Ledger<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let completed = completed_files(run.env.git, &run.session)?;
-    if is_settled(files, &completed)? {
+    if is_settled(files)? {
         // The whole history is read only if something was changed.
         return Ok(T::default());
     }
     let known = run.known_records()?;
     let recorded = recorded_files(run.env.git, &run.session)?;
     let history = draft_ids::load(run).after(known.as_ref(), Writer::Person);
-    look(&Ledger { files, recorded: &recorded, completed: &completed, history: &history })
+    look(&Ledger { files, recorded: &recorded, history: &history })
 }
 
 /// Puts back a person's edits of the JSON, which is generated from the documents. Returns true if

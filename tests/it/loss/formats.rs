@@ -60,10 +60,10 @@ fn unknown_fields_survive_stages_and_going_back() {
 
 const FILE: &str = ".cowork/sessions/todo/session.json";
 
-/// A session whose `session.json` is as the format before 1.0 had it, with a field of its own.
+/// A session whose `session.json` is as the format before 1.1 had it, with a field of its own.
 fn of_an_older_format() -> Sandbox {
     let sandbox = designed();
-    let text = sandbox.read(FILE).replace("  \"schema_version\": \"1.1\",\n", "");
+    let text = sandbox.read(FILE).replace("\"1.1\"", "\"1.0\"");
     let end = text.rfind('}').unwrap();
     let body = text[..end].trim_end();
     sandbox.write(FILE, &format!("{body},\n  \"of_another_tool\": {{\"kept\": true}}\n}}\n"));
@@ -89,9 +89,9 @@ fn an_older_format_is_read_as_it_is_and_raised_in_a_commit_of_its_own() {
     sandbox.git(&["add", "README.md"]);
     sandbox.server.forget();
     let told = keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "plan"], 0);
-    assert!(told.contains("is now in format 1.1 (was 0.9)"), "{told}");
+    assert!(told.contains("is now in format 1.1 (was 1.0)"), "{told}");
     assert!(sandbox.server.requests().iter().all(|request| request.stage == "plan"));
-    let subject = "session: format 0.9 -> 1.1";
+    let subject = "session: format 1.0 -> 1.1";
     assert_eq!(sandbox.subjects("cowork/todo~2..cowork/todo")[0], subject);
     assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD~1"]), FILE);
     let trailers = sandbox.trailers("HEAD~1");
@@ -100,6 +100,8 @@ fn an_older_format_is_read_as_it_is_and_raised_in_a_commit_of_its_own() {
     let new = sandbox.blob("HEAD", FILE);
     assert!(new.starts_with("{\n  \"schema_version\": \"1.1\",\n"), "{new}");
     assert!(new.contains("\"of_another_tool\""), "{new}");
+    // Every session had all stages and gates then, whatever its `depth` said.
+    assert!(new.contains("\"depth\": \"thorough\""), "{new}");
     keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "coding"], 0);
     assert_eq!(raised(&sandbox), [subject]);
     keeps(&sandbox, &["verify"], 0);
@@ -115,7 +117,7 @@ fn raising_a_format_waits_for_a_draft_and_for_a_persons_edit() {
     sandbox.write(FILE, &mine);
     sandbox.server.on(at("plan", "critic"), Reply::status(401, "no"));
     let told = keeps(&sandbox, &["resume", "--review", "auto"], 4);
-    assert!(told.contains("stays in format 0.9"), "{told}");
+    assert!(told.contains("stays in format 1.0"), "{told}");
     // A draft was made on that tip, which must stay the tip until it is recorded.
     sandbox.server.on(at("plan", "critic"), todo::approve());
     sandbox.server.forget();
@@ -165,6 +167,20 @@ fn a_format_nobody_can_raise_is_refused_and_left_as_it_is() {
     for args in [&["status"][..], &["resume", "--review", "auto"], &["archive"]] {
         let told = keeps(&sandbox, args, 5);
         assert!(told.contains("format 0.8") && told.contains("that wrote it"), "{told}");
+    }
+    assert_eq!(sandbox.all_refs(), refs);
+}
+
+#[test]
+fn records_that_only_the_json_of_an_older_format_has_are_not_lost() {
+    let sandbox = of_an_older_format();
+    sandbox.write(".cowork/sessions/todo/prd.md", "# Product requirements\n\n- REQ-001 Add\n");
+    sandbox.commit_all("prose, as before records were sections");
+    let refs = sandbox.all_refs();
+    keeps(&sandbox, &["status"], 0);
+    for args in [&["verify", "--fix"][..], &["resume", "--review", "auto"]] {
+        let told = keeps(&sandbox, args, 5);
+        assert!(told.contains("format 1.0") && told.contains("that wrote it"), "{told}");
     }
     assert_eq!(sandbox.all_refs(), refs);
 }

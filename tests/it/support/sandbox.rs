@@ -52,8 +52,6 @@ pub struct Sandbox {
     user: Option<u32>,
     /// True if the program inherits an open descriptor of `/`.
     leaves_open: bool,
-    /// Another release of the program, which is run instead of this one.
-    other: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -109,7 +107,6 @@ impl Sandbox {
             cwd,
             user: None,
             leaves_open: false,
-            other: None,
         }
     }
 
@@ -120,7 +117,7 @@ impl Sandbox {
         let status =
             Command::new("cp").arg("-Rp").arg(self.root()).arg(copy.root()).status().unwrap();
         assert!(status.success());
-        Self { env: self.env.clone(), other: self.other.clone(), ..copy }
+        Self { env: self.env.clone(), ..copy }
     }
 
     /// The directory that contains everything.
@@ -182,17 +179,11 @@ impl Sandbox {
         self.leaves_open = true;
     }
 
-    /// From now on `cowork` runs another release of the program.
-    pub fn use_release(&mut self, program: &Path) {
-        self.other = Some(program.to_owned());
-    }
-
     /// The path of `git-cowork`, where the user of the sandbox can run it.
     fn program(&self) -> PathBuf {
-        match (&self.other, self.user) {
-            (Some(other), _) => other.clone(),
-            (None, Some(_)) => self.root().join("bin/git-cowork"),
-            (None, None) => env!("CARGO_BIN_EXE_git-cowork").into(),
+        match self.user {
+            Some(_) => self.root().join("bin/git-cowork"),
+            None => env!("CARGO_BIN_EXE_git-cowork").into(),
         }
     }
 

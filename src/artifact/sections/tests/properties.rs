@@ -182,12 +182,9 @@ fn no_text_panics() {
                 let sent = random.wild(20);
                 let _ = save(Some(&text), &sent, Extent::Parts, &context, &mut floors);
             }
-            2 => {
+            _ => {
                 let change = random.record(IdKind::Task, 1, true);
                 let _ = apply(&text, &[Change::Put(change)], &context);
-            }
-            _ => {
-                convert(&text, &present, &ALL);
             }
         }
     });

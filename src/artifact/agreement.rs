@@ -1,5 +1,5 @@
-//! Documents of older sessions: their sections do not contain the records, so the JSON is the
-//! source. A run checks the same bytes at every step, so results are cached.
+//! Whether documents agree with the JSON that is derived from them. A run checks the same bytes at
+//! every step, so results are cached.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +10,7 @@ use super::ledger::records_of;
 use super::sections::{self, Document, Documents};
 use super::{Artifact, Files, RECORDS};
 
-/// Maximum number of cached results: enough for three documents in the current, the completed and
+/// Maximum number of cached results: enough for three documents in the current and
 /// the recorded version, and for some drafts.
 const KEPT: usize = 32;
 
@@ -20,14 +20,24 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 /// Cached results by the hash of the texts, the newest last.
 static ANSWERS: Mutex<VecDeque<(u64, bool)>> = Mutex::new(VecDeque::new());
 
-/// True if the records in a document's sections differ from those in its JSON.
+/// True if every document agrees with its JSON.
 ///
 /// # Errors
 ///
 /// If a file cannot be read.
-pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
+pub fn is_settled(files: &dyn Files) -> anyhow::Result<bool> {
     let files = &ReadOnce::of(files);
-    let Some(text) = files.read(document.artifact())? else { return Ok(false) };
+    for document in Document::ALL {
+        if !agrees(files, document)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// True if a document is missing or its sections have the same records as its JSON.
+fn agrees(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
+    let Some(text) = files.read(document.artifact())? else { return Ok(true) };
     let kinds = Documents::of(files)?.kinds(document);
     let mut asked = HASHER.build_hasher();
     (document.artifact(), &text, kinds).hash(&mut asked);
@@ -40,29 +50,13 @@ pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<
     if let Some(answer) = known {
         return Ok(answer);
     }
-    let answer = !sections::gives(&text, &records_of(files)?, kinds);
+    let answer = sections::gives(&text, &records_of(files)?, kinds);
     let mut kept = kept();
     if kept.len() >= KEPT {
         kept.pop_front();
     }
     kept.push_back((asked, answer));
     Ok(answer)
-}
-
-/// True if every document agrees with its JSON. A document may differ if it belongs to an older
-/// session, that is, if it already differs in `completed`.
-///
-/// # Errors
-///
-/// If a file cannot be read.
-pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bool> {
-    let (files, completed) = (&ReadOnce::of(files), &ReadOnce::of(completed));
-    for document in Document::ALL {
-        if is_older(files, document)? && !is_older(completed, document)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The same files, with each file read only once: for a check that reads them many times.
@@ -103,12 +97,12 @@ mod tests {
     fn a_cached_result_is_not_used_for_changed_files() {
         let files = Memory::default();
         files.write(Artifact::Prd, "# P\n").unwrap();
-        assert!(!is_older(&files, Document::Prd).unwrap());
+        assert!(is_settled(&files).unwrap());
         let one = r#"{"requirements":[{"id":"REQ-001","title":"a"}]}"#;
         files.write(Artifact::Requirements, one).unwrap();
-        assert!(is_older(&files, Document::Prd).unwrap());
+        assert!(!is_settled(&files).unwrap());
         files.write(Artifact::Requirements, r#"{"requirements":[]}"#).unwrap();
-        assert!(!is_older(&files, Document::Prd).unwrap());
+        assert!(is_settled(&files).unwrap());
     }
 
     #[test]
