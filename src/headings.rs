@@ -93,8 +93,8 @@ pub(crate) fn taken_off(text: &str) -> Cow<'_, str> {
     each_line(text, after)
 }
 
-/// Applies one of these to every text in a value.
-pub(crate) fn in_all(value: &mut Value, change: fn(&str) -> Cow<'_, str>) {
+/// Applies a change to every text in a value.
+pub(crate) fn in_all(value: &mut Value, change: &dyn Fn(&str) -> Cow<'_, str>) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(changed) = change(text) {
@@ -132,7 +132,7 @@ mod tests {
         assert!(matches!(set_off(others), Cow::Borrowed(_)), "{}", set_off(others));
         assert!(matches!(taken_off(others), Cow::Borrowed(_)));
         let mut given = serde_json::json!({"path": "a", "edits": [{"old": "x\n\\## End"}], "n": 1});
-        in_all(&mut given, taken_off);
+        in_all(&mut given, &taken_off);
         assert_eq!(given["edits"][0]["old"], "x\n## End");
     }
 }

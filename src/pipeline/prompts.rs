@@ -190,7 +190,7 @@ impl Prompts {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         // Feedback, evidence and tasks are told in others' words.
         let mut variables = serde_json::to_value(variables)?;
-        headings::in_all(&mut variables, headings::set_off);
+        headings::in_all(&mut variables, &headings::set_off);
         environment.render_str(text, minijinja::value::Serde(&variables)).map_err(|error| {
             Error::model(format!("cannot render the prompt {file}: {error}"))
                 .hint(match self.folder.as_ref().map(|folder| folder.join(file)) {

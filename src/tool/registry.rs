@@ -157,7 +157,7 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     let fitted = arguments::parse(&call.arguments)
         .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
     let fitted = fitted.map(|(mut arguments, notes)| {
-        headings::in_all(&mut arguments, headings::taken_off);
+        headings::in_all(&mut arguments, &headings::taken_off);
         (arguments, notes)
     });
     let mut answer = match tool.effect().writes_artifacts() {

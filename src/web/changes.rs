@@ -1,74 +1,67 @@
 //! The section on code changes, listed by commit: changes by tasks, by corrections and by people.
 
-use super::html::Html;
+use serde_json::{Value, json};
+
 use super::overview::{checks, subject};
-use super::patch::{counts, patch};
-use super::room::{FILES, Room};
+use super::room::{FILES, PATCH, Room, more};
 use super::source::{CodeCommit, Source, commit_id, file_id};
-use crate::git::patches::patches;
+use crate::git::patches::{FilePatch, patches};
 use crate::session::adopted;
 use crate::shell_quote::quoted;
 
-pub(super) fn write(
-    source: &Source<'_>,
-    room: &mut Room,
-    html: &mut Html<'_>,
-) -> anyhow::Result<()> {
+pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
     let (commits, earlier) = source.code_commits()?;
-    if commits.is_empty() {
-        html.raw("<p>No commit of the session changes code yet.</p>\n");
-    }
-    if earlier > 0 {
-        room.left_out += 1;
-        html.raw("<p class=\"note\">")
-            .text(&format!("{earlier} earlier commits are left out here: "));
-        html.element("code", &[], "git log").raw("</p>\n");
-    }
+    room.left_out += usize::from(earlier > 0);
     let adopted = adopted(source.git, source.session())?;
+    let mut all = Vec::new();
     for (n, commit) in commits.iter().enumerate() {
         let task = adopted.iter().find(|(_, one)| one.id == commit.commit.id);
-        of_commit(source, room, html, (n, commit, task.map(|(task, _)| task.as_str())))?;
+        all.push(of_commit(source, room, n, commit, task.map(|(task, _)| task.as_str()))?);
     }
-    Ok(())
+    Ok(json!({"commits": all, "earlier": more(earlier, "earlier commits", "git log")}))
 }
 
 fn of_commit(
     source: &Source<'_>,
     room: &mut Room,
-    html: &mut Html<'_>,
-    (n, of, adopted_as): (usize, &CodeCommit, Option<&str>),
-) -> anyhow::Result<()> {
+    n: usize,
+    of: &CodeCommit,
+    adopted_as: Option<&str>,
+) -> anyhow::Result<Value> {
     let CodeCommit { commit, parent, files, entry } = of;
     let title = subject(entry.as_ref().map(|entry| &entry.kind), commit.subject());
-    let title = adopted_as.map_or(title.clone(), |task| format!("{task} {title}"));
-    html.open("h3", &[("id", &commit_id(n))]).isolated(&title).raw("</h3>\n");
-    html.raw("<p class=\"soft\">").element("code", &[], commit.id.short());
-    let author = commit.author.split(" <").next().unwrap_or_default();
-    html.raw(" · ").isolated(author);
-    if let Some(checks) = entry.as_ref().and_then(checks) {
-        html.raw(" · ").isolated(checks);
-    }
-    html.raw("</p>\n");
-    let (shown, more) = room.first(files, FILES);
+    let show = format!("git show {}", commit.id.short());
+    let (shown, rest) = room.first(files, FILES);
     let found = patches(source.git, parent, &commit.id, shown)?;
+    let mut files = Vec::new();
     for (k, path) in shown.iter().enumerate() {
-        html.open("div", &[("id", &file_id(n, k))]);
-        let command = format!("git show {} -- {}", commit.id.short(), quoted(path));
+        let command = format!("{show} -- {}", quoted(path));
         // A file that became a link has two patches: a deletion and an addition.
-        let mut all = found.iter().filter(|one| one.path == *path).peekable();
-        if all.peek().is_none() {
-            html.element("p", &[], path);
-        }
-        for one in all {
-            let mut inner = html.part();
-            patch(&mut inner, room, one, &command);
-            html.folded(&format!("{path} {}", counts(one)), inner);
-        }
-        html.close("div");
+        let all = found.iter().filter(|one| one.path == *path);
+        let all: Vec<Value> = all.map(|one| patch(source, room, one, &command)).collect();
+        files.push(json!({"id": file_id(n, k), "path": path, "patches": all}));
     }
-    if more > 0 {
-        html.raw("<p class=\"note\">").text(&format!("{more} more files are left out here: "));
-        html.element("code", &[], &format!("git show {}", commit.id.short())).raw("</p>\n");
-    }
-    Ok(())
+    Ok(json!({
+        "id": commit_id(n),
+        "title": adopted_as.map_or(title.clone(), |task| format!("{task} {title}")),
+        "short": commit.id.short(),
+        "author": commit.author.split(" <").next(),
+        "checks": entry.as_ref().and_then(checks),
+        "files": files,
+        "more": more(rest, "more files", &show),
+    }))
+}
+
+/// The diff of a file: git's notes on it, then its hunks. If the hunks are cut, the page names
+/// `command`, which shows all of them.
+pub(super) fn patch(
+    source: &Source<'_>,
+    room: &mut Room,
+    patch: &FilePatch,
+    command: &str,
+) -> Value {
+    let hunks = source.clean(&patch.hunks);
+    let (shown, cut) = room.take(&hunks, PATCH, command);
+    let counts = format!("+{} −{}", patch.added, patch.removed);
+    json!({"notes": patch.notes, "hunks": shown, "cut": cut, "counts": counts})
 }

@@ -1,6 +1,7 @@
 //! The section on cost: the usage of each stage, and the total that other commands show as well.
 
-use super::html::Html;
+use serde_json::{Value, json};
+
 use super::room::Room;
 use super::source::Source;
 use crate::spent::{Spent, tokens};
@@ -8,11 +9,14 @@ use crate::spent::{Spent, tokens};
 /// Length of the longest bar, in units of the drawing.
 const LENGTH: u64 = 100;
 
-pub(super) fn write(
-    source: &Source<'_>,
-    _room: &mut Room,
-    html: &mut Html<'_>,
-) -> anyhow::Result<()> {
+/// What the length of a bar can show: money if it is known, else tokens, else time.
+const MEASURES: [(&str, fn(&Spent) -> u64); 3] = [
+    ("By cost", |spent| spent.micros),
+    ("By tokens", Spent::tokens),
+    ("By time", |spent| spent.millis),
+];
+
+pub(super) fn read(source: &Source<'_>, _room: &mut Room) -> anyhow::Result<Value> {
     let used = &source.status.used;
     let stages = used.stages.iter().map(|(stage, spent)| (stage.name(), *spent));
     let others =
@@ -22,89 +26,34 @@ pub(super) fn write(
         .filter(|(_, spent)| spent.requests > 0 || spent.tokens() > 0)
         .collect();
     if rows.is_empty() {
-        html.raw("<p>No model was asked.</p>\n");
-        return Ok(());
+        return Ok(Value::Null);
     }
-    let measure = Measure::of(&rows);
-    html.raw("<table class=\"cost\">\n<thead><tr><th scope=\"col\">Stage</th>");
-    html.raw("<th scope=\"col\">").text(measure.name()).raw("</th>");
-    html.raw(
-        "<th scope=\"col\" class=\"n few\">Requests</th><th scope=\"col\" class=\"n\">Tokens</th>",
-    );
-    html.raw(
-        "<th scope=\"col\" class=\"n few\">Cached</th><th scope=\"col\" class=\"n few\">Time</th>",
-    );
-    html.raw("<th scope=\"col\" class=\"n\">Cost</th></tr></thead>\n<tbody>\n");
-    let most = rows.iter().map(|(_, spent)| measure.amount(spent)).max().unwrap_or(0).max(1);
-    for (name, spent) in &rows {
-        let bar = measure.amount(spent).saturating_mul(LENGTH) / most;
-        row(html, name, spent, Some(bar));
-    }
-    html.raw("</tbody>\n<tfoot>\n");
-    row(html, "total", &used.total, None);
-    html.raw("</tfoot>\n</table>\n");
-    Ok(())
+    let [money, tokens, time] = MEASURES;
+    let known =
+        |measure: &(&str, fn(&Spent) -> u64)| rows.iter().any(|(_, one)| measure.1(one) > 0);
+    let (measure, amount) = [money, tokens].into_iter().find(known).unwrap_or(time);
+    let most = rows.iter().map(|(_, spent)| amount(spent)).max().unwrap_or(0).max(1);
+    let bar = |spent: &Spent| (amount(spent).saturating_mul(LENGTH) / most).max(1);
+    let shown: Vec<Value> =
+        rows.iter().map(|(name, spent)| row(name, spent, Some(bar(spent)))).collect();
+    Ok(json!({"measure": measure, "rows": shown, "total": row("total", &used.total, None)}))
 }
 
-/// What the length of a bar shows: money if it is known, else tokens, else time.
-enum Measure {
-    Money,
-    Tokens,
-    Time,
-}
-
-impl Measure {
-    fn of(rows: &[(&str, Spent)]) -> Self {
-        if rows.iter().any(|(_, spent)| spent.micros > 0) {
-            Self::Money
-        } else if rows.iter().any(|(_, spent)| spent.tokens() > 0) {
-            Self::Tokens
-        } else {
-            Self::Time
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Money => "By cost",
-            Self::Tokens => "By tokens",
-            Self::Time => "By time",
-        }
-    }
-
-    fn amount(&self, spent: &Spent) -> u64 {
-        match self {
-            Self::Money => spent.micros,
-            Self::Tokens => spent.tokens(),
-            Self::Time => spent.millis,
-        }
-    }
-}
-
-fn row(html: &mut Html<'_>, name: &str, spent: &Spent, bar: Option<u64>) {
-    html.raw("<tr><th scope=\"row\">").text(name).raw("</th><td class=\"bar\">");
-    if let Some(bar) = bar {
-        html.raw("<svg viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
-        let width = bar.max(1).to_string();
-        html.open("rect", &[("width", &width), ("height", "12"), ("rx", "2")]);
-        html.raw("</rect></svg>");
-    }
-    html.raw("</td>");
-    let all = match spent.tokens() {
-        0 => "–".to_owned(),
-        all => tokens(all),
-    };
+fn row(name: &str, spent: &Spent, bar: Option<u64>) -> Value {
+    let none = || "–".to_owned();
     let share = spent.usage.cached.saturating_mul(100).checked_div(spent.usage.input);
-    cell(html, "n few", &spent.requests.to_string());
-    cell(html, "n", &all);
-    cell(html, "n few", &share.map_or("–".to_owned(), |share| format!("{share}%")));
-    cell(html, "n few", &time(spent.millis));
-    cell(html, "n", &spent.cost().unwrap_or_else(|| "–".to_owned()));
-    html.close("tr");
-}
-
-fn cell(html: &mut Html<'_>, class: &str, text: &str) {
-    html.open("td", &[("class", class)]).text(text).raw("</td>");
+    json!({
+        "name": name,
+        "bar": bar,
+        "requests": spent.requests,
+        "tokens": match spent.tokens() {
+            0 => none(),
+            all => tokens(all),
+        },
+        "cached": share.map_or_else(none, |share| format!("{share}%")),
+        "time": time(spent.millis),
+        "cost": spent.cost().unwrap_or_else(none),
+    })
 }
 
 /// `4 s`, `3 min`, `2 h 5 min`

@@ -1,41 +1,33 @@
 //! The section on documents: each document as it is, and the diffs between its drafts, with the
 //! feedback on the earlier draft.
 
-use super::html::Html;
+use serde_json::{Value, json};
+
+use super::changes::patch;
 use super::markdown::markdown;
-use super::patch::{counts, patch};
 use super::room::{DOCUMENT, Room, VERSIONS};
 use super::source::Source;
+use super::template::short;
 use super::versions::{Version, versions};
 use crate::artifact::Artifact;
 use crate::clock;
+use crate::git::Object;
 use crate::git::patches::patches;
-use crate::git::{Object, Oid};
 use crate::session::Step;
 
 /// Maximum length of a remark that is not folded.
 const REMARK: usize = 300;
 
-pub(super) fn write(
-    source: &Source<'_>,
-    room: &mut Room,
-    html: &mut Html<'_>,
-) -> anyhow::Result<()> {
+pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
     let steps = source.steps()?;
-    let mut any = false;
+    let mut all = Vec::new();
     for artifact in Artifact::ALL.into_iter().filter(|artifact| !artifact.is_json()) {
         let versions = versions(source, artifact)?;
         if let Some(newest) = versions.last() {
-            any = true;
-            html.open("h3", &[("id", &id(artifact))]).text(artifact.file_name()).raw("</h3>\n");
-            document(source, room, html, artifact, newest)?;
-            differences(source, room, html, &versions, &steps)?;
+            all.push(document(source, room, artifact, newest, &versions, &steps)?);
         }
     }
-    if !any {
-        html.raw("<p>No document is written yet.</p>\n");
-    }
-    Ok(())
+    Ok(json!(all))
 }
 
 /// The id of a document, for links.
@@ -46,62 +38,56 @@ pub(super) fn id(artifact: Artifact) -> String {
 fn document(
     source: &Source<'_>,
     room: &mut Room,
-    html: &mut Html<'_>,
     artifact: Artifact,
     newest: &Version,
-) -> anyhow::Result<()> {
-    let Some(text) = read(source, &newest.blob)? else { return Ok(()) };
-    // Secrets are removed before the text is cut: half of an API key would not be recognized.
-    let text = html.clean(&text);
-    let command = format!("git cat-file blob {}", newest.blob.short());
-    let mut cut = html.part();
-    let shown = room.take(&text, DOCUMENT, &command, &mut cut);
-    let mut inner = html.part();
-    inner.raw("<div class=\"document\">\n");
-    markdown(&mut inner, shown);
-    inner.close("div").add(cut);
-    // The report is unfolded at first, because a reviewer reads it first.
-    let open = artifact == Artifact::DeliveryReport;
-    html.raw(if open { "<details open><summary>" } else { "<details><summary>" });
-    html.text("Read it (").isolated(&newest.label).raw(")</summary>\n").add(inner);
-    html.close("details");
-    Ok(())
-}
-
-/// The diffs between the versions.
-fn differences(
-    source: &Source<'_>,
-    room: &mut Room,
-    html: &mut Html<'_>,
     versions: &[Version],
     steps: &[Step],
-) -> anyhow::Result<()> {
-    let from = versions.len().saturating_sub(VERSIONS);
-    if from > 0 {
-        room.left_out += from;
-        let text = format!("{from} older versions are left out here: see git cowork log");
-        html.element("p", &[("class", "note")], &text);
+) -> anyhow::Result<Value> {
+    let bytes = source.git.reader().blob(Object::Id(&newest.blob))?;
+    // Secrets are removed before the text is cut: half of an API key would not be recognized.
+    let text = bytes.map(|bytes| source.clean(&String::from_utf8_lossy(&bytes)));
+    let command = format!("git cat-file blob {}", newest.blob.short());
+    let (shown, cut) = match &text {
+        Some(text) => room.take(text, DOCUMENT, &command),
+        None => ("", Value::Null),
+    };
+    let older = versions.len().saturating_sub(VERSIONS);
+    room.left_out += older;
+    let mut differences = Vec::new();
+    for (before, after) in versions.iter().zip(versions.iter().skip(1)).skip(older) {
+        differences.push(difference(source, room, before, after, steps)?);
     }
-    for (before, after) in versions.iter().zip(versions.iter().skip(1)).skip(from) {
-        let mut inner = html.part();
-        let remarks = remarks(steps, before, after);
-        if !remarks.is_empty() {
-            inner.raw("<ul>\n");
-            for remark in remarks {
-                inner.raw("<li>").short(&remark, REMARK).raw("</li>\n");
-            }
-            inner.close("ul");
-        }
-        let found = patches(source.git, &before.blob, &after.blob, &[])?;
-        let command = format!("git diff {} {}", before.blob.short(), after.blob.short());
-        let mut lines = String::new();
-        for one in &found {
-            lines = counts(one);
-            patch(&mut inner, room, one, &command);
-        }
-        html.folded(&format!("{} → {} {lines}", before.label, after.label), inner);
-    }
-    Ok(())
+    Ok(json!({
+        "id": id(artifact),
+        "name": artifact.file_name(),
+        "label": newest.label,
+        // The report is unfolded at first, because a reviewer reads it first.
+        "open": artifact == Artifact::DeliveryReport,
+        "text": text.is_some().then(|| markdown(source.secrets, shown)),
+        "cut": cut,
+        "older": older,
+        "differences": differences,
+    }))
+}
+
+/// The diff between two versions, with the remarks on the earlier one.
+fn difference(
+    source: &Source<'_>,
+    room: &mut Room,
+    before: &Version,
+    after: &Version,
+    steps: &[Step],
+) -> anyhow::Result<Value> {
+    let found = patches(source.git, &before.blob, &after.blob, &[])?;
+    let command = format!("git diff {} {}", before.blob.short(), after.blob.short());
+    let all: Vec<Value> = found.iter().map(|one| patch(source, room, one, &command)).collect();
+    let counts = all.last().and_then(|one| one["counts"].as_str()).unwrap_or_default();
+    let remarks = remarks(steps, before, after);
+    Ok(json!({
+        "label": format!("{} → {} {counts}", before.label, after.label),
+        "remarks": remarks.iter().map(|remark| short(remark, REMARK)).collect::<Vec<Value>>(),
+        "patches": all,
+    }))
 }
 
 /// The feedback on the drafts that contain a version, given before the next version existed.
@@ -116,9 +102,4 @@ fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
     let mut remarks: Vec<String> = steps.iter().filter(is_of).map(Step::words).collect();
     remarks.dedup();
     remarks
-}
-
-fn read(source: &Source<'_>, blob: &Oid) -> anyhow::Result<Option<String>> {
-    let bytes = source.git.reader().blob(Object::Id(blob))?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -1,7 +1,9 @@
-//! Draws columns of boxes that are joined by lines, as SVG. Colours and fonts come from the page's
-//! style; all positions are computed here.
+//! The places of boxes in columns, and of the lines that join them, for an SVG. Colours and fonts
+//! come from the page's style.
 
-use super::html::Html;
+use serde::Serialize;
+use serde_json::{Value, json};
+
 use crate::clean::one_line;
 
 /// Width of the whole drawing, of a box, and of the gap between columns.
@@ -19,8 +21,9 @@ const LETTERS: usize = 34;
 /// Classes of the page's style that colour the lines.
 const COLORS: [&str; 6] = ["e0", "e1", "e2", "e3", "e4", "e5"];
 
-/// A box.
-pub(super) struct Node {
+/// A requirement, task or file, with the place on the page that shows more of it.
+#[derive(Serialize)]
+pub(super) struct Item {
     pub(super) id: String,
     /// May be empty.
     pub(super) title: String,
@@ -29,100 +32,46 @@ pub(super) struct Node {
     pub(super) done: bool,
 }
 
-/// A line from a box to a box in the next column, by their indices.
-pub(super) struct Edge {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    /// Any number; lines with equal numbers have the same colour.
-    pub(super) color: usize,
-}
+/// Lines from a box to a box in the next column, by their indices, and the number of a line's
+/// colour.
+pub(super) type Lines<'a> = (&'a [(usize, usize)], fn((usize, usize)) -> usize);
 
-/// Three columns, and the lines between neighbours.
-pub(super) struct Drawing {
-    pub(super) columns: [(&'static str, Vec<Node>); 3],
-    pub(super) edges: [Vec<Edge>; 2],
-}
-
-impl Drawing {
-    /// Writes the drawing; on a narrow screen it scrolls sideways.
-    pub(super) fn write(&self, html: &mut Html<'_>) {
-        let rows = self.columns.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(0);
-        let height = TOP + number(rows) * ROW + EDGE;
-        html.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Graph\">\n");
-        let view = format!("0 0 {WIDTH} {height}");
-        html.open(
-            "svg",
-            &[
-                ("viewBox", view.as_str()),
-                ("role", "group"),
-                ("aria-label", "Requirements, tasks and files"),
-            ],
-        );
-        for (at, edges) in (0..).zip(&self.edges) {
-            self.lines(html, at, edges, rows);
-        }
-        for (at, (title, nodes)) in (0..).zip(&self.columns) {
-            let x = (left(at) + 2).to_string();
-            html.element("text", &[("class", "column"), ("x", &x), ("y", "18")], title);
-            for (row, node) in nodes.iter().enumerate() {
-                node.write(html, left(at), top(row, nodes.len(), rows));
-            }
-        }
-        html.raw("</svg>\n").close("div");
-    }
-
-    /// The lines from a column to the next.
-    fn lines(&self, html: &mut Html<'_>, at: u32, edges: &[Edge], rows: usize) {
-        let count = |column: u32| self.columns[column as usize].1.len();
-        for Edge { from, to, color } in edges {
+/// Draws three columns with their titles, and the lines between neighbours.
+pub(super) fn drawing(columns: [(&str, &[Item]); 3], lines: [Lines<'_>; 2]) -> Value {
+    let rows = columns.iter().map(|(_, items)| items.len()).max().unwrap_or(0);
+    let count = |column: u32| columns[column as usize].1.len();
+    let mut drawn = Vec::new();
+    for (at, (pairs, color)) in (0..).zip(lines) {
+        for (from, to) in pairs {
             let (x1, x2) = (left(at) + BOX, left(at + 1));
             let middle = (x1 + x2) / 2;
             let y1 = top(*from, count(at), rows) + HEIGHT / 2;
             let y2 = top(*to, count(at + 1), rows) + HEIGHT / 2;
-            let path = format!("M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}");
-            html.open("path", &[("class", COLORS[color % COLORS.len()]), ("d", &path)]);
-            html.close("path");
+            drawn.push(json!({
+                "class": COLORS[color((*from, *to)) % COLORS.len()],
+                "path": format!("M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}"),
+            }));
         }
     }
-}
-
-impl Node {
-    fn write(&self, html: &mut Html<'_>, x: u32, y: u32) {
-        html.open("g", &[("class", if self.done { "done" } else { "open" })]);
-        let place = self.place.as_ref().map(|place| format!("#{place}"));
-        if let Some(place) = &place {
-            html.open("a", &[("href", place)]);
-        }
-        let [left, top, width, height] = [x, y, BOX, HEIGHT].map(|number| number.to_string());
-        let whole = format!("{} {}", self.id, self.title);
-        html.element("title", &[], whole.trim());
-        let place_of_box = [
-            ("x", left.as_str()),
-            ("y", &top),
-            ("width", &width),
-            ("height", &height),
-            ("rx", "6"),
-        ];
-        html.open("rect", &place_of_box).close("rect");
-        self.words(html, x, y);
-        if place.is_some() {
-            html.raw("</a>");
-        }
-        html.close("g");
-    }
-
-    /// Writes the id with the title below it, or the id alone in the middle.
-    fn words(&self, html: &mut Html<'_>, x: u32, y: u32) {
-        let x = (x + 10).to_string();
-        let sign = if self.done { "✓ " } else { "" };
-        let id = format!("{sign}{}", one_line(&self.id, LETTERS - 2));
-        let first = if self.title.is_empty() { y + 25 } else { y + 17 };
-        html.element("text", &[("class", "id"), ("x", &x), ("y", &first.to_string())], &id);
-        if !self.title.is_empty() {
-            let title = one_line(&self.title, LETTERS);
-            html.element("text", &[("x", &x), ("y", &(y + 33).to_string())], &title);
-        }
-    }
+    let node = |row: usize, item: &Item, of: usize| {
+        json!({
+            "item": item,
+            "id": one_line(&item.id, LETTERS - 2),
+            "title": one_line(&item.title, LETTERS),
+            "y": top(row, of, rows),
+        })
+    };
+    let column = |(at, (title, items)): (u32, (&str, &[Item]))| {
+        let nodes = items.iter().enumerate().map(|(row, item)| node(row, item, items.len()));
+        json!({"title": title, "x": left(at), "nodes": nodes.collect::<Vec<Value>>()})
+    };
+    json!({
+        "width": WIDTH,
+        "height": TOP + number(rows) * ROW + EDGE,
+        "box": [BOX, HEIGHT],
+        "lines": drawn,
+        "columns": (0..).zip(columns).map(column).collect::<Vec<Value>>(),
+    })
 }
 
 /// The left edge of a column.
@@ -142,32 +91,31 @@ fn number(count: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::template::render;
     use super::*;
     use crate::secret::Secrets;
 
     #[test]
     fn lines_join_the_boxes_they_name_and_titles_are_text() {
-        let node = |id: &str| Node {
+        let item = |id: &str| Item {
             id: id.to_owned(),
             title: "</text><script>".to_owned(),
             place: Some("here".to_owned()),
             done: true,
         };
-        let drawing = Drawing {
-            columns: [
-                ("Requirements", vec![node("REQ-001")]),
-                ("Tasks", vec![node("TASK-001"), node("TASK-002")]),
-                ("Files", Vec::new()),
+        let drawn = drawing(
+            [
+                ("Requirements", &[item("REQ-001")]),
+                ("Tasks", &[item("TASK-001"), item("TASK-002")]),
+                ("Files", &[]),
             ],
-            edges: [vec![Edge { from: 0, to: 1, color: 7 }], Vec::new()],
-        };
-        let secrets = Secrets::new([]);
-        let mut html = Html::new(&secrets);
-        drawing.write(&mut html);
-        let out = html.into_string();
+            [(&[(0, 1)], |_| 7), (&[], |_| 0)],
+        );
         let (x1, x2) = (EDGE + BOX, EDGE + BOX + GAP);
         let from = TOP + ROW / 2 + HEIGHT / 2;
         let to = TOP + ROW + HEIGHT / 2;
+        let page = json!({"overview": {}, "sections": [{"id": "graph", "data": drawn}]});
+        let out = render(page, &Secrets::new([])).unwrap();
         assert!(out.contains("class=\"e1\""), "{out}");
         assert!(out.contains(&format!("M{x1} {from}C")) && out.contains(&format!("{x2} {to}\"")));
         assert!(!out.contains("<script") && out.contains("&lt;/text&gt;"), "{out}");

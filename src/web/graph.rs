@@ -3,41 +3,28 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use super::documents;
-use super::drawing::{Drawing, Edge, Node};
-use super::html::Html;
+use super::drawing::{Item, drawing};
 use super::room::{FILES, NODES, Room};
 use super::source::{CodeCommit, Source, commit_id, file_id};
 use crate::artifact::{Artifact, Plan, Requirement, Store, Task, TaskStatus};
 use crate::session::{Kind, artifact_path};
 
-pub(super) fn write(
-    source: &Source<'_>,
-    room: &mut Room,
-    html: &mut Html<'_>,
-) -> anyhow::Result<()> {
+pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
     let graph = Graph::of(source, room)?;
     if graph.tasks.is_empty() && graph.requirements.is_empty() {
-        html.raw("<p>There are no requirements and no tasks yet.</p>\n");
-        return Ok(());
+        return Ok(Value::Null);
     }
-    graph.drawing().write(html);
-    if graph.left_out > 0 {
-        let text = format!("{} more are left out here: see plan.md", graph.left_out);
-        html.element("p", &[("class", "note")], &text);
-    }
-    let mut list = html.part();
-    graph.list(&mut list);
-    html.folded("The same as a list", list);
-    Ok(())
-}
-
-/// A requirement, task or file, with the place on the page that shows more of it.
-struct Item {
-    id: String,
-    title: String,
-    place: Option<String>,
-    done: bool,
+    let mut data = drawing(
+        [("Requirements", &graph.requirements), ("Tasks", &graph.tasks), ("Files", &graph.files)],
+        // Each task has its own colour, as long as there are enough colours.
+        [(&graph.works_on, |(_, task)| task), (&graph.touches, |(task, _)| task)],
+    );
+    data["left_out"] = json!(graph.left_out);
+    data["list"] = json!(graph.list());
+    Ok(data)
 }
 
 #[derive(Default)]
@@ -143,85 +130,29 @@ impl Graph {
         });
     }
 
-    fn drawing(&self) -> Drawing {
-        let node = |item: &Item| Node {
-            id: item.id.clone(),
-            title: item.title.clone(),
-            place: item.place.clone(),
-            done: item.done,
-        };
-        let column = |items: &[Item]| items.iter().map(node).collect();
-        // Each task has its own colour, as long as there are enough colours.
-        let edges = |all: &[(usize, usize)], task: fn(&(usize, usize)) -> usize| {
-            all.iter().map(|pair| Edge { from: pair.0, to: pair.1, color: task(pair) }).collect()
-        };
-        Drawing {
-            columns: [
-                ("Requirements", column(&self.requirements)),
-                ("Tasks", column(&self.tasks)),
-                ("Files", column(&self.files)),
-            ],
-            edges: [edges(&self.works_on, |pair| pair.1), edges(&self.touches, |pair| pair.0)],
-        }
-    }
-
-    fn list(&self, html: &mut Html<'_>) {
-        html.raw("<ul>\n");
+    /// The requirements, each with its tasks and their files; at last the tasks without one.
+    fn list(&self) -> Vec<Value> {
+        let mut list = Vec::new();
         for (r, requirement) in self.requirements.iter().enumerate() {
-            html.raw("<li>");
-            item(html, requirement);
             let tasks = self.works_on.iter().filter(|(of, _)| *of == r).map(|(_, t)| *t);
-            self.tasks_of(html, tasks.collect());
-            html.close("li");
+            list.push(json!({"item": requirement, "tasks": self.tasks(tasks)}));
         }
         let free = |t: &usize| !self.works_on.iter().any(|(_, of)| of == t);
-        let free: Vec<usize> = (0..self.tasks.len()).filter(free).collect();
+        let free = self.tasks((0..self.tasks.len()).filter(free));
         if !free.is_empty() {
-            html.raw("<li>without a requirement");
-            self.tasks_of(html, free);
-            html.close("li");
+            list.push(json!({"item": null, "tasks": free}));
         }
-        html.close("ul");
+        list
     }
 
-    fn tasks_of(&self, html: &mut Html<'_>, tasks: Vec<usize>) {
-        if tasks.is_empty() {
-            return;
-        }
-        html.raw("<ul>\n");
-        for t in tasks {
-            html.raw("<li>");
-            item(html, &self.tasks[t]);
-            let files: Vec<&Item> = self
-                .touches
-                .iter()
-                .filter(|(of, _)| *of == t)
-                .map(|(_, f)| &self.files[*f])
-                .collect();
-            if !files.is_empty() {
-                html.raw("<ul>\n");
-                for file in files {
-                    html.raw("<li>");
-                    item(html, file);
-                    html.close("li");
-                }
-                html.close("ul");
-            }
-            html.close("li");
-        }
-        html.close("ul");
+    fn tasks(&self, tasks: impl Iterator<Item = usize>) -> Vec<Value> {
+        let task = |t: usize| {
+            let touched = self.touches.iter().filter(|(of, _)| *of == t);
+            let files: Vec<&Item> = touched.map(|(_, f)| &self.files[*f]).collect();
+            json!({"item": self.tasks[t], "files": files})
+        };
+        tasks.map(task).collect()
     }
-}
-
-fn item(html: &mut Html<'_>, item: &Item) {
-    let text = format!("{} {}", item.id, item.title);
-    match &item.place {
-        Some(place) => {
-            let place = format!("#{place}");
-            html.open("a", &[("href", &place)]).isolated(text.trim()).raw("</a>")
-        }
-        None => html.isolated(text.trim()),
-    };
 }
 
 /// The id of the document that contains the requirements, if the session has it.

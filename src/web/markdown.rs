@@ -5,29 +5,30 @@ use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
 
-use super::html::Html;
+use super::template::clean;
+use crate::secret::Secrets;
 
 /// The highest level of a document's headings: one below that of the page's sections.
 const BELOW: usize = 3;
 /// The lowest level of headings in HTML.
 const LOWEST: usize = 6;
 
-/// Writes a document.
-pub(super) fn markdown(html: &mut Html<'_>, text: &str) {
+/// Renders a document.
+pub(super) fn markdown(secrets: &Secrets, text: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    let text = html.clean(text);
-    let mut rules = Rules { html, level: BELOW, links: Vec::new() };
+    let text = clean(text, secrets);
+    let mut rules = Rules { secrets, level: BELOW, links: Vec::new() };
     let events: Vec<Event<'_>> =
         Parser::new_ext(&text, options).filter_map(|event| rules.of(event)).collect();
     let mut out = String::new();
     html::push_html(&mut out, events.into_iter());
-    html.rendered(&out);
+    out
 }
 
 /// Converts the events of a document.
-struct Rules<'h> {
-    html: &'h Html<'h>,
+struct Rules<'s> {
+    secrets: &'s Secrets,
     /// The level of the last heading: screen readers navigate by headings, so no level may be
     /// skipped.
     level: usize,
@@ -93,7 +94,7 @@ impl Rules<'_> {
 
     /// Cleans text again: the parser has resolved entities in it.
     fn clean(&self, text: &str) -> CowStr<'static> {
-        self.html.clean(text).into()
+        clean(text, self.secrets).into()
     }
 }
 
@@ -111,13 +112,10 @@ fn heading(level: usize) -> HeadingLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secrets;
 
     fn written(text: &str) -> String {
         let secrets = Secrets::new(["sk-0123456789abcdef".to_owned()]);
-        let mut html = Html::new(&secrets);
-        markdown(&mut html, text);
-        html.into_string()
+        markdown(&secrets, text)
     }
 
     #[test]

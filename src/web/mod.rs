@@ -1,65 +1,66 @@
 //! A session as one self-contained HTML page: no network, no script, no other file. Everything from
-//! models, commits and clones is escaped in it (`html.rs`, `markdown.rs`), and the page's
+//! models, commits and clones is escaped in it (`template.rs`, `markdown.rs`), and the page's
 //! Content-Security-Policy blocks everything but its own style. Its size is limited (`room.rs`).
 //!
-//! Each section is a file, which reads its data from [`Source`] and writes HTML. If a section
-//! fails, the page shows its error and the other sections.
+//! Each section is a file, which reads its data from [`Source`]; `page.html` shows the data. If a
+//! section fails, the page shows its error and the other sections.
 
 mod changes;
 mod cost;
 mod documents;
 mod drawing;
 mod evidence;
-mod frame;
 mod graph;
-mod html;
 mod markdown;
 mod overview;
-mod patch;
 mod room;
 mod source;
+mod template;
 mod timeline;
 mod versions;
 
-use html::Html;
+use serde_json::{Value, json};
+
+use crate::clean::one_line;
 use room::Room;
 pub(crate) use source::Source;
 
-/// A function that writes a section.
-type Write = fn(&Source<'_>, &mut Room, &mut Html<'_>) -> anyhow::Result<()>;
+/// Maximum length of the window's title.
+const TITLE: usize = 80;
 
-/// A section of the page: its id for links, its heading, and the function that writes it.
-struct Section {
-    id: &'static str,
-    title: &'static str,
-    write: Write,
-}
+/// A function that returns the data of a section.
+type Read = fn(&Source<'_>, &mut Room) -> anyhow::Result<Value>;
 
-/// The sections, in reading order.
-const SECTIONS: [Section; 6] = [
-    Section { id: "timeline", title: "Timeline", write: timeline::write },
-    Section { id: "graph", title: "From requirement to file", write: graph::write },
-    Section { id: "cost", title: "Cost by stage", write: cost::write },
-    Section { id: "documents", title: "Documents", write: documents::write },
-    Section { id: "evidence", title: "Evidence", write: evidence::write },
-    Section { id: "changes", title: "Changes by task", write: changes::write },
+/// The sections, in reading order: the id for links, the heading, and the data.
+const SECTIONS: [(&str, &str, Read); 6] = [
+    ("timeline", "Timeline", timeline::read),
+    ("graph", "From requirement to file", graph::read),
+    ("cost", "Cost by stage", cost::read),
+    ("documents", "Documents", documents::read),
+    ("evidence", "Evidence", evidence::read),
+    ("changes", "Changes by task", changes::read),
 ];
 
 /// Returns the page of a session.
-pub(crate) fn page(source: &Source<'_>) -> String {
+///
+/// # Errors
+/// The template is broken.
+pub(crate) fn page(source: &Source<'_>) -> anyhow::Result<String> {
     let mut room = Room::default();
-    let mut main = Html::new(source.secrets);
-    for Section { id, title, write } in SECTIONS {
-        main.open("section", &[("id", id)]).element("h2", &[], title);
-        let before = main.len();
-        if let Err(error) = write(source, &mut room, &mut main) {
-            main.truncate(before);
-            main.element("p", &[("class", "bad")], &format!("This cannot be shown: {error:#}"));
-        }
-        main.close("section");
-    }
-    let names: Vec<_> = SECTIONS.iter().map(|section| (section.id, section.title)).collect();
-    frame::around(source, &names, main, room.left_out)
+    let sections = SECTIONS.map(|(id, title, read)| match read(source, &mut room) {
+        Ok(data) => json!({"id": id, "title": title, "data": data}),
+        Err(error) => json!({"id": id, "title": title, "error": format!("{error:#}")}),
+    });
+    let session = source.session();
+    let data = json!({
+        "title": format!("{} · {}", session.name, one_line(&session.file.title, TITLE)),
+        "session": session.name.as_str(),
+        "overview": overview::read(source),
+        "sections": sections,
+        "tip": session.tip.as_str(),
+        "left_out": room.left_out,
+    });
+    template::render(data, source.secrets)
 }
 
 #[cfg(test)]
@@ -68,8 +69,7 @@ mod tests {
 
     #[test]
     fn each_section_has_its_own_id() {
-        let ids: std::collections::BTreeSet<_> =
-            SECTIONS.iter().map(|section| section.id).collect();
+        let ids: std::collections::BTreeSet<_> = SECTIONS.iter().map(|(id, ..)| id).collect();
         assert_eq!(ids.len(), SECTIONS.len());
     }
 }

@@ -1,6 +1,7 @@
 //! The top of the page: the session, its state and its stages.
 
-use super::html::Html;
+use serde_json::{Value, json};
+
 use super::source::Source;
 use crate::artifact::record_diff::count;
 use crate::clock;
@@ -10,11 +11,9 @@ use crate::stage::Stage;
 /// Maximum length of a title.
 const TITLE: usize = 200;
 
-pub(super) fn write(source: &Source<'_>, html: &mut Html<'_>) {
+pub(super) fn read(source: &Source<'_>) -> Value {
     let (status, session) = (source.status, source.session());
     let file = &session.file;
-    html.raw("<h1>").isolated(&crate::clean::one_line(&file.title, TITLE)).raw("</h1>\n");
-    html.element("p", &[("class", "soft")], &format!("git-cowork session {}", session.name));
     let state = match (&status.stop, status.stage) {
         (Some(stop), _) => format!("stopped: {}", stop.why),
         (None, Some(stage)) => format!("{}, at {stage}", words(status.state.name())),
@@ -22,58 +21,46 @@ pub(super) fn write(source: &Source<'_>, html: &mut Html<'_>) {
     };
     let base = &file.base.branch;
     let base = if base.is_empty() { "a detached HEAD" } else { base };
-    html.raw("<dl class=\"facts\">\n");
-    fact(html, "State", &state);
-    fact(html, "Branch", &format!("{}, based on {base}", status.branch));
-    if let Some(parent) = &file.parent {
-        fact(html, "Changes", parent.session.as_str());
-    }
-    fact(html, "Depth", &session.depth().to_string());
-    fact(html, "Started", &moment(&file.created_at));
-    if status.used.total.requests > 0 || status.used.total.tokens() > 0 {
-        fact(html, "Used", &status.used.words());
-    }
-    if let Some(cost) = status.used.total.cost() {
-        fact(html, "Cost", &cost);
-    }
-    html.raw("<dt>Next</dt><dd>").element("code", &[], &status.next_command());
-    html.raw("</dd>\n</dl>\n");
-    if file.idea.trim() != file.title.trim() && !file.idea.trim().is_empty() {
-        let mut idea = html.part();
-        idea.element("p", &[("class", "long")], file.idea.trim());
-        html.folded("The idea as it was given", idea);
-    }
-    rail(source, html);
+    let used = &status.used.total;
+    let is_used = used.requests > 0 || used.tokens() > 0;
+    let facts = [
+        ("State", Some(state)),
+        ("Branch", Some(format!("{}, based on {base}", status.branch))),
+        ("Changes", file.parent.as_ref().map(|parent| parent.session.clone())),
+        ("Depth", Some(session.depth().to_string())),
+        ("Started", Some(moment(&file.created_at))),
+        ("Used", is_used.then(|| status.used.words())),
+        ("Cost", used.cost()),
+    ];
+    let idea = file.idea.trim();
+    json!({
+        "title": crate::clean::one_line(&file.title, TITLE),
+        "facts": facts.into_iter().filter(|(_, value)| value.is_some()).collect::<Vec<_>>(),
+        "next": status.next_command(),
+        "idea": if idea == file.title.trim() { "" } else { idea },
+        "stages": source.passed.iter().map(|(stage, how)| row(source, *stage, how)).collect::<Vec<_>>(),
+    })
 }
 
-fn fact(html: &mut Html<'_>, name: &'static str, value: &str) {
-    html.raw("<dt>").raw(name).raw("</dt><dd>").isolated(value).raw("</dd>\n");
-}
-
-/// The stages; for each finished stage, how it was passed.
-fn rail(source: &Source<'_>, html: &mut Html<'_>) {
+/// A stage; for a finished one, how it was passed.
+fn row(source: &Source<'_>, stage: Stage, how: &str) -> Value {
     let session = source.session();
-    html.raw("<ol class=\"rail\" aria-label=\"Stages\">\n");
-    for (stage, how) in source.passed {
-        let (class, sign) = match session.done().contains(stage) {
-            true => ("done", "✓"),
-            false if source.status.stage == Some(*stage) => ("now", "●"),
-            false => ("later", "·"),
-        };
-        html.open("li", &[("class", class)]);
-        html.element("strong", &[], &format!("{sign} {stage}"));
-        match session.stage_entry(*stage).filter(|_| class == "done") {
-            Some(entry) => {
-                html.raw("<span>").isolated(how).raw("</span>\n");
-                html.element("span", &[], entry.commit.short());
-            }
-            None => {
-                html.element("span", &[], &standing(source, *stage, class));
-            }
-        }
-        html.close("li");
-    }
-    html.close("ol");
+    let (class, sign) = match session.done().contains(&stage) {
+        true => ("done", "✓"),
+        false if source.status.stage == Some(stage) => ("now", "●"),
+        false => ("later", "·"),
+    };
+    let entry = session.stage_entry(stage).filter(|_| class == "done");
+    json!({
+        "class": class,
+        "sign": sign,
+        "name": stage.name(),
+        "how": entry.map(|_| how),
+        "standing": match entry {
+            Some(entry) => entry.commit.short().to_owned(),
+            None => standing(source, stage, class),
+        },
+    })
 }
 
 fn standing(source: &Source<'_>, stage: Stage, class: &str) -> String {

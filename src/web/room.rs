@@ -1,7 +1,8 @@
 //! Limits the size of a page, so that any browser can open it and it can be sent to anybody.
 //! Whatever is left out is noted in its place, with the command that shows it.
 
-use super::html::Html;
+use serde_json::{Value, json};
+
 use crate::excerpt::{beginning, ends};
 
 /// Maximum size of the texts in a page, in bytes.
@@ -32,31 +33,23 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Returns at most `most` bytes from the beginning of a text; notes a cut with the command that
-    /// shows the text.
+    /// Returns at most `most` bytes from the beginning of a text, and a note on what was cut, with
+    /// the command that shows the text.
     pub(super) fn take<'t>(
         &mut self,
         text: &'t str,
         most: usize,
         command: &str,
-        notes: &mut Html<'_>,
-    ) -> &'t str {
+    ) -> (&'t str, Value) {
         let cut = beginning(text, most.min(self.left));
-        self.spend(text, cut.len(), command, notes);
-        cut
+        (cut, self.spend(text, cut.len(), command))
     }
 
     /// Like [`Self::take`], but returns both ends of the text.
-    pub(super) fn take_ends(
-        &mut self,
-        text: &str,
-        most: usize,
-        command: &str,
-        notes: &mut Html<'_>,
-    ) -> String {
+    pub(super) fn take_ends(&mut self, text: &str, most: usize, command: &str) -> (String, Value) {
         let cut = ends(text, most.min(self.left));
-        self.spend(text, cut.len().min(text.len()), command, notes);
-        cut
+        let note = self.spend(text, cut.len().min(text.len()), command);
+        (cut, note)
     }
 
     /// The first `most` items of a list, and the number of the others.
@@ -66,13 +59,21 @@ impl Room {
         (shown, rest.len())
     }
 
-    fn spend(&mut self, text: &str, shown: usize, command: &str, notes: &mut Html<'_>) {
+    fn spend(&mut self, text: &str, shown: usize, command: &str) -> Value {
         self.left = self.left.saturating_sub(shown);
-        if shown < text.len() {
-            self.left_out += 1;
-            let kib = (text.len() - shown).div_ceil(1024);
-            notes.raw("<p class=\"note\">").text(&format!("{kib} KiB left out here: "));
-            notes.element("code", &[], command).raw("</p>\n");
+        if shown >= text.len() {
+            return Value::Null;
         }
+        self.left_out += 1;
+        let kib = (text.len() - shown).div_ceil(1024);
+        json!({"text": format!("{kib} KiB left out here: "), "command": command})
+    }
+}
+
+/// The note on items of a list that are left out; none if there are none.
+pub(super) fn more(count: usize, items: &str, command: &str) -> Value {
+    match count {
+        0 => Value::Null,
+        _ => json!({"text": format!("{count} {items} are left out here: "), "command": command}),
     }
 }

@@ -1,6 +1,7 @@
 //! The data of a page: a session, read from history and refs.
 
 use super::room::COMMITS;
+use super::template::clean;
 use crate::artifact::{Plan, Store, Task};
 use crate::git::{Commit, Git, Oid};
 use crate::secret::Secrets;
@@ -35,6 +36,11 @@ pub(super) struct CodeCommit {
 impl Source<'_> {
     pub(super) fn session(&self) -> &Session {
         &self.status.session
+    }
+
+    /// A text without secrets and harmful characters.
+    pub(super) fn clean(&self, text: &str) -> String {
+        clean(text, self.secrets)
     }
 
     /// Every step that is known in this repository, in order.

@@ -33,7 +33,7 @@ pub(crate) fn show(
     let status = find::status(context, session)?;
     let passed = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets });
+    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;
