@@ -19,6 +19,7 @@ mod listing;
 mod load;
 mod problem;
 mod project_file;
+pub mod project_tools;
 mod request_keys;
 mod schema;
 #[cfg(test)]

@@ -19,8 +19,8 @@ use crate::pipeline::prompts::Prompts;
 use crate::pipeline::similar_rejections::made_before;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{
-    self, CommittedCode, Entry, Kind, KnownRecords, RefNames, RunGates, Session, StateDir,
-    TypedNotes,
+    self, CommittedCode, CommittedFiles, Entry, Kind, KnownRecords, RefNames, RunGates, Session,
+    StateDir, TypedNotes,
 };
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
@@ -262,22 +262,22 @@ impl<'a> Run<'a> {
 
     /// Reads the session again after a commit of the run.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
-        self.tell_hook_additions()?;
+        self.tell_of_hooks()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.written().clear()
     }
 
     /// Like [`advance`](Self::advance), after a commit that left these paths to later commits.
     pub(crate) fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
-        self.tell_hook_additions()?;
+        self.tell_of_hooks()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.written().forget_all_but(left)
     }
 
-    fn tell_hook_additions(&self) -> anyhow::Result<()> {
-        if let Some((hook, paths)) = record::hook_additions::take_note(&self.recorder())? {
-            self.warn(format!("the {hook} hook added to the commit: {}", paths.join(", ")));
-        }
+    /// Says what hooks did beside accepting or refusing commits.
+    pub(crate) fn tell_of_hooks(&self) -> anyhow::Result<()> {
+        let notes = record::hook_additions::take_notes(&self.recorder())?;
+        notes.into_iter().for_each(|said| self.warn(said));
         Ok(())
     }
 
@@ -292,6 +292,7 @@ impl<'a> Run<'a> {
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
+        let before = self.unsolved(&known)?;
         let mut new: Vec<Feedback> =
             entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
         let secrets = self.env.workspace.secrets();
@@ -303,7 +304,7 @@ impl<'a> Run<'a> {
             entry.suggested_fix = fix.map(|fix| secrets.blanked(&fix).into_owned());
             // The second strike: the same point was made before without effect, so it becomes
             // critical.
-            if entry.from != Origin::Human && made_before(&known, entry) {
+            if entry.from != Origin::Human && made_before(&before, entry) {
                 entry.severity = Severity::Critical;
             }
             self.env.sink.emit(Event::Feedback {
@@ -316,6 +317,20 @@ impl<'a> Run<'a> {
         store.add_feedback(&new)?;
         by_person.iter().for_each(|words| self.env.typed.recorded(words));
         Ok(())
+    }
+
+    /// This feedback without what hooks and mechanical checks refused before the newest commit: it
+    /// passed them, so the next task's refusal in the same words is the first.
+    pub(crate) fn unsolved(&self, feedback: &[Feedback]) -> anyhow::Result<Vec<Feedback>> {
+        let mechanical = |entry: &Feedback| matches!(entry.from, Origin::Hook | Origin::Validator);
+        if !feedback.iter().any(mechanical) {
+            return Ok(feedback.to_vec());
+        }
+        let (git, session) = (self.env.git, &self.session);
+        let files = CommittedFiles::new(git, &session.name, &session.tip);
+        let committed = Store::new(&files).feedback()?;
+        let is_open = |entry: &&Feedback| !mechanical(entry) || !committed.contains(entry);
+        Ok(feedback.iter().filter(is_open).cloned().collect())
     }
 
     /// All feedback on drafts of this session.

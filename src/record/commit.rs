@@ -1,9 +1,12 @@
 //! One commit on the session's branch: the checks before it and after it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use super::hook_additions::Before;
 use super::leaks::{self, Leak};
 use super::{Recorder, commit_location, hook_additions};
+use crate::config::project_tools;
 use crate::error::Error;
 use crate::git::{self, CommitOptions, CommitOutcome, Oid};
 use crate::interrupt;
@@ -46,6 +49,9 @@ impl fmt::Display for Refused {
     }
 }
 
+/// How often the changes of a hook that refuses are committed before its refusal counts.
+const MOST_CHANGES: u32 = 3;
+
 /// Commits these paths with this message on the tip of the session's branch.
 pub(super) fn commit(
     recorder: &Recorder<'_>,
@@ -66,10 +72,8 @@ pub(super) fn commit(
     hook_additions::tell(recorder, &mut message.trailers)?;
     let message = &message;
     let text = message.render();
-    let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
-    let before = hook_additions::look(recorder)?;
-    let outcome = match git::commit::only(recorder.git, paths, &text, options) {
-        Ok(outcome) => outcome,
+    let (outcome, before) = match with_hooks(recorder, tip, paths, &text) {
+        Ok(done) => done,
         Err(error) => {
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
                 // Git may have failed to update the index: the user's next commit would then revert
@@ -83,10 +87,6 @@ pub(super) fn commit(
             return Err(error);
         }
     };
-    if matches!(outcome, CommitOutcome::HookRefused { .. }) {
-        // Ctrl-C ends a hook as well: that is not a refusal.
-        interrupt::check()?;
-    }
     match outcome {
         CommitOutcome::Committed(oid) => {
             commit_location::expect_on_tip(recorder, tip, &oid, paths)?;
@@ -112,9 +112,52 @@ pub(super) fn commit(
         CommitOutcome::HookRefused { hook, output } => {
             // A hook may print its whole environment.
             let output = recorder.workspace.secrets().withheld(&output).into_owned();
+            if is_about_generated(&output, paths) {
+                let what = format!("the {hook} hook refused files that only git-cowork writes");
+                return Err(Error::repository(format!("{what}:\n{}", output.trim()))
+                    .hint(project_tools::exclusion(recorder.git.top()))
+                    .hint("nothing was lost; afterwards run the command again")
+                    .into());
+            }
             Ok(Recorded::Refused(Refused::Hook { hook, output }))
         }
     }
+}
+
+/// Commits these paths. A hook that changes some of them and refuses (a formatter of pre-commit) gets
+/// its changes committed: no model has to be asked for what is there already.
+pub(super) fn with_hooks(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    message: &str,
+) -> anyhow::Result<(CommitOutcome, Option<Before>)> {
+    let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
+    let mut taken = BTreeSet::new();
+    let mut rounds = 0;
+    loop {
+        let before = hook_additions::look(recorder, tip, paths)?;
+        let outcome = git::commit::only(recorder.git, paths, message, options)?;
+        let (CommitOutcome::HookRefused { hook, .. }, Some(before)) = (&outcome, &before) else {
+            hook_additions::note_taken(recorder, &taken)?;
+            return Ok((outcome, before));
+        };
+        // Ctrl-C ends a hook as well: that is not a refusal.
+        interrupt::check()?;
+        let changed = hook_additions::changed_by(recorder, tip, paths, before)?;
+        if changed.is_empty() || rounds == MOST_CHANGES || is_message_hook(hook) {
+            return Ok((outcome, None));
+        }
+        taken.extend(changed.into_iter().map(|path| format!("{path} ({hook})")));
+        rounds += 1;
+    }
+}
+
+/// True if a hook's output names files of the commit, but only such as git-cowork alone writes.
+fn is_about_generated(output: &str, paths: &[String]) -> bool {
+    let is_generated = |path: &String| path.starts_with(".cowork/") && !path.ends_with(".md");
+    let mut named = paths.iter().filter(|path| output.contains(path.as_str())).peekable();
+    named.peek().is_some() && named.all(is_generated)
 }
 
 /// True if a hook refuses messages, not content.

@@ -1,6 +1,6 @@
-//! Files that a hook adds to a commit besides the requested ones: `git add -A` in a `pre-commit`
-//! hook adds everything in the working tree. Somebody else's files never stay in a commit of
-//! git-cowork; any others are reported.
+//! Files that a hook changes, or adds to a commit besides the requested ones: `git add -A` in a
+//! `pre-commit` hook adds everything in the working tree. Somebody else's files never stay in a
+//! commit of git-cowork; any others are reported.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,11 @@ use crate::error::Error;
 use crate::git::{self, Change, Oid, StatusKind};
 use crate::session::{Trailers, key};
 
-/// Name of the record, in the state directory, of what hooks have added to the newest commit.
-const ADDED: &str = "hook-added.json";
+/// Name of the record, in the state directory, of what hooks have done that nobody was told of.
+const DONE: &str = "hooks-did.json";
 
-/// Name of a copy of that record, from which the next commit's trailers are written.
+/// Name of the record of what hooks added to the newest commit, from which the next commit's
+/// trailers are written.
 const TO_TELL: &str = "hook-to-tell.json";
 
 /// Number of paths that an error lists.
@@ -26,10 +27,16 @@ pub(super) struct Before {
     hook: &'static str,
     uncommitted: BTreeSet<String>,
     staged: BTreeSet<String>,
+    /// The tip with the paths to commit and all that is uncommitted as they are in the working tree.
+    tree: Oid,
 }
 
 /// The state before a commit; `None` if no hook can add anything.
-pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
+pub(super) fn look(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+) -> anyhow::Result<Option<Before>> {
     let Some(hook) = git::hooks::before_commit(recorder.git) else { return Ok(None) };
     let (mut uncommitted, mut staged) = (BTreeSet::new(), BTreeSet::new());
     for entry in recorder.git.status()? {
@@ -39,7 +46,71 @@ pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
         }
         uncommitted.insert(path);
     }
-    Ok(Some(Before { hook, uncommitted, staged }))
+    let tree = tree_of(recorder, tip, paths, &uncommitted)?;
+    Ok(Some(Before { hook, uncommitted, staged, tree }))
+}
+
+/// `tip` with these paths as they are in the working tree.
+fn tree_of(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    others: &BTreeSet<String>,
+) -> anyhow::Result<Oid> {
+    let all: BTreeSet<&String> = paths.iter().chain(others).collect();
+    git::snapshot::tree(recorder.git, tip, &all.into_iter().collect::<Vec<_>>())
+}
+
+/// Restores the files beside `paths` that a hook changed before it refused a commit of these paths:
+/// a formatter may run over the whole working tree. What it made of a file stays as a blob, because
+/// a person may have written it at that moment. Returns those of `paths` that it changed, which
+/// count as written by tools from here on.
+///
+/// # Errors
+/// Git fails, or a file cannot be written.
+pub(super) fn changed_by(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    before: &Before,
+) -> anyhow::Result<Vec<String>> {
+    let git = recorder.git;
+    let mut now: BTreeSet<String> = before.uncommitted.clone();
+    now.extend(git.status()?.into_iter().map(|entry| entry.path.trim_end_matches('/').to_owned()));
+    let after = tree_of(recorder, tip, paths, &now)?;
+    let changed = git::paths::changed(git, &before.tree, &after)?;
+    let (ours, mut others): (Vec<String>, Vec<String>) =
+        changed.into_iter().partition(|path| paths.contains(path));
+    // A new file takes nothing from anybody.
+    let blobs = git::snapshot::blob_ids(git, &before.tree, &others)?;
+    let mut was = blobs.iter();
+    others.retain(|_| was.next().is_some_and(Option::is_some));
+    git::paths::restore_worktree(git, &before.tree, &others)?;
+    for (path, blob) in others.iter().zip(git::snapshot::blob_ids(git, &after, &others)?) {
+        let copy = blob.map(|blob| format!("; what it wrote: git cat-file -p {blob}"));
+        let (hook, copy) = (before.hook, copy.unwrap_or_default());
+        note(recorder, format!("the {hook} hook changed {path}, which was restored{copy}"))?;
+    }
+    recorder.workspace.written().adopt(&ours)?;
+    Ok(ours)
+}
+
+/// Records that a commit has these files as hooks left them that refused it first.
+///
+/// # Errors
+/// The state directory cannot be written.
+pub(super) fn note_taken(recorder: &Recorder<'_>, files: &BTreeSet<String>) -> anyhow::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let files = files.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    note(recorder, format!("committed as the refusing hook left them: {files}"))
+}
+
+fn note(recorder: &Recorder<'_>, said: String) -> anyhow::Result<()> {
+    let mut all: Vec<String> = recorder.state.note(DONE)?.unwrap_or_default();
+    all.push(said);
+    recorder.state.set_note(DONE, Some(&all))
 }
 
 /// Compares a commit, just made on `tip`, with the paths it was made from.
@@ -80,7 +151,7 @@ pub(super) fn compare(
         .into());
     }
     recorder.state.set_note(TO_TELL, Some(&(before.hook, &added)))?;
-    recorder.state.set_note(ADDED, Some(&(before.hook, added)))
+    note(recorder, format!("the {} hook added to the commit: {}", before.hook, added.join(", ")))
 }
 
 /// Adds to a commit's trailers what a hook added to the previous commit, whose message was already
@@ -106,16 +177,16 @@ pub(super) fn told(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     recorder.state.set_note::<()>(TO_TELL, None)
 }
 
-/// Takes the record of what a hook has added to the newest commit: the hook and the paths.
+/// Takes the sentences about what hooks did.
 ///
 /// # Errors
 /// The state directory cannot be read or written.
-pub fn take_note(recorder: &Recorder<'_>) -> anyhow::Result<Option<(String, Vec<String>)>> {
-    let note = recorder.state.note(ADDED)?;
-    if note.is_some() {
-        recorder.state.set_note::<()>(ADDED, None)?;
+pub fn take_notes(recorder: &Recorder<'_>) -> anyhow::Result<Vec<String>> {
+    let notes: Option<Vec<String>> = recorder.state.note(DONE)?;
+    if notes.is_some() {
+        recorder.state.set_note::<()>(DONE, None)?;
     }
-    Ok(note)
+    Ok(notes.unwrap_or_default())
 }
 
 /// The paths that are private, protected or ignored, or that were uncommitted before and not

@@ -3,8 +3,8 @@
 //! resume are removed. The commits they pointed to are first saved as attempts, in the same
 //! transaction.
 
-use super::{Recorded, Recorder, Refused, attempt, point};
-use crate::git::{self, CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
+use super::{Recorded, Recorder, Refused, attempt, commit, point};
+use crate::git::{self, CommitOutcome, Oid, RefInfo, RefTransaction};
 use crate::session::{Message, RefNames, key};
 
 /// Maximum length of a line that is the subject of a commit.
@@ -108,8 +108,7 @@ fn commit_here(
             crate::error::Error::repository("HEAD moved while git-cowork was working").into()
         );
     }
-    let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
-    Ok(match git::commit::only(recorder.git, paths, &message.render(), options)? {
+    Ok(match commit::with_hooks(recorder, tip, paths, &message.render())?.0 {
         CommitOutcome::Committed(commit) => Recorded::Done(commit),
         CommitOutcome::HookRefused { hook, output } => {
             Recorded::Refused(Refused::Hook { hook, output })

@@ -192,3 +192,67 @@ fn what_a_hook_makes_itself_is_told() {
     sandbox.assert_sound();
     sandbox.assert_clean();
 }
+
+/// Fixes files and refuses, as the formatters of pre-commit do: the second commit passes. It touches
+/// a file beside those of the commit, too.
+const FIXER: &str = "code=0\n\
+    for f in $(git diff --cached --name-only --diff-filter=AM); do\n\
+    case $f in lib/*.sh|*/prd.md) ;; *) continue ;; esac\n\
+    tail -n 1 \"$f\" | grep -q . || continue\n\
+    echo >>\"$f\"; echo \"Fixing $f\"; echo touched >>README.md; code=1\n\
+    done\n\
+    test $code = 0 || echo '- files were modified by this hook'; exit $code";
+
+#[test]
+fn what_a_refusing_hook_fixed_is_committed_without_a_request() {
+    let asked = |sandbox: &Sandbox| -> Vec<_> {
+        sandbox.server.requests().iter().map(Received::position).collect()
+    };
+    let plain = Sandbox::new();
+    plain.auto(&[]).exits(0);
+    let sandbox = Sandbox::new();
+    sandbox.hook("pre-commit", FIXER);
+    let readme = sandbox.read("README.md");
+    let run = sandbox.auto(&[]).exits(0);
+    run.says("committed as the refusing hook left them: lib/add.sh (pre-commit)")
+        .says("the pre-commit hook changed README.md, which was restored");
+    assert_eq!(asked(&sandbox), asked(&plain), "no request was made because of the hook");
+    assert!(sandbox.blob("HEAD", "lib/add.sh").ends_with("\n\n"));
+    assert_eq!(sandbox.read("README.md"), readme);
+    sandbox.assert_sound();
+    sandbox.assert_clean();
+}
+
+#[test]
+fn refusals_that_were_fixed_do_not_count_as_a_loop() {
+    let sandbox = Sandbox::stopped_after("plan");
+    sandbox.hook(
+        "pre-commit",
+        "f=$(git diff --cached --name-only | grep '^lib/' | head -n 1)\n\
+         test -n \"$f\" || exit 0\nseen=.git/seen-$(basename \"$f\")\n\
+         test -e \"$seen\" && exit 0\n: >\"$seen\"; echo 'lint: the license header is missing'; exit 1",
+    );
+    let run = sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    assert!(!run.stderr.contains("rejections in a row"), "{}", run.stderr);
+    assert!(run.stderr.matches("license header").count() > 2, "{}", run.stderr);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_hook_that_refuses_generated_files_ends_the_run_with_the_way_out() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".pre-commit-config.yaml", "repos: []\n", "hooks");
+    sandbox.hook(
+        "pre-commit",
+        "f=$(git diff --cached --name-only | grep requirements.json) || exit 0\n\
+         echo \"$f: not sorted\"; exit 1",
+    );
+    let run = sandbox.auto(&[]).exits(5);
+    run.says("not sorted").says("files that only git-cowork writes").says(r"exclude: ^\.cowork/");
+    assert_eq!(sandbox.server.requests_of("prd", "actor").len(), 1, "nobody was asked again");
+    sandbox.hook("pre-commit", "exit 0");
+    sandbox.server.forget();
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    assert!(sandbox.server.requests_of("prd", "actor").is_empty(), "the draft was kept");
+    sandbox.assert_sound();
+}

@@ -81,6 +81,7 @@ pub(crate) fn refusal_feedback(
     iteration: u32,
     refused: &Refused,
 ) -> anyhow::Result<()> {
+    run.tell_of_hooks()?;
     let entries = match refused {
         Refused::Hook { .. } => {
             let words = refused.to_string();

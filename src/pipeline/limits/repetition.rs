@@ -34,7 +34,7 @@ pub(crate) fn repetition(
     feedback: &[Feedback],
 ) -> anyhow::Result<Option<Repetition>> {
     let since = progress::answered_at(run, spec, progress)?;
-    let said = circle(feedback, spec.stage, progress.offset);
+    let said = circle(&run.unsolved(feedback)?, spec.stage, progress.offset);
     let worded = said.as_ref().map_or(0, |said| said.strikes);
     let drafts = newest_drafts(run, progress, since)?;
     let unchanged = unchanged(run, spec, &drafts)?;
