@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use std::collections::BTreeMap;
 
-use super::{Config, DEFAULT_MODEL, Limits, ModelConfig};
+use super::{Config, DEFAULT_MODEL, Limits, ModelConfig, Project};
 use crate::artifact::check::Sizes;
 use crate::error::Error;
 use crate::stage::{Depth, Role, Stage};
@@ -161,30 +161,36 @@ impl Config {
     pub fn self_reviewed(&self, of: Depth, stage: Stage) -> bool {
         self.project.self_review.of(stage).unwrap_or(depth(of).self_review.contains(&stage))
     }
+}
 
-    /// Returns the subject line of a commit, made from the project's template and not truncated.
-    pub fn subject(&self, stage: Stage, summary: &str) -> String {
-        subject(&self.project.subject, stage.name(), summary)
+impl Project {
+    /// The subject line of a commit, made from the project's template and not truncated.
+    pub fn subject_for(&self, stage: &str, summary: &str) -> String {
+        filled(&self.subject, stage, summary)
+    }
+
+    /// The subject line of a merge: the report's title, in the project's template if it has its own.
+    pub fn subject_of_merge(&self, title: &str) -> String {
+        match self.subject == Self::default().subject {
+            true => title.to_owned(),
+            false => self.subject_for("merge", title),
+        }
     }
 }
 
 /// Fills a subject template in one pass, so that `{stage}` in a summary is not replaced.
-fn subject(template: &str, stage: &str, summary: &str) -> String {
+fn filled(template: &str, stage: &str, summary: &str) -> String {
+    let lower = summary.to_lowercase();
+    let values = [("{stage}", stage), ("{summary}", summary), ("{summary_lower}", &lower)];
     let mut out = String::with_capacity(template.len() + summary.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        if let Some(after) = rest.strip_prefix("{stage}") {
-            out.push_str(stage);
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("{summary}") {
-            out.push_str(summary);
-            rest = after;
-        } else {
-            out.push('{');
-            rest = &rest[1..];
-        }
+        let (name, value) =
+            values.into_iter().find(|(name, _)| rest.starts_with(name)).unwrap_or(("{", "{"));
+        out.push_str(value);
+        rest = &rest[name.len()..];
     }
     out.push_str(rest);
     out

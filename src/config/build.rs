@@ -147,7 +147,8 @@ fn project(values: &Values<'_>) -> Result<Project> {
         return Err(values.wrong(&["project", "branch_prefix"], problem));
     }
     if !is_subject(&project.subject) {
-        let problem = "must be one line with {summary} in it, and {stage} if wanted";
+        let problem =
+            "must be one line with {summary} or {summary_lower} in it, and {stage} if wanted";
         return Err(values.wrong(&["project", "subject"], problem));
     }
     if let Err(problem) = PrivateFiles::new(&project.private) {
@@ -185,8 +186,9 @@ fn is_ref_component(text: &str) -> bool {
 }
 
 fn is_subject(template: &str) -> bool {
-    let rest = template.replace("{stage}", "").replace("{summary}", "");
-    template.contains("{summary}")
+    let names = ["{stage}", "{summary}", "{summary_lower}"];
+    let rest = names.iter().fold(template.to_owned(), |rest, name| rest.replace(name, ""));
+    template.contains("{summary")
         && !template.chars().any(char::is_control)
         && !rest.contains(['{', '}'])
 }

@@ -291,7 +291,8 @@ keys! {
     pub struct Project {
         /// First part of branch and tag names.
         branch_prefix: String = "cowork".to_owned() => Trust;
-        /// Subject line of git-cowork's commits.
+        /// Subject line of git-cowork's commits, with {stage}, and {summary} or {summary_lower}. If it
+        /// is changed, merges get it, too.
         subject: String = "{stage}: {summary}".to_owned() => Free;
         /// Add a Signed-off-by trailer.
         signoff: bool = false => Trust;

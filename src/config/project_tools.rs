@@ -133,6 +133,27 @@ pub fn of(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
     })
 }
 
+/// The words with which conventional commits begin a subject that changes nothing for users.
+const TYPES: [&str; 6] = ["chore", "build", "ci", "feat", "task", "misc"];
+
+/// The subject template that fits a project's convention of commit messages, if it has one.
+pub fn subject(top: &Path) -> Option<String> {
+    let tool = of(top).find(|tool| tool.concern == Concern::Messages)?;
+    let text: String = tool
+        .files
+        .iter()
+        .filter_map(|(file, _)| std::fs::read_to_string(top.join(file)).ok())
+        .collect();
+    if tool.name == "gitlint" && !text.contains("conventional") {
+        return None;
+    }
+    // A project may have types of its own.
+    let listed = text.split_once("type-enum").map(|(_, types)| types);
+    let fits = |word: &&&str| listed.is_none_or(|types| types.contains(**word));
+    let word = TYPES.iter().find(fits).unwrap_or(&TYPES[0]);
+    Some(format!("{word}({{stage}}): {{summary_lower}}"))
+}
+
 /// How to keep the checks of a project's hooks from the files of sessions.
 pub fn exclusion(top: &Path) -> &'static str {
     let mut lines = of(top).filter_map(|tool| match tool.concern {

@@ -22,7 +22,8 @@ const HEAD: &str = "\
 
 /// Returns a project configuration in which everything is commented out: text after `# `, keys
 /// after `#`.
-pub fn template_file() -> String {
+/// The subject template is set if there is one that the project's convention wants.
+pub fn template_file(subject: Option<&str>) -> String {
     let usual = Config::default();
     let tool = ToolConfig {
         command: "make coverage".to_owned(),
@@ -58,7 +59,11 @@ pub fn template_file() -> String {
             };
             text.push_str(&described(key));
             let value = sample(key.shape, value.unwrap_or(Value::Text(String::new())));
-            text.push_str(&format!("#{} = {value}\n", key.name));
+            let set = subject.filter(|_| (section, key.name) == ("project", "subject"));
+            text.push_str(&match set {
+                Some(subject) => format!("subject = \"{subject}\"\n"),
+                None => format!("#{} = {value}\n", key.name),
+            });
         }
     }
     text
@@ -98,14 +103,14 @@ mod tests {
 
     #[test]
     fn the_template_sets_nothing() {
-        let loaded = load_text(template_file());
+        let loaded = load_text(template_file(None));
         assert_eq!(loaded.config, Config::default());
         assert!(loaded.origins.is_empty());
     }
 
     #[test]
     fn the_template_has_every_key_and_all_are_accepted() {
-        let uncommented: String = template_file()
+        let uncommented: String = template_file(None)
             .lines()
             .map(|line| match line.strip_prefix('#') {
                 Some(key) if !key.starts_with(' ') => format!("{key}\n"),
@@ -131,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_template_shows_the_defaults() {
-        let text = template_file();
+        let text = template_file(None);
         for line in [
             "#model = \"gpt-4.1\"",
             "#gates = [\"triage\", \"idea\", \"prd\", \"design\", \"plan\", \"coding\"]",

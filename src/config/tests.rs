@@ -98,7 +98,7 @@ fn without_settings_the_defaults_apply() {
     assert_eq!(config.iterations(Stage::Delivery), 3);
     assert!(gates(&config).contains(&Stage::Coding));
     assert!(!gates(&config).contains(&Stage::Check));
-    assert_eq!(config.subject(Stage::Prd, "4 requirements"), "prd: 4 requirements");
+    assert_eq!(config.project.subject_for("prd", "4 requirements"), "prd: 4 requirements");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fetch = "always"
     assert_eq!((config.review.editor.as_str(), config.review.notify.as_str()), ("", ""));
     assert_eq!(config.limits.features, [2, 4]);
     assert_eq!(config.budget.tokens, 5);
-    assert_eq!(config.subject(Stage::Prd, "x"), "chore(prd): x");
+    assert_eq!(config.project.subject_for("prd", "x"), "chore(prd): x");
     assert_eq!(config.project.template, "rust");
     assert_eq!(config.project.test, "");
     assert!(!config.project.signoff);
@@ -774,9 +774,14 @@ fn a_key_wins_over_its_alias() {
 fn a_summary_is_not_a_template() {
     let config = Config::default();
     assert_eq!(
-        config.subject(Stage::Idea, "a {stage} {summary} {x"),
+        config.project.subject_for("idea", "a {stage} {summary} {x"),
         "idea: a {stage} {summary} {x"
     );
+    let git = [("cowork.project.subject", "chore({stage}): {summary_lower}")];
+    let config = git.iter().fold(Case::new(), |case, (key, value)| case.git(key, value)).config();
+    assert_eq!(config.project.subject_for("prd", "TASK-1 Add"), "chore(prd): task-1 add");
+    assert_eq!(config.project.subject_of_merge("Add Todos"), "chore(merge): add todos");
+    assert_eq!(Config::default().project.subject_of_merge("Add Todos"), "Add Todos");
 }
 
 #[test]

@@ -8,10 +8,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::configuration::Configuration;
+use super::hook_trace::said;
 use super::{Git, locate};
 use crate::git::settings;
 
@@ -108,6 +110,40 @@ pub(super) fn has(git: &Git, name: &str) -> bool {
 /// The first hook that may run before a commit is made and change its content.
 pub fn before_commit(git: &Git) -> Option<&'static str> {
     ["pre-commit", "prepare-commit-msg", "commit-msg"].into_iter().find(|name| has(git, name))
+}
+
+/// The first version of git with `git hook run`.
+const RUNS_SINCE: (u32, u32) = (2, 36);
+/// How long a hook may look at a message before it counts as one that says nothing.
+const MESSAGE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Tries a message with the hooks that may refuse one, as `git commit` runs them; returns the name
+/// and the output of the one that refuses. A hook that cannot run or does not end refuses nothing.
+///
+/// # Errors
+/// Git cannot be started, or there is no room for a temporary file.
+pub fn refuses_message(git: &Git, message: &str) -> Result<Option<(&'static str, String)>> {
+    let hooks: [(&str, &[&str]); 2] = [("prepare-commit-msg", &["message"]), ("commit-msg", &[])];
+    if !hooks.iter().any(|(name, _)| has(git, name))
+        || locate::git_version(&git.top, &git.env)?.0 < Some(RUNS_SINCE)
+    {
+        return Ok(None);
+    }
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let file = scratch.path().join("COMMIT_EDITMSG");
+    fs::write(&file, message).context("writing a message")?;
+    for (name, source) in hooks {
+        let run = git.hooked(["hook", "run", "--ignore-missing", name, "--"]);
+        let run = run.arg(&file).args(source).env("GIT_EDITOR", ":").at_most(MESSAGE_PATIENCE);
+        let output = run.attempt(|| false, || false)?;
+        // A shell exits with 126 or 127 if it cannot run a program.
+        match output.code {
+            Some(0) => {}
+            Some(126 | 127) | None => return Ok(None),
+            Some(_) => return Ok(Some((name, said(&output)))),
+        }
+    }
+    Ok(None)
 }
 
 /// The hooks that git runs when git-cowork commits, checks out or pushes, in their order.

@@ -49,6 +49,9 @@ impl fmt::Display for Refused {
     }
 }
 
+/// A subject template that conventional commits accept.
+pub(super) const CONVENTIONAL: &str = "chore({stage}): {summary_lower}";
+
 /// How often the changes of a hook that refuses are committed before its refusal counts.
 const MOST_CHANGES: u32 = 3;
 
@@ -104,7 +107,7 @@ pub(super) fn commit(
                 output.trim()
             ));
             error = error
-                .hint("to give subjects the form it expects: git config cowork.project.subject 'chore({stage}): {summary}'")
+                .hint(format!("to give subjects the form it expects: git config cowork.project.subject '{CONVENTIONAL}'"))
                 .hint("if it expects a sign-off: git config cowork.project.signoff true")
                 .hint("nothing was lost; afterwards run the command again");
             Err(error.into())

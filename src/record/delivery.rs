@@ -4,7 +4,7 @@
 use super::Credit;
 use crate::artifact::check::pr_title;
 use crate::artifact::{Artifact, Store};
-use crate::config::Attribution;
+use crate::config::Project;
 use crate::error::Error;
 use crate::git::Git;
 use crate::markdown_lines::{is_fence, unwrapped};
@@ -19,6 +19,8 @@ const MAX_MESSAGE: usize = 60_000;
 pub struct Delivery {
     /// The report's first line.
     pub title: String,
+    /// The subject of a merge.
+    pub subject: String,
     /// The rest of the report.
     pub report: String,
     /// The part that stays readable to programs, even after a squash.
@@ -33,7 +35,7 @@ impl Delivery {
     pub fn of(
         git: &Git,
         session: &Session,
-        attribution: Attribution,
+        project: &Project,
         secrets: &Secrets,
     ) -> anyhow::Result<Self> {
         let files = CommittedFiles::new(git, &session.name, &session.tip);
@@ -61,16 +63,17 @@ impl Delivery {
         let mut credit = Credit::default();
         let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
         session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));
-        credit.push(&mut trailers, attribution);
+        credit.push(&mut trailers, project.attribution);
         // A person may have edited the report since it was recorded.
         let (title, report) = (secrets.blanked(&title), secrets.blanked(rest.trim()));
-        Ok(Self { title: title.into_owned(), report: report.into_owned(), trailers })
+        let subject = project.subject_of_merge(&title);
+        Ok(Self { title: title.into_owned(), subject, report: report.into_owned(), trailers })
     }
 
     /// The message of a merge.
     pub fn message(&self) -> String {
-        let (subject, body) = (self.title.clone(), unwrapped(&self.cut(&self.report, MAX_MESSAGE)));
-        Message { subject, body, trailers: self.trailers.clone() }.render()
+        let body = unwrapped(&self.cut(&self.report, MAX_MESSAGE));
+        Message { subject: self.subject.clone(), body, trailers: self.trailers.clone() }.render()
     }
 
     /// The text of a pull request, in at most `most` characters. A forge that squashes uses it as
@@ -111,7 +114,8 @@ mod tests {
         trailers.push(key::SESSION, "todo");
         trailers.push(key::SESSION_ID, "1-2");
         trailers.push(key::EVENT, "merge");
-        Delivery { title: "Add todos".into(), report: report.to_owned(), trailers }
+        let title = "Add todos".to_owned();
+        Delivery { subject: title.clone(), title, report: report.to_owned(), trailers }
     }
 
     #[test]

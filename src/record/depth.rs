@@ -24,7 +24,7 @@ pub fn commit(
     let mut trailers = recorder.base_trailers();
     trailers.push(key::EVENT, "depth");
     trailers.push(key::DEPTH, to.name());
-    let subject = recorder.subject("session", &format!("depth {from} -> {to}"));
+    let subject = recorder.project.subject_for("session", &format!("depth {from} -> {to}"));
     let message = Message { subject, body: String::new(), trailers };
     let message = recorder.without_secrets(&message).render();
     let commit = git::made::commit_tree(recorder.git, &tree, std::slice::from_ref(on), &message)?;

@@ -35,7 +35,7 @@ pub fn raise(
     write(&full, text)?;
     point("format.before-commit");
     let message = Message {
-        subject: recorder.subject("session", &format!("format {from} -> {to}")),
+        subject: recorder.project.subject_for("session", &format!("format {from} -> {to}")),
         body: format!("Convert {path} to format {to}."),
         // It completes nothing, and is not an event of the session either.
         trailers: recorder.base_trailers(),

@@ -29,12 +29,12 @@ pub fn take_as_done(
             trailers.push(key::REVIEW, Verdict::Passed.name());
             bytes.push(&mut trailers);
             trailers.push(key::REVIEWED_BY, by);
-            recorder.subject(stage.name(), "completed from existing files")
+            recorder.project.subject_for(stage.name(), "completed from existing files")
         }
         None => {
             trailers.push(key::EVENT, "start");
             trailers.push(key::DEPTH, depth.name());
-            recorder.subject("start", "started again, regardless of the files")
+            recorder.project.subject_for("start", "started again, regardless of the files")
         }
     };
     let message = Message { subject, body: String::new(), trailers };

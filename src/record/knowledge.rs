@@ -63,7 +63,7 @@ pub fn decide(
         |count: usize| if count == 1 { "1 fact".to_owned() } else { format!("{count} facts") };
     let summary =
         format!("{} taken, {} dropped", facts(decision.taken.len()), decision.dropped.len());
-    let subject = recorder.subject("knowledge", &summary);
+    let subject = recorder.project.subject_for("knowledge", &summary);
     let message = Message { subject, body: String::new(), trailers };
     let note = Unfinished { tip: tip.to_string(), files };
     recorder.state.set_note(NOTE, Some(&note))?;

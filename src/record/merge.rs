@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::commit::is_message_hook;
+use super::commit::{CONVENTIONAL, is_message_hook};
 use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{
@@ -63,9 +63,14 @@ impl Obstacle {
                 ))
                 .hint("nothing has changed");
                 let error = if is_message_hook(hook) {
-                    error.hint(format!(
-                        "the message is the delivery report: git cowork show {name} report"
-                    ))
+                    error
+                        .hint(format!(
+                            "the message is the delivery report: git cowork show {name} report"
+                        ))
+                        .hint(format!(
+                            "to give its subject the form it expects: git config \
+                             cowork.project.subject '{CONVENTIONAL}'"
+                        ))
                 } else {
                     error.hint(format!("fix the reported problem on {branch}"))
                 };

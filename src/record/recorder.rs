@@ -43,10 +43,6 @@ impl Recorder<'_> {
         trailers
     }
 
-    pub(super) fn subject(&self, stage: &str, summary: &str) -> String {
-        self.project.subject.replace("{stage}", stage).replace("{summary}", summary)
-    }
-
     /// Makes sure that HEAD is on the session's branch and that the branch has not moved, so that
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {

@@ -23,8 +23,9 @@ pub fn commit_draft(
     trailers.push(key::ITERATIONS, iteration.to_string());
     credit.push(&mut trailers, recorder.project.attribution);
     marks.iter().for_each(|(key, value)| trailers.push(key, value));
-    let subject =
-        recorder.subject(stage.name(), &format!("draft {iteration} for review, {summary}"));
+    let subject = recorder
+        .project
+        .subject_for(stage.name(), &format!("draft {iteration} for review, {summary}"));
     let message = Message { subject, body: body.to_owned(), trailers };
     point("waiting.before-commit");
     let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
@@ -92,6 +93,6 @@ fn message(recorder: &Recorder<'_>, review: &ReviewRecord<'_>, what: &str) -> Me
     review.bytes.iter().for_each(|bytes| bytes.push(&mut trailers));
     trailers.push(key::CODE, review.code.unwrap_or_default());
     review.then.iter().for_each(|(key, value)| trailers.push(key, value));
-    let subject = recorder.subject(review.stage.name(), what);
+    let subject = recorder.project.subject_for(review.stage.name(), what);
     Message { subject, body: review.words.to_owned(), trailers }
 }

@@ -73,7 +73,7 @@ pub fn commit(
     if let Some((decided, by)) = record.approval.as_ref().and_then(Approval::decided_by) {
         trailers.push(decided, by);
     }
-    let subject = recorder.subject(record.stage.name(), &record.summary);
+    let subject = recorder.project.subject_for(record.stage.name(), &record.summary);
     let message = Message { subject, body: record.body.clone(), trailers };
     logs::keep(recorder, &record.evidence)?;
     // The note is removed once the commit has been compared with what was approved.

@@ -35,7 +35,7 @@ pub fn commit(
     if !body.is_empty() && body.len() < idea.len() {
         body.push_str("…\n\n[the whole idea is in session.json]");
     }
-    let message = Message { subject: recorder.subject("start", title), body, trailers };
+    let message = Message { subject: recorder.project.subject_for("start", title), body, trailers };
     point("start.before-commit");
     let recorded = commit::commit(recorder, tip, paths, &message)?;
     point("start.after-commit");

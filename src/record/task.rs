@@ -40,8 +40,9 @@ pub fn commit(recorder: &Recorder<'_>, tip: &Oid, task: &TaskRecord) -> anyhow::
     trailers.push(key::CHECKS, &task.checks);
     task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
     task.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));
-    let subject =
-        recorder.subject(stages::code_stage().name(), &format!("{} {}", task.id, task.title));
+    let subject = recorder
+        .project
+        .subject_for(stages::code_stage().name(), &format!("{} {}", task.id, task.title));
     let message = Message { subject, body: task.body.clone(), trailers };
     logs::keep(recorder, &task.evidence)?;
     let mut paths = recorder.changes()?;

@@ -43,7 +43,9 @@ pub(super) fn without_edited(body: &str) -> &str {
 impl Message {
     /// The text for `git commit -F`.
     pub fn render(&self) -> String {
-        let mut out = subject_line(&self.subject);
+        // Conventions refuse a full stop there, and gitlint other marks.
+        let subject = subject_line(&self.subject);
+        let mut out = subject.trim_end_matches(['.', ',', ':', ';', '!', '?', ' ']).to_owned();
         out.push('\n');
         let body = message_body::written(&self.body);
         if !body.is_empty() {

@@ -56,6 +56,8 @@ mod command_tools;
 mod commit_messages;
 mod config;
 #[cfg(unix)]
+mod conventions;
+#[cfg(unix)]
 mod conversations;
 mod counts;
 mod criteria;

@@ -8,6 +8,7 @@ use crate::config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, HookChange};
+use crate::record::MessageTrial;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
@@ -40,7 +41,12 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
         Error::repository(format!("{} cannot be written: {error}", path.display()))
     };
     std::fs::create_dir_all(git.top().join(".cowork")).map_err(failed)?;
-    std::fs::write(&path, config::template_file()).map_err(failed)?;
+    let (project, name) = (&context.config()?.project, "session".parse()?);
+    let subject = MessageTrial { git, project, name: &name, title: "a first idea" }.wanted()?;
+    std::fs::write(&path, config::template_file(subject.as_deref())).map_err(failed)?;
+    if let Some(subject) = subject {
+        say(format!("subject = \"{subject}\" is set there, for this project's commit messages"));
+    }
     let ignored = git::status::ignored(git, &[".cowork/config.toml"])?;
     if !ignored.is_empty() {
         context.ui.emit(Event::Warning {

@@ -81,8 +81,8 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
             .into());
     }
     require_room(git, &branch, &onto, &session, &name)?;
-    let attribution = context.config()?.project.attribution;
-    let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
+    let project = &context.config()?.project;
+    let delivery = Delivery::of(git, &session, project, &context.secrets()?)?;
     if args.dry_run {
         say_what_would_be(context, git, &session, (&branch, &onto), args.without_artifacts)?;
         context.print(&delivery.message())?;

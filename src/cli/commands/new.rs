@@ -20,6 +20,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid};
+use crate::record::MessageTrial;
 use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
 };
@@ -130,6 +131,8 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let own_name = free_name(git, &refs, named, words, begins_at)?;
     preflight::room_for_refs(git, &context.config()?.project, &own_name)?;
     preflight::require_not_sparse(git, &own_name)?;
+    let project = &context.config()?.project;
+    MessageTrial { git, project, name: &own_name, title: words }.require_accepted()?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     if let Some(named) = named {
         context.ui.set_session(named);

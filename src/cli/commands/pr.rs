@@ -155,8 +155,8 @@ fn proposal(
     let known = git::remote::all(git)?;
     let base_remote = follows.filter(|name| known.contains(name)).unwrap_or_else(|| remote.clone());
     let base_commit = base_commit(git, &base_remote, &base, &session)?;
-    let attribution = context.config()?.project.attribution;
-    let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
+    let project = &context.config()?.project;
+    let delivery = Delivery::of(git, &session, project, &context.secrets()?)?;
     let (branch, commit) = if args.without_artifacts {
         let branch = RefNames::without_artifacts(&name);
         let pushed = RefNames::remote(&remote, branch.short());
@@ -225,7 +225,7 @@ fn push_all(
     }
     let mut refs = vec![Push { from: commit.clone(), to: branch.clone(), lease }];
     if args.tags {
-        for tag in git::refs::list(git, &[RefNames::tags(&session.name)])? {
+        for tag in git::refs::list(git, &RefNames::labels(&session.name))? {
             refs.push(Push { from: tag.object, to: tag.name, lease: None });
         }
     }
@@ -375,8 +375,7 @@ fn say_what_would_be(
     let (head, clean) = (branch.short(), without_credentials(url));
     let mut out = format!("Push     {head} to {remote} ({clean})\n");
     if args.tags {
-        let root = RefNames::tags(&session.name);
-        let tags = git::refs::list(context.git()?, &[&root])?;
+        let tags = git::refs::list(context.git()?, &RefNames::labels(&session.name))?;
         let names: Vec<&str> = tags.iter().map(|tag| tag.name.short()).collect();
         let _ = writeln!(out, "Tags     {}", names.join(", "));
     }

@@ -58,6 +58,7 @@ pub struct Cmd<'a> {
     retry: bool,
     beside: bool,
     meanwhile: Option<Meanwhile<'a>>,
+    limit: Option<Duration>,
 }
 
 /// Work to do while a child is running.
@@ -78,7 +79,8 @@ impl<'a> Cmd<'a> {
     {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let (env, stdin) = (Vec::new(), Vec::new());
-        Self { git, role, args, env, stdin, retry: true, beside: false, meanwhile: None }
+        let (retry, beside) = (true, false);
+        Self { git, role, args, env, stdin, retry, beside, meanwhile: None, limit: None }
     }
 
     /// One more argument.
@@ -135,6 +137,13 @@ impl<'a> Cmd<'a> {
     #[must_use]
     pub fn once(mut self) -> Self {
         self.retry = false;
+        self
+    }
+
+    /// Kills the command if it runs longer than this.
+    #[must_use]
+    pub(super) fn at_most(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
         self
     }
 

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
@@ -54,7 +55,8 @@ impl Cmd<'_> {
                 children.started(child.id());
             }
             self.meanwhile.iter().for_each(|Meanwhile(work)| work());
-            child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
+            self.ended(&mut child)
+                .map_err(|error| Error::repository(format!("waiting for git: {error}")))
         });
         if let (Ok(status), Some(children)) = (&status, children)
             && signal_of(*status).is_some()
@@ -75,6 +77,22 @@ impl Cmd<'_> {
             moment::wrote();
         }
         Ok(status?)
+    }
+
+    /// Waits for the child, and kills it at the limit, if it has one.
+    fn ended(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
+        let end = self.limit.map(|limit| Instant::now() + limit);
+        while let Some(end) = end {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > end {
+                child.kill()?;
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.wait()
     }
 
     pub(in super::super) fn command(&self) -> Command {

@@ -1,0 +1,73 @@
+//! Tools of the project that a session meets: conventions of commit messages, and tools that take
+//! every tag for a version. The hooks do what commitlint 20, gitlint 0.19 and commitizen 4 were
+//! seen to do.
+
+use crate::support::Sandbox;
+
+/// `config-conventional`: a known type, a subject that begins in lower case, no full stop, at most
+/// 100 columns.
+const COMMITLINT: &str = "\
+    head -n 1 \"$1\" | grep -qE '^(build|chore|ci|docs|feat|fix|test)(\\([a-z-]+\\))?: [^A-Z]' || \
+    { echo 'subject must not be sentence-case [subject-case]'; exit 1; }\n\
+    head -n 1 \"$1\" | grep -q '[.]$' && { echo 'subject-full-stop'; exit 1; }\n\
+    grep -qE '^.{101}' \"$1\" && { echo 'footer-max-line-length'; exit 1; }\n\
+    exit 0";
+
+/// Stock gitlint: its exit code is the number of violations.
+const GITLINT: &str = "\
+    head -n 1 \"$1\" | grep -qE '^.{73}' && { echo 'T1 title exceeds max length'; exit 1; }\n\
+    head -n 1 \"$1\" | grep -q '[].?:!,;]$' && { echo 'T3 title has trailing punctuation'; exit 1; }\n\
+    sed 1d \"$1\" | grep -qE '^.{81}' && { echo 'B1 line exceeds max length'; exit 1; }\n\
+    sed 1d \"$1\" | grep -q . || { echo 'B6 body message is missing'; exit 2; }\n\
+    exit 0";
+
+fn merges(sandbox: &Sandbox) -> String {
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    sandbox.assert_sound();
+    sandbox.git(&["log", "-1", "--format=%s", "main"])
+}
+
+#[test]
+fn a_refused_convention_costs_nothing_and_the_named_template_passes() {
+    let sandbox = Sandbox::new();
+    sandbox.hook("commit-msg", COMMITLINT);
+    let before = sandbox.all_refs();
+    let set = "git config cowork.project.subject 'chore({stage}): {summary_lower}'";
+    sandbox.auto(&[]).exits(5).says("subject-case").says(set);
+    assert_eq!(sandbox.all_refs(), before);
+    assert!(sandbox.server.requests().is_empty(), "nothing was paid");
+    sandbox.git(&["config", "cowork.project.subject", "chore({stage}): {summary_lower}"]);
+    sandbox.auto(&[]).exits(0);
+    assert!(merges(&sandbox).starts_with("chore(merge): "));
+}
+
+#[test]
+fn messages_fit_stock_gitlint() {
+    let sandbox = Sandbox::new();
+    sandbox.hook("commit-msg", GITLINT);
+    sandbox.auto(&[]).exits(0);
+    merges(&sandbox);
+}
+
+#[test]
+fn a_convention_that_no_template_meets_ends_before_anything_is_made() {
+    let sandbox = Sandbox::new();
+    sandbox.hook("commit-msg", "grep -q JIRA- \"$1\" || { echo 'no ticket'; exit 1; }");
+    let before = sandbox.all_refs();
+    sandbox.auto(&[]).exits(5).says("no ticket").says("cowork.project.subject");
+    assert_eq!(sandbox.all_refs(), before);
+    assert!(sandbox.server.requests().is_empty());
+    sandbox.hook("commit-msg", "grep -q ^Signed-off-by: \"$1\" || { echo 'DCO'; exit 1; }");
+    sandbox.auto(&[]).exits(5).says("git config cowork.project.signoff true");
+    sandbox.git(&["config", "cowork.project.signoff", "true"]);
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+}
+
+#[test]
+fn init_writes_the_template_of_the_projects_convention() {
+    let sandbox = Sandbox::new();
+    sandbox.write("commitlint.config.js", "rules: {'type-enum': [2, 'always', ['ci', 'feat']]}\n");
+    sandbox.cowork(&["init"]).exits(0).says("ci({stage}): {summary_lower}");
+    let listed = sandbox.cowork(&["config", "project.subject"]).exits(0);
+    assert!(listed.stdout.contains("ci({stage}): {summary_lower}"), "{}", listed.stdout);
+}
