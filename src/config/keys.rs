@@ -71,6 +71,20 @@ words! {
 }
 
 words! {
+    /// How completed stages are labelled.
+    pub enum StageTags {
+        /// With tags, unless the project has a tool that takes every tag for a version: then with
+        /// refs of git-cowork's own.
+        #[default]
+        Auto = "auto",
+        /// With tags.
+        Always = "true",
+        /// Not at all.
+        Never = "false",
+    }
+}
+
+words! {
     /// How generated content is credited in commits.
     pub enum Attribution {
         /// `Assisted-by:`
@@ -296,8 +310,9 @@ keys! {
         subject: String = "{stage}: {summary}".to_owned() => Free;
         /// Add a Signed-off-by trailer.
         signoff: bool = false => Trust;
-        /// Tag completed stages.
-        tags: bool = true => Trust;
+        /// Tag completed stages: true or false; "auto": not if a tool takes every tag for a version
+        /// (setuptools-scm, release-it, …), then refs/cowork/stages/ has the labels.
+        tags: StageTags = StageTags::Auto => Trust;
         /// "rust", "python", "node", "go", "ruby": who writes the code gets guidance for this
         /// language, and its commands are tried first. If empty, detected from the files. Others
         /// need prompts/guidance-NAME.md.

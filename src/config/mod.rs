@@ -43,7 +43,7 @@ pub use endpoint::{
 };
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
-    ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy, ToolConfig,
+    ReviewOrder, Roles, Sandbox, StageConfig, StageTags, TestsPolicy, ToolConfig,
 };
 pub use listing::{DEFAULT_ORIGIN, Entry, is_known, is_named, key_names, list, named, nearest_key};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};

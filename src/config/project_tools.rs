@@ -133,6 +133,11 @@ pub fn of(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
     })
 }
 
+/// The tool of a project that takes every tag for a version, if it has one.
+pub fn reads_tags(top: &Path) -> Option<&'static str> {
+    of(top).find(|tool| tool.concern == Concern::Tags).map(|tool| tool.name)
+}
+
 /// The words with which conventional commits begin a subject that changes nothing for users.
 const TYPES: [&str; 6] = ["chore", "build", "ci", "feat", "task", "misc"];
 

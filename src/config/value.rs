@@ -154,6 +154,7 @@ impl Shape {
                 self.read_text(&expand(text)?)
             }
             (Self::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
+            (Self::Choice(_), DeValue::Boolean(flag)) => self.read_text(&flag.to_string()),
             (Self::Count(..), DeValue::Integer(_)) => {
                 integer(value).and_then(|number| self.count(number))
             }
@@ -206,7 +207,12 @@ impl Shape {
                 self.list(parts.map(str::to_owned).collect())
             }
             Self::Choice(words) => {
-                words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
+                let flag = match Self::Flag.read_text(text) {
+                    Some(Value::Flag(flag)) => flag.to_string(),
+                    _ => String::new(),
+                };
+                let mut words = words.iter().filter(|word| [text.trim(), &flag].contains(word));
+                words.next().map(|word| Value::Text((*word).to_owned()))
             }
             Self::Depth => text.trim().parse().ok().map(Value::Depth),
             Self::Rate => rate(text.trim()).map(Value::Rate),

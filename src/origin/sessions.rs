@@ -203,10 +203,11 @@ impl<'a> Sessions<'a> {
         if let Some(known) = placed.and_then(|tip| self.read(name, id, &tip)) {
             return Ok(Some(known));
         }
-        // The tag of its delivery may still exist without the branch.
-        let last = RefNames::tag(name, stages::last().name());
-        let labels = self.git.refs(&[RefNames::tags(name)])?.into_iter().rev();
-        let mut labels = labels.filter(|label| label.name.as_str().starts_with(last.as_str()));
+        // The label of its delivery may still exist without the branch.
+        let last = RefNames::labels(name).map(|root| format!("{root}{}", stages::last()));
+        let labels = self.git.refs(&RefNames::labels(name))?.into_iter().rev();
+        let of_last = |label: &str| last.iter().any(|last| label.starts_with(last));
+        let mut labels = labels.filter(|label| of_last(label.name.as_str()));
         Ok(labels.find_map(|label| self.read(name, id, &label.object)))
     }
 

@@ -11,7 +11,7 @@ use crate::session::{RefNames, Verdict};
 /// gone.
 pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let drafts = RefTransaction::new(format!("cowork: drafts of {}", recorder.name));
-    delete_below(recorder, drafts, &RefNames::drafts(recorder.name))?.commit(recorder.git)?;
+    delete_below(recorder, drafts, &[RefNames::drafts(recorder.name)])?.commit(recorder.git)?;
     let transaction = RefTransaction::new(format!("cowork: archive {}", recorder.name))
         .delete(&recorder.refs.branch(recorder.name), tip);
     let transaction = keep_in_archive(recorder, transaction, tip)?;
@@ -51,8 +51,8 @@ pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
 /// of a transaction one by one, and a session of which only tags remain could not be deleted any
 /// more.
 pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
-    let tags = RefTransaction::new(format!("cowork: tags of {}", recorder.name));
-    delete_below(recorder, tags, &RefNames::tags(recorder.name))?.commit(recorder.git)?;
+    let labels = RefTransaction::new(format!("cowork: labels of {}", recorder.name));
+    delete_below(recorder, labels, &RefNames::labels(recorder.name))?.commit(recorder.git)?;
     let mut transaction = RefTransaction::new(format!("cowork: delete {}", recorder.name))
         .delete(&recorder.refs.branch(recorder.name), tip);
     let archive = RefNames::archive(recorder.name);
@@ -68,9 +68,9 @@ pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
 fn delete_below(
     recorder: &Recorder<'_>,
     transaction: RefTransaction,
-    root: &str,
+    roots: &[String],
 ) -> anyhow::Result<RefTransaction> {
-    let refs = git::refs::list(recorder.git, &[root])?;
+    let refs = git::refs::list(recorder.git, roots)?;
     Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
 }
 

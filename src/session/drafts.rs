@@ -83,7 +83,7 @@ fn left_behind(
     draft: &Entry,
 ) -> anyhow::Result<Option<Oid>> {
     let on = draft.parents.first();
-    for tag in git::refs::list(git, &[RefNames::tags(&session.name)])? {
+    for tag in git::refs::list(git, &RefNames::labels(&session.name))? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
         let of_stage = label == stage.name() || label.starts_with(&format!("{stage}-"));
         if of_stage && git.resolve(&format!("{}^1", tag.oid))?.as_ref() == on {

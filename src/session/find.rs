@@ -203,7 +203,9 @@ pub fn name_use(
     } else if used(RefNames::attempts(name))? {
         Some(NameUse::Deleted)
     } else {
-        let is_used = used(RefNames::drafts(name))? || used(RefNames::tags(name))?;
+        let is_used = used(RefNames::drafts(name))?
+            || used(RefNames::tags(name))?
+            || used(RefNames::stages(name))?;
         is_used.then_some(NameUse::Session)
     })
 }

@@ -23,6 +23,8 @@ impl RefNames {
     pub const NOTES: &str = "refs/notes/";
     /// Prefix of the refs that only git-cowork writes.
     pub const OWN: &str = "refs/cowork/";
+    /// Prefix of the labels of stages of all sessions, where they are not tags.
+    const STAGES: &str = "refs/cowork/stages/";
     /// Prefix of all drafts of all sessions.
     pub const DRAFTS: &str = "refs/cowork/drafts/";
     /// Prefix of all attempts of all sessions.
@@ -66,6 +68,7 @@ impl RefNames {
         vec![
             self.branch(name).to_string(),
             folder(Self::tags(name)),
+            folder(Self::stages(name)),
             folder(Self::drafts(name)),
             folder(Self::attempts(name)),
             Self::archive(name).to_string(),
@@ -123,6 +126,16 @@ impl RefNames {
         format!("{}{name}/", Self::OWN_TAGS)
     }
 
+    /// `refs/cowork/stages/S/`: prefix of a session's labels where they are not tags.
+    pub fn stages(name: &SessionName) -> String {
+        format!("{}{name}/", Self::STAGES)
+    }
+
+    /// The prefixes of a session's labels of stages, whatever `[project] tags` says now.
+    pub fn labels(name: &SessionName) -> [String; 2] {
+        [Self::tags(name), Self::stages(name)]
+    }
+
     /// `refs/cowork/drafts/S/`: prefix of all drafts of a session.
     pub fn drafts(name: &SessionName) -> String {
         format!("{}{name}/", Self::DRAFTS)
@@ -133,9 +146,9 @@ impl RefNames {
         format!("{}{name}/", Self::ATTEMPTS)
     }
 
-    /// `refs/tags/cowork/S/LABEL`; the label is `prd` or `prd-2`, for example.
-    pub fn tag(name: &SessionName, label: &str) -> RefName {
-        RefName::trusted(format!("{}{label}", Self::tags(name)))
+    /// A label below one of [`Self::labels`]: `prd` or `prd-2`, for example.
+    pub fn label(root: &str, label: &str) -> RefName {
+        RefName::trusted(format!("{root}{label}"))
     }
 
     /// `refs/cowork/drafts/S/STAGE`

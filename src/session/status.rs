@@ -331,10 +331,9 @@ fn labels(
     git: &Git,
     session: &Session,
 ) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
-    let root = RefNames::tags(&session.name);
     let (mut labels, mut left) = (BTreeMap::new(), Vec::new());
-    for tag in git::refs::list(git, &[&root])? {
-        let label = tag.name.as_str().strip_prefix(&root).unwrap_or_default();
+    for tag in git::refs::list(git, &RefNames::labels(&session.name))? {
+        let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
         let name = label.split_once('-').map_or(label, |(name, _)| name);
         let Ok(stage) = name.parse::<Stage>() else { continue };
         if session.stage_entry(stage).is_some_and(|entry| entry.commit == tag.oid) {

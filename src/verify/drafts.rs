@@ -99,6 +99,6 @@ fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
 /// True if a tag points to `on`: after a plain `git reset`, drafts are based on an abandoned stage
 /// commit, which still has its tag.
 fn has_tag(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
-    let tags = git::refs::list(git, &[RefNames::tags(&session.name)])?;
+    let tags = git::refs::list(git, &RefNames::labels(&session.name))?;
     Ok(tags.iter().any(|tag| tag.oid == *on))
 }

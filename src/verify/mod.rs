@@ -39,6 +39,7 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{self, Git};
+use crate::record;
 use crate::secret::Secrets;
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, embedded_repository,
@@ -69,8 +70,9 @@ impl Verify<'_> {
     /// Git cannot be read.
     pub fn session(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let mut problems = history::problems(self.git, session)?;
-        if self.config.project.tags {
-            problems.extend(tags::problems(self.git, self.refs, session)?);
+        let (project, top) = (&self.config.project, self.git.top());
+        if let Some(root) = record::tags::root(project, top, &session.name) {
+            problems.extend(tags::problems(self.git, self.refs, session, &root)?);
         }
         problems.extend(self.documents(session)?);
         let changed = approved::problems(self.git, self.refs, session)?;

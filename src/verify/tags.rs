@@ -10,6 +10,7 @@ pub(super) fn problems(
     git: &Git,
     refs: &RefNames,
     session: &Session,
+    root: &str,
 ) -> anyhow::Result<Vec<Problem>> {
     let tags = tags_of(git, session)?;
     let mut problems = Vec::new();
@@ -28,8 +29,15 @@ pub(super) fn problems(
         if !made_here.contains(entry.commit.as_str()) {
             continue;
         }
-        if !tags.iter().any(|tag| tag.oid == entry.commit && is_label(tag, stage.name())) {
-            let details = format!("the {stage} commit {} has no tag", short(&entry.commit));
+        let is_labelled = |tag: &&RefInfo| tag.oid == entry.commit && is_label(tag, stage.name());
+        let labels: Vec<&RefInfo> = tags.iter().filter(is_labelled).collect();
+        if !labels.iter().any(|label| label.name.as_str().starts_with(root)) {
+            let lacks = match labels.first() {
+                Some(label) => format!("is labelled by {}, not below {root}", label.name),
+                None if root.starts_with(RefNames::TAGS) => "has no tag".to_owned(),
+                None => "has no label".to_owned(),
+            };
+            let details = format!("the {stage} commit {} {lacks}", short(&entry.commit));
             let about = short(&entry.commit);
             problems.push(Problem::new(session, "tag-missing", about, details).fixable());
         }
@@ -70,7 +78,7 @@ pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> 
 }
 
 fn tags_of(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
-    git::refs::list(git, &[RefNames::tags(&session.name)])
+    git::refs::list(git, &RefNames::labels(&session.name))
 }
 
 /// True for `prd` or `prd-2`, if the stage is `prd`.

@@ -71,3 +71,34 @@ fn init_writes_the_template_of_the_projects_convention() {
     let listed = sandbox.cowork(&["config", "project.subject"]).exits(0);
     assert!(listed.stdout.contains("ci({stage}): {summary_lower}"), "{}", listed.stdout);
 }
+
+#[test]
+fn stages_have_labels_that_no_release_tool_reads() {
+    let sandbox = Sandbox::new();
+    let version = "[build-system]\nrequires = [\"setuptools-scm\"]\n";
+    sandbox.commit_file("pyproject.toml", version, "a version from tags");
+    sandbox.git(&["tag", "v1.0"]);
+    sandbox.auto(&["--stop-after", "prd"]).exits(0).says("refs/cowork/stages/todo/prd");
+    assert_eq!(sandbox.tags(), ["v1.0"]);
+    assert!(sandbox.git(&["describe", "--tags"]).starts_with("v1.0-"));
+    let labels = ["refs/cowork/stages/todo/idea", "refs/cowork/stages/todo/prd"];
+    assert_eq!(sandbox.refs("refs/cowork/stages"), labels);
+    sandbox.cowork(&["verify"]).exits(0);
+    let shown = sandbox.cowork(&["status"]).exits(0);
+    let told = &shown.stdout;
+    sandbox.git(&["config", "cowork.project.tags", "true"]);
+    let found = sandbox.cowork(&["verify"]).exits(1).stdout;
+    assert!(found.contains("is labelled by refs/cowork/stages/todo/prd"), "{found}");
+    sandbox.cowork(&["verify", "--fix"]).exits(0);
+    assert_eq!(sandbox.tags(), ["cowork/todo/idea", "cowork/todo/prd", "v1.0"]);
+    assert!(sandbox.refs("refs/cowork/stages").is_empty());
+    assert_eq!(&sandbox.cowork(&["status"]).exits(0).stdout, told, "read alike");
+    sandbox.git(&["config", "cowork.project.tags", "auto"]);
+    sandbox.cowork(&["verify", "--fix"]).exits(0);
+    assert_eq!(
+        (sandbox.tags(), sandbox.refs("refs/cowork/stages")),
+        (vec!["v1.0".to_owned()], labels.map(str::to_owned).to_vec())
+    );
+    sandbox.cowork(&["delete", "todo", "--yes"]).exits(0);
+    assert!(sandbox.refs("refs/cowork/stages").is_empty());
+}

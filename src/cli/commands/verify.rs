@@ -13,6 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::recorder_of;
+use crate::config::StageTags;
 use crate::error::{Error, Kind, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head};
@@ -266,7 +267,7 @@ fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Res
         session = at_head(&held, &session)?;
     }
     let mut gone = stray_drafts(&held.git, &session)?;
-    if context.config()?.project.tags {
+    if context.config()?.project.tags != StageTags::Never {
         gone.extend(wrong_tags(&held.git, &session)?);
     }
     recorder_of(context, &held, &session, |recorder| {

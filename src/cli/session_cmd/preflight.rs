@@ -3,6 +3,7 @@
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
+use crate::record;
 use crate::session::{NameUse, RefNames, SessionName, name_use};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
@@ -97,10 +98,12 @@ pub(crate) fn first_free(
 /// tag `cowork` or `cowork/NAME`, because of the tags `cowork/NAME/STAGE`.
 pub(crate) fn room_for_refs(
     git: &Git,
-    Project { branch_prefix: prefix, tags, .. }: &Project,
+    project: &Project,
     name: &SessionName,
 ) -> anyhow::Result<()> {
-    for full in RefNames::tags_in_the_way(name).iter().filter(|_| *tags) {
+    let prefix = &project.branch_prefix;
+    let makes_tags = record::tags::root(project, git.top(), name) == Some(RefNames::tags(name));
+    for full in RefNames::tags_in_the_way(name).iter().filter(|_| makes_tags) {
         if git.resolve(full)?.is_some() {
             let tag = full.trim_start_matches(RefNames::TAGS);
             return Err(Error::repository(format!(

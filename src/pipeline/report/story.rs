@@ -16,6 +16,7 @@ use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::summary;
 use crate::pipeline::test_changes;
+use crate::record;
 use crate::session::{
     Attempt, CommittedFiles, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of,
     start_of_code,
@@ -123,7 +124,13 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     let name = &run.session.name;
     let proofs = match run.depth().has(stages::verifying()) {
         true => format!("`git cowork show {name} check`"),
-        false => format!("`git show {}`", RefNames::tag(name, stages::code_stage().name()).short()),
+        false => {
+            let project = &run.env.config.project;
+            let root = record::tags::root(project, git.top(), name);
+            let root = root.unwrap_or_else(|| RefNames::tags(name));
+            let label = RefNames::label(&root, stages::code_stage().name());
+            format!("`git show {}`", label.short())
+        }
     };
     let mut story = Story {
         requirements: store.requirements()?.requirements,
