@@ -122,6 +122,15 @@ const TOOLS: &[ProjectTool] = &[
     },
 ];
 
+impl ProjectTool {
+    /// True if its configuration keeps it from `.cowork` already.
+    pub fn excludes_sessions(&self, top: &Path) -> bool {
+        let files = self.files.iter().map(|(file, _)| *file).chain([".prettierignore"]);
+        let mut texts = files.filter_map(|file| std::fs::read_to_string(top.join(file)).ok());
+        texts.any(|text| text.contains(".cowork") || text.contains(r"\.cowork"))
+    }
+}
+
 /// The tools that a project uses, by the files at the top of its working tree.
 pub fn of(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
     TOOLS.iter().filter(move |tool| {

@@ -2,6 +2,7 @@
 //! signing, filters and attributes. The hook that refused is read from trace2, not from messages.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -207,6 +208,22 @@ pub fn create_root(git: &Git, message: &str) -> Result<Oid> {
         return Ok(oid);
     }
     Err(update.failure(&output).into())
+}
+
+/// How long `doctor` waits for a signature: a key may want a person's touch.
+const SIGNATURE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Signs a commit that nothing names; returns why that fails, `None` if it does not.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn why_unsigned(git: &Git) -> Result<Option<String>> {
+    let tree = made::store_empty_tree(git)?;
+    let sign = git.write(["commit-tree", "-S", "-m", "signed by doctor", tree.as_str()]);
+    let output = sign.at_most(SIGNATURE_PATIENCE).attempt(|| false, || false)?;
+    let waited = || "no signature came within 5 seconds".to_owned();
+    let why = || if output.killed() { waited() } else { output.complaint() };
+    Ok((!output.success()).then(why))
 }
 
 /// The paths that can be committed, and those of them that are not in the index yet.

@@ -117,6 +117,11 @@ const RUNS_SINCE: (u32, u32) = (2, 36);
 /// How long a hook may look at a message before it counts as one that says nothing.
 const MESSAGE_PATIENCE: Duration = Duration::from_secs(10);
 
+/// True if the project has a hook that may refuse messages.
+pub fn refuse_messages(git: &Git) -> bool {
+    has(git, "commit-msg")
+}
+
 /// Tries a message with the hooks that may refuse one, as `git commit` runs them; returns the name
 /// and the output of the one that refuses. A hook that cannot run or does not end refuses nothing.
 ///

@@ -238,7 +238,20 @@ pub fn require_identity(git: &Git) -> Result<()> {
     author(git).map(|_| ())
 }
 
-pub(super) fn config_bool(git: &Git, key: &str) -> Result<bool> {
+/// True if this clone lacks objects that its remote promised.
+///
+/// # Errors
+/// The configuration cannot be read.
+pub fn is_partial_clone(git: &Git) -> Result<bool> {
+    let all = git.configuration()?;
+    Ok(all.all().any(|(key, _)| key.ends_with(".partialclonefilter")))
+}
+
+/// True if this switch of git's configuration is on.
+///
+/// # Errors
+/// The configuration cannot be read.
+pub fn config_bool(git: &Git, key: &str) -> Result<bool> {
     let all = git.configuration()?;
     let value = super::configuration::normal(key).and_then(|key| all.value(&key));
     Ok(value.and_then(super::configuration::as_bool).unwrap_or(false))

@@ -75,8 +75,9 @@ mod disk;
 #[cfg(unix)]
 mod doctor;
 #[cfg(unix)]
-mod edit;
+mod doctor_project;
 #[cfg(unix)]
+mod edit;
 #[cfg(unix)]
 mod ending;
 #[cfg(unix)]

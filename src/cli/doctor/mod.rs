@@ -6,6 +6,7 @@ mod configuration;
 mod finding;
 mod models;
 mod programs;
+mod project;
 mod remote;
 mod repository;
 mod sandbox;
@@ -39,6 +40,7 @@ pub(crate) fn examine(
     if let Some(git) = git {
         tell(repository::look(context, git))?;
         tell(tools::of_a_person(context, git))?;
+        tell(project::look(context, git))?;
     }
     tell(configuration::look(context, git))?;
     if let Some(git) = configured {

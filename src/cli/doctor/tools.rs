@@ -41,8 +41,21 @@ fn editor(context: &Context, git: &Git) -> Finding {
         Some(program) if programs::find(context, program).is_none() => {
             Finding::warning("editor", format!("'{program}' is not installed")).fix(CHOOSE)
         }
+        Some(program) if returns_at_once(program, &command) => {
+            let text = format!("'{command}' returns before anything was edited");
+            Finding::warning("editor", text)
+                .fix(format!("git config --global core.editor '{command} --wait'"))
+        }
         _ => Finding::ok("editor", command),
     }
+}
+
+/// True for an editor with windows that is not told to wait until its file is closed.
+fn returns_at_once(program: &str, command: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let windowed = ["code", "code-insiders", "codium", "cursor", "windsurf", "zed", "subl", "atom"];
+    let waits = |word: &str| ["--wait", "-w"].contains(&word);
+    windowed.contains(&name) && !command.split_whitespace().any(waits)
 }
 
 fn pager(context: &Context, git: &Git) -> Finding {
