@@ -90,7 +90,7 @@ struct Played {
 fn played(kind: &'static Kind, program: Option<&Path>) -> Played {
     let mut sandbox = Sandbox::nowhere();
     if let Some(program) = program {
-        sandbox.use_release(program);
+        sandbox.other = Some(program.to_owned());
     }
     kind.lay_out(&sandbox);
     // Nothing is built or run here: what a build says is not what is measured.

@@ -52,6 +52,8 @@ pub struct Sandbox {
     user: Option<u32>,
     /// True if the program inherits an open descriptor of `/`.
     leaves_open: bool,
+    /// Another build of the program, which is run instead of this one.
+    pub other: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -107,6 +109,7 @@ impl Sandbox {
             cwd,
             user: None,
             leaves_open: false,
+            other: None,
         }
     }
 
@@ -117,7 +120,7 @@ impl Sandbox {
         let status =
             Command::new("cp").arg("-Rp").arg(self.root()).arg(copy.root()).status().unwrap();
         assert!(status.success());
-        Self { env: self.env.clone(), ..copy }
+        Self { env: self.env.clone(), other: self.other.clone(), ..copy }
     }
 
     /// The directory that contains everything.
@@ -181,9 +184,10 @@ impl Sandbox {
 
     /// The path of `git-cowork`, where the user of the sandbox can run it.
     fn program(&self) -> PathBuf {
-        match self.user {
-            Some(_) => self.root().join("bin/git-cowork"),
-            None => env!("CARGO_BIN_EXE_git-cowork").into(),
+        match (&self.other, self.user) {
+            (Some(other), _) => other.clone(),
+            (None, Some(_)) => self.root().join("bin/git-cowork"),
+            (None, None) => env!("CARGO_BIN_EXE_git-cowork").into(),
         }
     }
 
