@@ -37,7 +37,7 @@ pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
 pub(crate) use edit::apply::apply as apply_edits;
 pub use effects::repositories::MadeRepository;
-pub use effects::{Bulk, CommandEffects, IGNORED, LEFT, OddName, SPECIAL, Together};
+pub use effects::{Bulk, COMMAND, CommandEffects, IGNORED, LEFT, OddName, SPECIAL, Together};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;
@@ -310,6 +310,19 @@ impl Workspace {
 /// the other.
 pub fn linked(workspace: &Workspace) -> LinkedFiles<'_> {
     LinkedFiles::of(&workspace.tree, workspace.commands.secrets())
+}
+
+/// Puts back what a killed command of another session changed of a person's files, and returns
+/// what happened to them. `options` have that session's state directory.
+///
+/// # Errors
+/// The tree or the session's notes cannot be read.
+pub fn put_back_left(
+    options: &WorkspaceOptions,
+) -> anyhow::Result<Vec<user_files::UserFileChange>> {
+    let tree = WorkingTree::open(options)?;
+    effects::put_back_left(&tree)?;
+    Ok(CommandEffects::of(&tree).take_user_files())
 }
 
 /// Like [`Workspace::run_trusted`], with `input` on the command's standard input and all the output

@@ -45,6 +45,9 @@ pub enum UserFileChangeKind {
     PutBack(Option<PathBuf>),
     /// An ignored file, changed or deleted: the copy is the file as it was.
     IgnoredChanged(PathBuf),
+    /// A file of the draft, changed or deleted after the person had edited it: the copy is the
+    /// person's version.
+    EditChanged(PathBuf),
     /// An uncommitted file that was changed or deleted and is not put back: it is too large to be
     /// copied, or it or its copy cannot be read or written. The copy, if there is one.
     NotPutBack(Option<PathBuf>),
@@ -103,6 +106,11 @@ impl fmt::Display for UserFileChange {
                 "a command changed or deleted {path}, which git ignores; as it was: {}",
                 copy.display()
             ),
+            UserFileChangeKind::EditChanged(copy) => write!(
+                f,
+                "a command changed or deleted {path} after you had edited it; your version is in {}",
+                copy.display()
+            ),
             UserFileChangeKind::NotPutBack(Some(copy)) => write!(
                 f,
                 "a command changed or deleted your uncommitted {path}, and it cannot be put back now; as \
@@ -137,11 +145,24 @@ impl fmt::Display for UserFileChange {
     }
 }
 
+/// Why a file is a person's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// It differs from the last commit.
+    #[default]
+    Uncommitted,
+    /// Git ignores it.
+    Ignored,
+    /// The person edited what a tool or a command wrote for the draft.
+    Edit,
+}
+
 /// A person's file before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UserFile {
-    /// Git ignores it.
-    pub(crate) is_ignored: bool,
+    #[serde(default)]
+    pub(crate) kind: Kind,
     /// `None` if it could not be copied.
     pub(crate) was: Option<Was>,
     pub(crate) stamp: Option<Stamp>,

@@ -76,6 +76,31 @@ fn a_persons_files_are_put_back_after_a_command_that_died_with_the_run() {
     assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
 }
 
+/// Whatever comes first after that: another session in the same tree, or a move of the repository.
+#[test]
+fn a_killed_commands_changes_are_put_back_by_another_session_and_after_a_move() {
+    let mut killed = Sandbox::new();
+    killed.set_env("COWORK_TEST_SANDBOX", "none");
+    killed.write("notes.txt", "mine\n");
+    let dies = "test -e made.txt && exit; echo made >made.txt; echo over >notes.txt; \
+                kill -KILL $PPID; sleep 300";
+    first_task_runs(&killed, dies);
+    killed.auto(&[]).was_killed();
+    let mut moved = killed.fork();
+    assert_eq!(killed.read("notes.txt"), "over\n");
+    killed.git(&["switch", "-q", "main"]);
+    let new = ["new", "-n", "two", "a todo list", "--review", "auto", "--stop-after", "idea"];
+    let told = killed.cowork(&new).exits(0);
+    told.says("session todo: a command changed your uncommitted notes.txt");
+    assert_eq!(killed.read("notes.txt"), "mine\n");
+
+    let new_place = moved.root().join("moved");
+    std::fs::rename(moved.repo(), &new_place).unwrap();
+    moved.enter(new_place.to_str().unwrap());
+    moved.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert_eq!(std::fs::read_to_string(new_place.join("notes.txt")).unwrap(), "mine\n");
+}
+
 #[test]
 fn a_copy_of_a_persons_file_is_in_no_commit() {
     const MINE: &str = "what nobody else should ever read about this project\n";
@@ -230,6 +255,8 @@ fn a_persons_odd_files_are_as_they_were() {
     std::fs::hard_link(sandbox.path("../outside.txt"), sandbox.path("notes.txt")).unwrap();
     symlink(std::ffi::OsStr::from_bytes(b"\xff"), sandbox.path("link")).unwrap();
     sandbox.write("old/one.txt", "old\n");
+    let long = "\u{8b70}".repeat(80);
+    sandbox.write(&long, "long\n");
     let old = SystemTime::UNIX_EPOCH - Duration::from_secs(1_000_000);
     let file = std::fs::File::options().append(true).open(sandbox.path("old/one.txt")).unwrap();
     file.set_modified(old).unwrap();
@@ -238,14 +265,14 @@ fn a_persons_odd_files_are_as_they_were() {
     let before = sandbox.path(".").metadata().unwrap().permissions().mode();
     first_task_runs(
         &sandbox,
-        "echo over >notes.txt; rm link; echo over >old/one.txt; chmod 777 old; touch made.txt; \
+        "for f in *; do test -d $f || echo over >$f; done; rm link; echo over >old/one.txt; chmod 777 old; touch made.txt; \
          chmod 000 .",
     );
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     assert_eq!(sandbox.read("../outside.txt"), "mine\n");
     assert_eq!(sandbox.read("notes.txt"), "mine\n");
     assert_eq!(sandbox.path("link").read_link().unwrap().as_os_str().as_bytes(), b"\xff");
-    assert_eq!(sandbox.read("old/one.txt"), "old\n");
+    assert_eq!(sandbox.read("old/one.txt") + &sandbox.read(&long), "old\nlong\n");
     assert_eq!(sandbox.path("old/one.txt").metadata().unwrap().modified().unwrap(), old);
     let modes =
         ["old", "."].map(|path| sandbox.path(path).metadata().unwrap().permissions().mode());
@@ -262,20 +289,30 @@ fn what_a_person_writes_between_two_commands_is_the_persons() {
     let repo = sandbox.repo();
     let run = |command: &str| Reply::call("run_command", json!({"command": command}));
     let task = || at("coding", "actor").task("TASK-001");
-    let fill = "mkdir docs; for i in $(seq 201); do echo $i >docs/$i; done; echo one >.env";
+    let fill = "mkdir docs; for i in $(seq 201); do echo $i >docs/$i; done; echo one >.env; \
+                echo made >made.txt";
     sandbox.server.on(task().turn(1), run(fill));
-    let over = run("echo over >docs/chapter.md; rm .env");
+    let over = run("echo over >docs/chapter.md; rm .env made.txt");
     sandbox.server.on_with(task().turn(2), move |_| {
         std::fs::write(repo.join("docs/chapter.md"), "mine\n").ok()?;
         std::fs::write(repo.join(".env"), "PORT=2\n").ok()?;
+        std::fs::write(repo.join("made.txt"), "made, and edited\n").ok()?;
         Some(over.clone())
     });
     sandbox.server.on(task().turn(3), task_work("TASK-001"));
     let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
     assert_eq!(sandbox.read("docs/chapter.md"), "mine\n", "{told}");
     assert_eq!(told.matches("a command changed or deleted .env").count(), 2, "{told}");
+    assert!(
+        told.contains("a command changed or deleted made.txt after you had edited it"),
+        "{told}"
+    );
     let kept = set_aside(&sandbox);
-    assert!(["PORT=1\n", "PORT=2\n"].iter().all(|text| kept.contains(&text.to_string())));
+    assert!(
+        ["PORT=1\n", "PORT=2\n", "made, and edited\n"]
+            .iter()
+            .all(|text| kept.contains(&text.to_string()))
+    );
 }
 
 /// A build in place may write hundreds.

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use crate::cli::context::Context;
 use crate::error::Error;
+use crate::event::{Event, Sink as _};
 use crate::git::{self, Git};
-use crate::session::{Holder, RunLock, SessionName};
+use crate::session::{Holder, RunLock, SessionName, StateDir};
 use crate::shell_quote::quoted;
+use crate::workspace::{self, COMMAND, WorkspaceOptions, user_files};
 
 /// Commands with the option `-w`.
 const WITH_OPTION: [&str; 4] = ["new", "modify", "adopt", "resume"];
@@ -24,7 +26,10 @@ pub(crate) fn lock(
     command: &str,
 ) -> anyhow::Result<RunLock> {
     match RunLock::take_tree(git, name, command)? {
-        Ok(lock) => Ok(lock),
+        Ok(lock) => {
+            put_back_left(context, git, name, command)?;
+            Ok(lock)
+        }
         Err(holder) => {
             let error = in_use(holder.as_ref());
             let verb = command.rsplit(' ').next().unwrap_or_default();
@@ -47,6 +52,30 @@ pub(crate) fn lock(
                 .into())
         }
     }
+}
+
+/// Puts back a person's files that a command of another session changed before both were killed:
+/// otherwise this run would take what the command wrote for the person's.
+fn put_back_left(
+    context: &Context,
+    git: &Git,
+    name: &SessionName,
+    command: &str,
+) -> anyhow::Result<()> {
+    let others = StateDir::with_note(&git.state_dir(), COMMAND);
+    for other in others.iter().filter(|other| *other != name) {
+        let state = StateDir::at(&git.state_dir(), other);
+        let Ok(_lock) = RunLock::take(&state.lock(), other, command) else { continue };
+        let changes = workspace::put_back_left(&WorkspaceOptions {
+            root: git.top().to_owned(),
+            state_dir: state.path().to_owned(),
+            ..WorkspaceOptions::default()
+        })?;
+        for text in user_files::told(changes) {
+            context.ui.emit(Event::Warning { text: format!("session {other}: {text}") });
+        }
+    }
+    Ok(())
 }
 
 /// The default path of a linked worktree, beside the repository: `../REPOSITORY.cowork/NAME`.

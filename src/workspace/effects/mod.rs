@@ -32,7 +32,8 @@ use ignored_paths::IgnoredPaths;
 use repositories::MadeRepository;
 pub use user_files::{IGNORED, LEFT};
 
-const FILE: &str = "command.json";
+/// The state of the tree before the command that runs, in the state directory.
+pub const COMMAND: &str = "command.json";
 /// How often a running command's state file is touched, to show that the command still runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
 /// A new folder with more files than this is bulk.
@@ -69,6 +70,9 @@ pub(crate) struct Effects {
 /// The state of the tree before a command.
 #[derive(Serialize, Deserialize)]
 struct Before {
+    /// Its path. Empty in notes of earlier versions.
+    #[serde(default)]
+    tree: String,
     uncommitted: BTreeSet<String>,
     /// A command that changes the ignore rules did not make what they hid.
     #[serde(default)]
@@ -219,12 +223,20 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
         let ignored = IgnoredPaths::of(tracking.ignored()?);
-        user_files::before_command(tree, &uncommitted, &ignored)?;
+        user_files::before_command(tree, &uncommitted, &ignored, &as_written)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
         let private = private::before_command(tree);
-        let before =
-            Before { uncommitted, ignored, as_written, acted_on, private, repositories, begun };
+        let before = Before {
+            tree: tree.root.to_string_lossy().into_owned(),
+            uncommitted,
+            ignored,
+            as_written,
+            acted_on,
+            private,
+            repositories,
+            begun,
+        };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -244,6 +256,22 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
     let end = last + 2 * BEAT;
     take_effects(tree, |path| user_files::changed_at(tree, path).is_none_or(|at| at <= end))?;
     user_files::note_end(tree, end);
+    Ok(())
+}
+
+/// Puts back what a killed command of another session in this tree changed of a person's files. Its
+/// other effects stay for the session's next run.
+pub(crate) fn put_back_left(tree: &WorkingTree) -> anyhow::Result<()> {
+    let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
+        return Ok(());
+    };
+    let is_here = noted(tree)?.is_some_and(|before| before.tree == tree.root.to_string_lossy());
+    if is_here {
+        let end = last + 2 * BEAT;
+        user_files::after_command(tree, &|path| {
+            user_files::changed_at(tree, path).is_none_or(|at| at <= end)
+        })?;
+    }
     Ok(())
 }
 
@@ -311,15 +339,19 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
 }
 
 fn note_file(tree: &WorkingTree) -> PathBuf {
-    tree.state_dir.join(FILE)
+    tree.state_dir.join(COMMAND)
 }
 
 fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
     let file = note_file(tree);
     match std::fs::read(&file) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .with_context(|| format!("{} cannot be read", file.display())),
+        Ok(bytes) => {
+            let mut before: Before = serde_json::from_slice(&bytes)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            let acted_on = std::mem::take(&mut before.acted_on).into_iter();
+            before.acted_on = acted_on.map(|(path, was)| (path, tree.with_own_copy(was))).collect();
+            Ok(Some(before))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
     }

@@ -16,7 +16,9 @@ use crate::workspace::effects::ignored_paths::IgnoredPaths;
 use crate::workspace::effects::repositories;
 use crate::workspace::files::state;
 use crate::workspace::tracking::Tracking;
-use crate::workspace::user_files::{Stamp, UserFile, UserFileChange, UserFileChangeKind, Was};
+use crate::workspace::user_files::{
+    Kind, Stamp, UserFile, UserFileChange, UserFileChangeKind, Was,
+};
 use crate::workspace::working_tree::WorkingTree;
 
 /// The ignored files that no command made or changed: a list of paths in the state directory. The
@@ -80,11 +82,13 @@ pub(crate) fn note_read(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
 }
 
 /// Copies the person's files, as far as they have changed since the last command. `uncommitted` are
-/// the paths that differ from the last commit, `ignored` those that git ignores.
+/// the paths that differ from the last commit, `ignored` those that git ignores, `as_written` those of
+/// tools and commands that nobody has edited.
 pub(super) fn before_command(
     tree: &WorkingTree,
     uncommitted: &BTreeSet<String>,
     ignored: &IgnoredPaths,
+    as_written: &[String],
 ) -> anyhow::Result<()> {
     // The next line may write the file whose time this is.
     let since = last_end(tree);
@@ -101,7 +105,8 @@ pub(super) fn before_command(
         None => ignored_to_keep(tree, &mut own.told),
     };
     let mut now = BTreeMap::new();
-    // A person's edit of a tool's file becomes part of the draft, whoever changes it afterwards.
+    // A person's edit of a tool's file becomes part of the draft, whoever changes it afterwards. A
+    // copy stays.
     let journal = tree.journal.borrow();
     let is_tools = |path: &str| journal.get(path).is_some();
     let left = own.left.get_or_insert_with(|| listed(tree, LEFT)).clone();
@@ -114,10 +119,15 @@ pub(super) fn before_command(
     let is_own = |path: &str| !path.starts_with(".cowork/") && !is_tools(path) && !is_left(path);
     // A model may have made git ignore them.
     let hidden = tree.protection.uncommitted(|path| ignored.have(path) && is_own(path));
+    let is_edit = |path: &&String| {
+        !path.starts_with(".cowork/") && is_tools(path) && !as_written.contains(path)
+    };
+    let edits = uncommitted.iter().filter(is_edit).map(|path| (path, Kind::Edit));
     let uncommitted = uncommitted.iter().filter(|path| is_own(path)).chain(&hidden);
     let kept_here = kept.iter().filter(|path| !hidden.contains(path) && !is_tools(path));
-    let all = uncommitted.map(|path| (path, false)).chain(kept_here.map(|path| (path, true)));
-    for (path, is_ignored) in all {
+    let all = uncommitted.map(|path| (path, Kind::Uncommitted));
+    let all = all.chain(kept_here.map(|path| (path, Kind::Ignored))).chain(edits);
+    for (path, kind) in all {
         note_folders(tree, path, &mut now);
         let (stamp, size) = match tree.look(path) {
             Ok(metadata) if metadata.is_dir() => continue,
@@ -126,10 +136,10 @@ pub(super) fn before_command(
         };
         let as_before = known.remove(path).filter(|known| {
             let is_same = stamp.is_some() && known.stamp == stamp;
-            (is_same || known.is_lost) && known.is_copied()
+            known.kind == kind && (is_same || known.is_lost) && known.is_copied()
         });
         is_changed |= as_before.is_none();
-        let new = |was| UserFile { is_ignored, was, stamp, is_lost: false };
+        let new = |was| UserFile { kind, was, stamp, is_lost: false };
         let file = match as_before {
             Some(known) => known,
             None if size > MOST_COPIED => new(None),
@@ -163,7 +173,8 @@ fn note_folders(tree: &WorkingTree, path: &str, all: &mut BTreeMap<String, UserF
         let Ok(metadata) = tree.look(folder) else { continue };
         if metadata.is_dir() {
             let was = Some(Was::Folder { mode: state::mode_of(&metadata) });
-            let file = UserFile { is_ignored: false, was, stamp: None, is_lost: false };
+            let kind = Kind::Uncommitted;
+            let file = UserFile { kind, was, stamp: None, is_lost: false };
             all.insert(folder.to_owned(), file);
         }
     }
@@ -179,7 +190,11 @@ fn lost_files(tree: &WorkingTree) -> BTreeMap<String, UserFile> {
 /// The files as they were before the last command, of this run or an earlier one.
 fn last_known(tree: &WorkingTree) -> BTreeMap<String, UserFile> {
     let file = std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default();
-    serde_json::from_slice(&file).unwrap_or_default()
+    let mut files: BTreeMap<String, UserFile> = serde_json::from_slice(&file).unwrap_or_default();
+    for file in files.values_mut() {
+        file.was = file.was.take().map(|was| tree.with_own_copy(was));
+    }
+    files
 }
 
 /// The files that were put back after a command.
@@ -240,21 +255,26 @@ pub(super) fn after_command(
         if !file.is_lost && (stamp.is_some() && stamp == file.stamp || !is_effect(path)) {
             continue;
         }
-        let kind = match (&file.was, file.is_ignored) {
+        let kind = match (&file.was, file.kind) {
             (Some(Was::Folder { .. }), _) => continue,
-            (None, false) => UserFileChangeKind::NotPutBack(None),
+            (None, Kind::Uncommitted) => UserFileChangeKind::NotPutBack(None),
             // It was named when the list was read.
-            (None, true) => continue,
-            (Some(Was::File { copy, mode }), true) => {
-                keep_mode(tree, path, *mode);
+            (None, Kind::Ignored | Kind::Edit) => continue,
+            (Some(Was::File { copy, mode }), kind @ (Kind::Ignored | Kind::Edit)) => {
+                if kind == Kind::Ignored {
+                    keep_mode(tree, path, *mode);
+                }
                 let now = tree.fingerprint(path).unwrap_or_default();
                 if now.is_some_and(|now| tree.copy_of(path, &now) == *copy) {
                     continue;
                 }
-                UserFileChangeKind::IgnoredChanged(copy.clone())
+                match kind {
+                    Kind::Edit => UserFileChangeKind::EditChanged(copy.clone()),
+                    _ => UserFileChangeKind::IgnoredChanged(copy.clone()),
+                }
             }
-            (Some(_), true) => continue,
-            (Some(was), false) => {
+            (Some(_), Kind::Ignored | Kind::Edit) => continue,
+            (Some(was), Kind::Uncommitted) => {
                 let size = tree.look(path).map_or(0, |metadata| metadata.len());
                 let now = if size > MOST_COPIED { None } else { state::of(tree, path)? };
                 let is_folder = tree.look(path).is_ok_and(|metadata| metadata.is_dir());

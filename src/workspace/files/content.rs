@@ -6,16 +6,35 @@ use std::path::{Path, PathBuf};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 
+use crate::excerpt;
 use crate::moment;
 use crate::workspace::journal::{Fingerprint, Written};
 use crate::workspace::refusal::Refusal;
+use crate::workspace::user_files::Was;
 use crate::workspace::working_tree::WorkingTree;
+
+/// Bytes of a file's name in the name of its copy.
+const MOST_OF_NAME: usize = 100;
 
 impl WorkingTree {
     /// Path in the state directory for the copy of a person's version of a file.
     pub(crate) fn copy_of(&self, path: &str, content: &Fingerprint) -> PathBuf {
         let name = path.rsplit('/').next().unwrap_or(path);
+        // With what is put before and after it, a name may be longer than file systems take.
+        let name = excerpt::beginning(name, MOST_OF_NAME);
         self.state_dir.join("set-aside").join(format!("{content}-{name}"))
+    }
+
+    /// The state of a path as an earlier run noted it: a person may have moved the repository, and
+    /// the copy with it.
+    pub(crate) fn with_own_copy(&self, was: Was) -> Was {
+        match was {
+            Was::File { copy, mode } => {
+                let name = copy.file_name().unwrap_or_default();
+                Was::File { copy: self.state_dir.join("set-aside").join(name), mode }
+            }
+            other => other,
+        }
     }
 
     /// Copies a file of the tree to the state directory, with the same permissions.
