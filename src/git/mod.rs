@@ -51,6 +51,7 @@ pub mod made;
 pub mod many;
 pub mod merge;
 mod name;
+pub mod nested;
 pub mod notes;
 mod object_text;
 mod objects;

@@ -9,10 +9,11 @@ use anyhow::Context as _;
 use crate::artifact::Artifact;
 use crate::error::Error;
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
+use crate::path_text::encoded;
 use crate::present::present;
 use crate::record::on_branch::require_branch;
 use crate::session::{RefNames, SessionName, artifact_path};
-use crate::workspace::{GitControlFiles, Tracking, Workspace};
+use crate::workspace::{GitControlFiles, NestedStatus, Tracking, Workspace};
 
 /// The paths that a commit may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +146,14 @@ impl Tracking for Tracked {
     fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
         let AlsoRead { files, folders } = git::also_read::list(&self.git)?;
         Ok(GitControlFiles { files, folders })
+    }
+
+    fn status_of(&self, folder: &str) -> anyhow::Result<NestedStatus> {
+        let found = git::nested::status(&self.git.top().join(encoded(folder)))?;
+        let from_root =
+            |paths: Vec<String>| paths.into_iter().map(|path| format!("{folder}/{path}")).collect();
+        let [uncommitted, ignored] = [found.uncommitted, found.ignored].map(from_root);
+        Ok(NestedStatus { uncommitted, ignored })
     }
 
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>> {

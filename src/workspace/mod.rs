@@ -55,7 +55,7 @@ pub use sandbox::{
     Beside, Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT,
     Overlay, OwnFiles, Wanted, Weaker, find_confinement,
 };
-pub use tracking::{GitControlFiles, Tracking};
+pub use tracking::{GitControlFiles, NestedStatus, Tracking};
 
 pub use working_tree::WHOLE_FILE_MAX;
 

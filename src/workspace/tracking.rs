@@ -21,6 +21,11 @@ pub trait Tracking {
     fn ignored(&self) -> anyhow::Result<Vec<String>>;
     /// The folders of submodules, checked out or not.
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>>;
+    /// The status of the repository in this folder below the tree, with paths from the tree's root. It
+    /// runs nothing that this repository configures.
+    fn status_of(&self, _folder: &str) -> anyhow::Result<NestedStatus> {
+        Ok(NestedStatus::default())
+    }
     /// The program that git would run in the repository of this git directory, because of its
     /// configuration or hooks.
     fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>>;
@@ -38,6 +43,15 @@ pub trait Tracking {
     }
     /// The git control files of the tree.
     fn acted_on(&self) -> anyhow::Result<GitControlFiles>;
+}
+
+/// The status of a repository below the tree.
+#[derive(Clone, Debug, Default)]
+pub struct NestedStatus {
+    /// Like [`Tracking::uncommitted`].
+    pub uncommitted: Vec<String>,
+    /// Like [`Tracking::ignored`].
+    pub ignored: Vec<String>,
 }
 
 /// Files in the tree that change git's behavior, besides those that git finds by a fixed name.

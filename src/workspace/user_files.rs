@@ -51,8 +51,15 @@ pub enum UserFileChangeKind {
     /// An uncommitted file that was changed or deleted and is not put back: it is too large to be
     /// copied, or it or its copy cannot be read or written. The copy, if there is one.
     NotPutBack(Option<PathBuf>),
-    /// Too large to be copied: an ignored file that a command may change.
-    IgnoredTooLarge,
+    /// Not copied before commands: it is too large, or with smaller files too much.
+    TooLarge {
+        /// Git ignores it.
+        is_ignored: bool,
+    },
+    /// A folder that git ignores as a whole and that no command made, emptied or deleted.
+    FolderEmptied,
+    /// A repository below the tree whose uncommitted files are not compared, and why.
+    NotCompared(String),
     /// An ignored file that a model has read.
     IgnoredRead,
     /// A file that a command made setuid or setgid, and that is no longer.
@@ -61,16 +68,25 @@ pub enum UserFileChangeKind {
     SetIdLeft,
 }
 
-/// Maximum number of ignored files that are named one by one: a build may write hundreds.
+/// Maximum number of files of a kind that are named one by one: a build may write hundreds.
 const NAMED: usize = 10;
 
-/// What the person is told about several changes, a line each; many ignored files share the last one.
+/// What the person is told about several changes, a line each; the last line is about the other ones of
+/// a kind of which there are many.
 pub fn told(changes: Vec<UserFileChange>) -> Vec<String> {
-    let is_ignored =
-        |change: &UserFileChange| matches!(change.kind, UserFileChangeKind::IgnoredChanged(_));
-    let (ignored, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_ignored);
-    let named = others.iter().chain(ignored.iter().take(NAMED));
+    let (ignored, others): (Vec<_>, Vec<_>) = changes
+        .into_iter()
+        .partition(|change| matches!(change.kind, UserFileChangeKind::IgnoredChanged(_)));
+    let (large, others): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|change| matches!(change.kind, UserFileChangeKind::TooLarge { .. }));
+    let named = others.iter().chain(large.iter().take(NAMED)).chain(ignored.iter().take(NAMED));
     let mut lines: Vec<String> = named.map(UserFileChange::to_string).collect();
+    if let Some(more) = large.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        lines.push(format!(
+            "{more} more files are too large to be copied: commands may change them"
+        ));
+    }
     let more = ignored.get(NAMED..).unwrap_or_default();
     if let Some(UserFileChangeKind::IgnoredChanged(copy)) = more.first().map(|change| &change.kind)
     {
@@ -120,11 +136,25 @@ impl fmt::Display for UserFileChange {
             UserFileChangeKind::NotPutBack(None) => write!(
                 f,
                 "a command changed or deleted your uncommitted {path}, and it is not put back: it is \
-                 larger than 10 MiB, or it or its copy cannot be read or written"
+                 too large to be copied, or it or its copy cannot be read or written"
             ),
-            UserFileChangeKind::IgnoredTooLarge => write!(
+            UserFileChangeKind::TooLarge { is_ignored: true } => write!(
                 f,
                 "{path}, which git ignores, is too large to be copied: a command may change it"
+            ),
+            UserFileChangeKind::TooLarge { is_ignored: false } => write!(
+                f,
+                "your uncommitted {path} is too large to be copied (more than 10 MiB, or 100 MiB with \
+                 smaller files): a command may change it"
+            ),
+            UserFileChangeKind::FolderEmptied => write!(
+                f,
+                "a command emptied or deleted {path}, which git ignores and which was there before: of \
+                 such a folder no copy is kept, so install or build it again"
+            ),
+            UserFileChangeKind::NotCompared(why) => write!(
+                f,
+                "your uncommitted files in the repository {path} are not put back after commands: {why}"
             ),
             UserFileChangeKind::IgnoredRead => write!(
                 f,

@@ -49,6 +49,8 @@ pub(crate) struct WorkingTree {
     pub(crate) acted_on_lowercase: OnceCell<GitControlFiles>,
     /// Whether git or an agent acts on a path, for each path that was asked about.
     pub(crate) acted_on_paths: RefCell<HashMap<String, bool>>,
+    /// Set if the last command was confined.
+    pub(crate) confined: Cell<bool>,
     /// Set while commands run as a group; true once the first has started.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
@@ -96,6 +98,7 @@ impl WorkingTree {
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),
             acted_on_paths: RefCell::default(),
+            confined: Cell::new(false),
             together: Cell::new(None),
             bulk: RefCell::default(),
             odd_names: RefCell::default(),

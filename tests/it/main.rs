@@ -109,6 +109,7 @@ mod inherit;
 mod init;
 mod json;
 mod json_edits;
+mod kept_files;
 mod kept_heads;
 mod kill;
 #[cfg(unix)]

@@ -105,7 +105,9 @@ fn libgit2_is_asked_for_objects_by_their_ids() {
     let read = regex::Regex::new(r"\bodb(\(\)\?)?\s*\.\s*read").unwrap();
     let (mut findings, mut calls) = (Vec::new(), 0);
     for source in rust_files("src") {
-        if source.room() != "git" {
+        // The binary would run what a repository below the tree configures. Where libgit2 does not know
+        // a format, it says so, or lists too much.
+        if source.room() != "git" || source.path == "src/git/nested.rs" {
             continue;
         }
         let code: String = source.lines().map(|(_, line)| format!("{line}\n")).collect();

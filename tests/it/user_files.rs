@@ -141,7 +141,8 @@ fn of_ignored_files_a_copy_stays_when_a_command_changes_them() {
         assert_eq!(std::fs::read_to_string(copy).unwrap(), text);
     }
     assert_eq!(sandbox.read("local.db"), "rows\nrow\n", "a command may change it");
-    assert_eq!(told.matches("which git ignores").count(), 3, "{told}");
+    assert_eq!(told.matches("which git ignores").count(), 4, "{told}");
+    assert!(told.contains("emptied or deleted built/"), "{told}");
     let mut kept = set_aside(&sandbox);
     kept.sort();
     kept.retain(|text| !text.contains("linguist"));
@@ -325,4 +326,65 @@ fn many_ignored_files_are_told_in_a_few_lines() {
     let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
     assert_eq!(told.matches("which git ignores; as it was").count(), 10, "{told}");
     assert!(told.contains("changed or deleted 20 more files that git ignores; as they were: /"));
+}
+
+/// Also in repositories below the tree, wherever a command moves them. Of what they ignore a copy
+/// stays, and what a command made there is nobody's.
+#[test]
+fn a_persons_files_in_repositories_below_the_tree_are_as_they_were() {
+    for level in ["namespaces", "landlock", "none"] {
+        Sandbox::of_everybody().for_each(|sandbox| nested_ones_are_as_they_were(sandbox, level));
+    }
+}
+
+fn nested_ones_are_as_they_were(mut sandbox: Sandbox, level: &str) {
+    sandbox.set_env("COWORK_TEST_SANDBOX", level);
+    sandbox.commit_file(".gitignore", "/trees/\n", "ignore");
+    sandbox.git(&["init", "-q", "../theirs"]);
+    sandbox.write("../theirs/t.txt", "theirs\n");
+    sandbox.write("../theirs/clean.txt", "theirs\n");
+    sandbox.write("../theirs/.gitignore", "*.env\n");
+    sandbox.enter("../theirs");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "theirs"]);
+    sandbox.enter(".");
+    sandbox.git(&["submodule", "--quiet", "add", "../theirs", "lib/sub"]);
+    sandbox.git(&["commit", "-q", "-m", "a submodule"]);
+    sandbox.git(&["clone", "-q", "../theirs", "lib/own"]);
+    sandbox.git(&["worktree", "add", "-q", "-b", "topic", "trees/topic", "main"]);
+    let mine = [
+        "lib/sub/t.txt",
+        "lib/sub/notes.txt",
+        "lib/own/t.txt",
+        "lib/own/deep/notes.txt",
+        "trees/topic/README.md",
+    ];
+    mine.iter().for_each(|path| sandbox.write(path, "mine\n"));
+    sandbox.write("lib/sub/a.env", "PORT=1\n");
+    let pointer = sandbox.read("trees/topic/.git");
+    let run = |command: &str| Reply::call("run_command", json!({"command": command}));
+    let first = "for f in lib/sub/t.txt trees/topic/README.md lib/own/clean.txt lib/sub/a.env; do \
+                 echo over >$f; done; rm lib/sub/notes.txt; mv lib/own lib/moved; \
+                 echo over >lib/moved/t.txt; rm -r lib/moved/deep";
+    let second = "echo again >lib/own/clean.txt; test -e lib/moved || echo moved back";
+    let replies = [run(first), run(second), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies.to_vec());
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    mine.iter().for_each(|path| assert_eq!(sandbox.read(path), "mine\n", "{level}: {path} {told}"));
+    // Landlock alone moves nothing that lies beside a repository's `.git`; a confined command writes
+    // nothing in a linked working tree.
+    let changed = match level {
+        "namespaces" => &["lib/sub/t.txt", "lib/own/t.txt"][..],
+        "landlock" => &["lib/sub/t.txt"],
+        _ => &["lib/sub/t.txt", "lib/own/t.txt", "trees/topic/README.md"],
+    };
+    for path in changed {
+        assert!(told.contains(&format!("a command changed your uncommitted {path}")), "{told}");
+    }
+    assert!(told.contains("a command changed or deleted lib/sub/a.env, which"), "{told}");
+    assert!(set_aside(&sandbox).contains(&"PORT=1\n".to_owned()));
+    assert_eq!(sandbox.read("lib/own/clean.txt"), "again\n", "a command's own work");
+    assert!(answers(&sandbox).contains("moved back"), "{level}");
+    assert_eq!(sandbox.read("trees/topic/.git"), pointer);
+    assert!(!code(&sandbox).iter().any(|path| path.starts_with("lib/own")));
 }

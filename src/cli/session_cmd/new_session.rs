@@ -16,6 +16,7 @@ use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
+use crate::path_text::encoded;
 use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
@@ -42,6 +43,8 @@ pub(crate) struct NewSession {
 
 /// Maximum size in bytes of a user's file that is copied into the repository.
 const MOST_KEPT: u64 = 10 * 1024 * 1024;
+/// Maximum sum of their sizes; smaller files come first.
+const MOST_KEPT_IN_SUM: u64 = 10 * MOST_KEPT;
 
 /// Creates the branch, here or in a linked worktree, and the start commit.
 pub(crate) fn begin(
@@ -117,18 +120,24 @@ pub(crate) fn finish(
 
 /// Records the user's uncommitted files before git-cowork's first commit, and saves their content.
 fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> anyhow::Result<()> {
-    let paths: Vec<String> = dirty
+    let mut paths: Vec<String> = dirty
         .iter()
         .map(|entry| entry.path.clone())
         .filter(|path| !path.starts_with(".cowork/sessions/"))
         .collect();
-    let small = |path: &String| {
-        let meta = held.git.top().join(path).symlink_metadata();
-        meta.is_ok_and(|meta| meta.len() <= MOST_KEPT)
+    let size = |path: &String| {
+        let meta = held.git.top().join(encoded(path)).symlink_metadata();
+        meta.map_or(0, |meta| meta.len())
     };
-    let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
+    paths.sort_by_cached_key(size);
+    let mut sum = 0;
+    let fits = |path: &String| {
+        sum += size(path);
+        size(path) <= MOST_KEPT && sum <= MOST_KEPT_IN_SUM
+    };
+    let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(fits);
     // git-cowork's tools do not write these files, but commands of a model could, and no commit
-    // contains their content, so it is saved here (large files: only the hash).
+    // contains their content, so it is saved here (of what is too large, the hash).
     let mut blobs = kept(context, held, &paths, Store::Write);
     blobs.extend(kept(context, held, &large, Store::No));
     let paths = paths.into_iter().chain(large);

@@ -140,6 +140,7 @@ async fn run_within(
     let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
     // Declared before the child: if this future is dropped, the processes end first, then files are
     // restored, and the command's changes are detected last.
+    tree.confined.set(confined.is_some());
     let watch = effects::watch(tree)?;
     let kept = kept;
     let mut family = ProcessTree::begin();

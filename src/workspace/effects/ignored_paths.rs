@@ -13,6 +13,10 @@ impl IgnoredPaths {
         Self(paths.into_iter().collect())
     }
 
+    pub(super) fn add(&mut self, paths: Vec<String>) {
+        self.0.extend(paths);
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &String> {
         self.0.iter()
     }

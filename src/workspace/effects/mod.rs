@@ -7,7 +7,7 @@
 //! command's effects.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
@@ -16,41 +16,31 @@ use serde::{Deserialize, Serialize};
 use crate::moment;
 use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files;
-use crate::workspace::files::portable;
 use crate::workspace::journal::Written;
-use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{UserFileChange, Was};
 use crate::workspace::working_tree::WorkingTree;
 
+mod ignored_files;
 mod ignored_paths;
+mod left_out;
 mod modes;
-mod private;
+mod moved;
+mod nested;
 pub(crate) mod repositories;
 pub(crate) mod user_files;
 
+pub use ignored_files::IGNORED;
 use ignored_paths::IgnoredPaths;
+pub(crate) use left_out::is_bulk;
+pub use left_out::{Bulk, OddName, SPECIAL};
+use left_out::{without_bulk, without_odd_names};
 use repositories::MadeRepository;
-pub use user_files::{IGNORED, LEFT};
+pub use user_files::LEFT;
 
 /// The state of the tree before the command that runs, in the state directory.
 pub const COMMAND: &str = "command.json";
 /// How often a running command's state file is touched, to show that the command still runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
-/// A new folder with more files than this is bulk.
-const BULK_FILES: usize = 200;
-/// A new folder or file with more bytes than this is bulk.
-const BULK_BYTES: u64 = 10 * 1024 * 1024;
-
-/// Why git records no such file.
-pub const SPECIAL: &str = "it is a FIFO, socket or device";
-
-/// A new file and the problem of its name: other systems cannot check out the name, or the name
-/// reorders text.
-pub type OddName = (String, String);
-
-/// A new folder that is too large to commit, with its number of files; or a single file that is too
-/// large, with 0.
-pub type Bulk = (String, usize);
 
 /// The effects of a command that are reported.
 #[derive(Debug, Default)]
@@ -82,9 +72,9 @@ struct Before {
     /// The git control files.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
-    /// Files that only the user may see.
+    /// Files that only the user may see, and repositories below the tree.
     #[serde(default)]
-    private: BTreeMap<String, (u64, u64)>,
+    in_place: BTreeMap<String, (u64, u64)>,
     /// Repositories and special files below the tree that no command created.
     #[serde(default)]
     repositories: BTreeSet<String>,
@@ -116,7 +106,7 @@ impl<'a> CommandEffects<'a> {
     /// # Errors
     /// The list cannot be written.
     pub fn note_ignored(&self, ignored: &[String]) -> anyhow::Result<()> {
-        user_files::note_ignored(self.0, ignored.iter())
+        nested::note_ignored(self.0, IgnoredPaths::of(ignored.to_vec()))
     }
 
     /// Returns what happened to a person's own files since the last call, also by tools.
@@ -219,21 +209,23 @@ pub(crate) fn compare_now(tree: &WorkingTree) -> anyhow::Result<()> {
 pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
     let goes_on = tree.together.get() == Some(true);
     if let Some(tracking) = tree.tracking.as_ref().filter(|_| !goes_on) {
-        let uncommitted = tracking.uncommitted()?;
+        let mut uncommitted = tracking.uncommitted()?;
+        let mut ignored = IgnoredPaths::of(tracking.ignored()?);
+        let (repositories, begun) = repositories::before_command(tree);
+        let nested = nested::folders(tree, &repositories, &ignored);
+        nested::add(tree, tracking.as_ref(), &nested, &mut uncommitted, &mut ignored)?;
         let mut as_written = tree.written().paths();
         as_written.retain(|path| tree.written().is_as_written(path));
-        let ignored = IgnoredPaths::of(tracking.ignored()?);
         user_files::before_command(tree, &uncommitted, &ignored, &as_written)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
-        let (repositories, begun) = repositories::before_command(tree);
-        let private = private::before_command(tree);
+        let in_place = moved::before_command(tree, &nested);
         let before = Before {
             tree: tree.root.to_string_lossy().into_owned(),
             uncommitted,
             ignored,
             as_written,
             acted_on,
-            private,
+            in_place,
             repositories,
             begun,
         };
@@ -254,8 +246,8 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
         return Ok(());
     }
     let end = last + 2 * BEAT;
-    take_effects(tree, |path| user_files::changed_at(tree, path).is_none_or(|at| at <= end))?;
-    user_files::note_end(tree, end);
+    take_effects(tree, |path| ignored_files::changed_at(tree, path).is_none_or(|at| at <= end))?;
+    ignored_files::note_end(tree, end);
     Ok(())
 }
 
@@ -269,7 +261,7 @@ pub(crate) fn put_back_left(tree: &WorkingTree) -> anyhow::Result<()> {
     if is_here {
         let end = last + 2 * BEAT;
         user_files::after_command(tree, &|path| {
-            user_files::changed_at(tree, path).is_none_or(|at| at <= end)
+            ignored_files::changed_at(tree, path).is_none_or(|at| at <= end)
         })?;
     }
     Ok(())
@@ -287,7 +279,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // On another branch every file that differs would count as changed by the command. The saved
     // state stays for the next run, which begins on the session's branch.
     tracking.require_branch()?;
-    private::put_back_moved(tree, &before.private)?;
+    moved::put_back_moved(tree, &before.in_place)?;
     // Before git runs: git status may run a program configured in a new repository.
     let (repositories, special) =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
@@ -308,10 +300,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     let (documents, made): (Vec<&String>, Vec<&String>) =
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
     tree.documents.borrow_mut().extend(documents.into_iter().cloned());
-    let made = made.into_iter();
-    let was_shown = |path: &&String| !before.ignored.have(path);
-    let made: Vec<String> =
-        made.filter(was_shown).filter(|path| is_effect(path)).cloned().collect();
+    let is_made = |path: &&&String| !before.ignored.have(path) && is_effect(path);
+    let made: Vec<String> = made.iter().filter(is_made).copied().cloned().collect();
     let made = user_files.without_moved(tree, tracking.as_ref(), made)?;
     let (made, mut odd_names) = without_odd_names(tree, tracking.as_ref(), made)?;
     // Git lists those that took a tracked file's place.
@@ -330,10 +320,12 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         Written { path, before: now.clone(), now }
     });
     tree.journal.borrow_mut().note_all(entries)?;
+    let in_nested = nested::uncommitted(tree, &before.repositories, &before.ignored)?;
+    let in_nested = in_nested.iter().filter(new).filter(|path| is_effect(path));
     let left = bulk.iter().map(|(path, _)| path).chain(odd_names.iter().map(|(path, _)| path));
-    user_files::note_left(tree, left)?;
-    tree.bulk.borrow_mut().extend(bulk.iter().cloned());
-    tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
+    user_files::note_left(tree, left.chain(in_nested))?;
+    tree.bulk.borrow_mut().extend(bulk.clone());
+    tree.odd_names.borrow_mut().extend(odd_names.clone());
     std::fs::remove_file(note_file(tree))?;
     Ok(Effects { bulk, odd_names, put_back, user_files: user_files.paths, repositories })
 }
@@ -355,121 +347,6 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
     }
-}
-
-/// Excludes new files with names that tools may not write, and new links that lead out of the tree.
-/// Tracked files stay: their names are a person's choice.
-fn without_odd_names(
-    tree: &WorkingTree,
-    tracking: &dyn Tracking,
-    made: Vec<String>,
-) -> anyhow::Result<(Vec<String>, Vec<OddName>)> {
-    let (mut paths, mut odd) = (Vec::new(), Vec::new());
-    for path in made {
-        let leads_out = || {
-            let target = tree.link_target(&path).ok()?;
-            let leads_out = leads_out(tree, &path, &target);
-            let target = target.display();
-            leads_out.then(|| format!("it is a link to {target}, outside of the working tree"))
-        };
-        if tree.look(&path).is_ok_and(|metadata| is_special(&metadata)) {
-            odd.push((path.clone(), format!("{SPECIAL}, and the file is recorded as deleted")));
-        }
-        match portable::objection(&path).or_else(leads_out) {
-            // In the place of a folder: git could not record that its files are gone.
-            Some(why) if tracking.tracks_below(&path)? => {
-                tree.unlink(&path)?;
-                odd.push((path, format!("{why}; it was removed")));
-            }
-            Some(why) if !tracking.tracks(&path)? => odd.push((path, why)),
-            _ => paths.push(path),
-        }
-    }
-    Ok((paths, odd))
-}
-
-fn is_special(metadata: &cap_std::fs::Metadata) -> bool {
-    !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink()
-}
-
-/// True if a link at this path leads out of the tree, or depends on where the tree lies.
-fn leads_out(tree: &WorkingTree, path: &str, target: &Path) -> bool {
-    let mut depth = path.matches('/').count();
-    for part in target.components() {
-        match part {
-            Component::ParentDir if depth == 0 => return true,
-            Component::ParentDir => depth -= 1,
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) => return true,
-        }
-    }
-    // Over another link.
-    let real = tree.root.join(path).canonicalize();
-    real.is_ok_and(|real| !real.starts_with(&tree.root))
-}
-
-/// True if a new folder with so many files and bytes is not recorded.
-pub(crate) fn is_bulk(files: usize, bytes: u64) -> bool {
-    files > BULK_FILES || bytes > BULK_BYTES
-}
-
-/// Excludes bulk: too many files or bytes in one folder without tracked files.
-fn without_bulk(
-    tree: &WorkingTree,
-    tracking: &dyn Tracking,
-    made: Vec<String>,
-) -> anyhow::Result<(Vec<String>, Vec<Bulk>)> {
-    let mut new_folders = BTreeMap::new();
-    let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut paths = Vec::new();
-    for path in made {
-        match top_new_folder(tracking, &path, &mut new_folders)? {
-            Some(folder) => by_folder.entry(folder).or_default().push(path),
-            None => paths.push(path),
-        }
-    }
-    let size = |path: &String| tree.look(path).map_or(0, |m| m.len());
-    let mut bulk = Vec::new();
-    let (large, mut paths): (Vec<String>, Vec<String>) =
-        paths.into_iter().partition(|path| size(path) > BULK_BYTES);
-    for path in large {
-        match tracking.tracks(&path)? {
-            true => paths.push(path),
-            false => bulk.push((path, 0)),
-        }
-    }
-    for (folder, files) in by_folder {
-        if is_bulk(files.len(), files.iter().map(size).sum()) {
-            bulk.push((folder, files.len()));
-        } else {
-            paths.extend(files);
-        }
-    }
-    Ok((paths, bulk))
-}
-
-/// Returns the outermost parent folder of `path` that contains no tracked files.
-fn top_new_folder(
-    tracking: &dyn Tracking,
-    path: &str,
-    known: &mut BTreeMap<String, bool>,
-) -> anyhow::Result<Option<String>> {
-    for (at, _) in path.match_indices('/') {
-        let folder = &path[..at];
-        let tracked = match known.get(folder) {
-            Some(tracked) => *tracked,
-            None => {
-                let tracked = tracking.tracks_below(folder)?;
-                known.insert(folder.to_owned(), tracked);
-                tracked
-            }
-        };
-        if !tracked {
-            return Ok(Some(folder.to_owned()));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -132,6 +132,11 @@ pub(super) fn take_new(
     Ok((take(tree, new)?, special))
 }
 
+/// True for a folder with a linked working tree (`git worktree add`).
+pub(super) fn is_linked(tree: &WorkingTree, folder: &str) -> bool {
+    git_dir(&tree.root.join(folder).join(".git")).join("commondir").is_file()
+}
+
 fn is_special_at(tree: &WorkingTree, path: &str) -> bool {
     let found = tree.root.join(path).symlink_metadata();
     found.is_ok_and(|found| is_special(&found.file_type()))
@@ -259,8 +264,12 @@ fn move_away(tree: &WorkingTree, path: &str) -> anyhow::Result<(String, String)>
 }
 
 /// Returns an unused path.
-fn free(name: &Path) -> anyhow::Result<PathBuf> {
-    let numbered = |n: u32| PathBuf::from(format!("{}-{n}", name.display()));
+pub(super) fn free(name: &Path) -> anyhow::Result<PathBuf> {
+    let numbered = |n: u32| {
+        let mut numbered = name.as_os_str().to_owned();
+        numbered.push(format!("-{n}"));
+        PathBuf::from(numbered)
+    };
     let mut names = std::iter::once(name.to_owned()).chain((2..).map(numbered));
     names.find(|name| name.symlink_metadata().is_err()).context("every name is taken")
 }

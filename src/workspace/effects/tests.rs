@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use super::left_out::BULK_FILES;
 use super::*;
 use crate::workspace::testing::Tree;
-use crate::workspace::tracking::GitControlFiles;
+use crate::workspace::tracking::{GitControlFiles, Tracking};
 use crate::workspace::user_files::UserFileChangeKind;
 
 /// A repository that tracks `src/`; every other file is uncommitted.
@@ -126,6 +127,29 @@ fn a_command_leaves_no_setuid_files_and_a_persons_own_stay() {
     let told = tree.workspace.command_effects().take_user_files();
     assert!(told.iter().all(|change| change.kind == UserFileChangeKind::SetIdTaken), "{told:?}");
     assert_eq!(told.len(), 3);
+}
+
+/// Also those that changed places, one that lies in another, and one in the way of which a command
+/// made something.
+#[cfg(unix)]
+#[test]
+fn repositories_that_a_command_moved_are_where_they_were() {
+    let tree = tree();
+    for path in ["a", "b", "src/c", "src/c/d"] {
+        tree.put(&format!("{path}/.git/HEAD"), path);
+    }
+    let watch = watch(&tree.workspace.tree).unwrap();
+    let rename = |from: &str, to: &str| {
+        std::fs::rename(tree.root().join(from), tree.root().join(to)).unwrap();
+    };
+    let moves = [("a", "x"), ("b", "a"), ("x", "b"), ("src/c/d", "d"), ("src", "moved")];
+    moves.into_iter().for_each(|(from, to)| rename(from, to));
+    tree.put("src/c/made", "by the command");
+    watch.end().unwrap();
+    for path in ["a", "b", "src/c", "src/c/d"] {
+        assert_eq!(tree.get(&format!("{path}/.git/HEAD")), path);
+    }
+    assert_eq!(tree.get("moved/c/made"), "by the command");
 }
 
 /// The disk may be full, or a person may have cleared the state directory.

@@ -10,10 +10,12 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
-use crate::path_text::encoded;
 use crate::workspace::atomic_file;
+use crate::workspace::effects::ignored_files::{
+    self, IGNORED, MOST_COPIED, MOST_IN_SUM, changed_at, ignored_to_keep, last_end, listed,
+    note_end,
+};
 use crate::workspace::effects::ignored_paths::IgnoredPaths;
-use crate::workspace::effects::repositories;
 use crate::workspace::files::state;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::user_files::{
@@ -21,58 +23,12 @@ use crate::workspace::user_files::{
 };
 use crate::workspace::working_tree::WorkingTree;
 
-/// The ignored files that no command made or changed: a list of paths in the state directory. The
-/// file's time is the end of the last command: what is newer is a person's.
-pub const IGNORED: &str = "ignored.json";
 /// The files as they were before the command that runs or ran last: if git-cowork is killed together
 /// with it, the next process puts them back. Written only if they have changed.
 const FILE: &str = "user-files.json";
 /// What commands made and no commit contains, because of its name or size: paths in the state
 /// directory. It is no person's.
 pub const LEFT: &str = "left-by-commands.json";
-/// Files larger than this, in bytes, are not copied.
-const MOST_COPIED: u64 = 10 * 1024 * 1024;
-/// Maximum sum of the sizes of the ignored files that are copied, in bytes.
-const MOST_IGNORED: u64 = 100 * 1024 * 1024;
-
-/// Notes which of these ignored files are a person's: before the first command all, later also those
-/// that changed after the last one. What lies in a folder that is ignored as a whole (its path ends
-/// with `/`) is made again.
-pub(super) fn note_ignored<'a>(
-    tree: &WorkingTree,
-    ignored: impl Iterator<Item = &'a String>,
-) -> anyhow::Result<()> {
-    let since = last_end(tree);
-    let mut list = listed(tree, IGNORED);
-    let is_new = |path: &&String| {
-        let is_newer =
-            |since| changed_at(tree, path).is_some_and(|changed: SystemTime| changed > since);
-        let is_tools = || tree.journal.borrow().get(path).is_some();
-        !path.ends_with('/') && !list.contains(*path) && since.is_none_or(is_newer) && !is_tools()
-    };
-    let new: Vec<String> = ignored.filter(is_new).cloned().collect();
-    if since.is_none() || !new.is_empty() {
-        list.extend(new);
-        tree.user_files.borrow_mut().ignored = None;
-        let file = tree.state_dir.join(IGNORED);
-        atomic_file::replace(&file, &serde_json::to_vec(&list)?)?;
-    }
-    Ok(())
-}
-
-/// The time of the last end of a command, or of the first look at the ignored files.
-fn last_end(tree: &WorkingTree) -> Option<SystemTime> {
-    std::fs::metadata(tree.state_dir.join(IGNORED)).and_then(|list| list.modified()).ok()
-}
-
-/// Notes when the last command ended: ignored files that change later do so by a person's hand.
-pub(super) fn note_end(tree: &WorkingTree, at: SystemTime) {
-    let list = std::fs::File::options().append(true).open(tree.state_dir.join(IGNORED));
-    if let Err(error) = list.and_then(|list| list.set_modified(at)) {
-        tracing::debug!("the end of a command is not noted: {error}");
-    }
-}
-
 /// Tells the person that a model reads a file that git ignores, such as `.env`.
 pub(crate) fn note_read(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
     match listed(tree, IGNORED).contains(path) {
@@ -90,9 +46,10 @@ pub(super) fn before_command(
     ignored: &IgnoredPaths,
     as_written: &[String],
 ) -> anyhow::Result<()> {
-    // The next line may write the file whose time this is.
+    // The next lines may write the file whose time this is.
     let since = last_end(tree);
-    note_ignored(tree, ignored.all())?;
+    ignored_files::note_ignored(tree, ignored.all())?;
+    ignored_files::forget(tree, |path| ignored_files::is_empty_folder(tree, path))?;
     let mut own = tree.user_files.borrow_mut();
     own.top = tree.dir.dir_metadata().ok().map(|top| state::mode_of(&top));
     // What lies in the file before the first command is of an earlier run.
@@ -127,23 +84,33 @@ pub(super) fn before_command(
     let kept_here = kept.iter().filter(|path| !hidden.contains(path) && !is_tools(path));
     let all = uncommitted.map(|path| (path, Kind::Uncommitted));
     let all = all.chain(kept_here.map(|path| (path, Kind::Ignored))).chain(edits);
+    let mut found = Vec::new();
     for (path, kind) in all {
         note_folders(tree, path, &mut now);
-        let (stamp, size) = match tree.look(path) {
-            Ok(metadata) if metadata.is_dir() => continue,
-            Ok(metadata) => (Stamp::of(&metadata), metadata.len()),
-            Err(_) => (None, 0),
-        };
+        match tree.look(path) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(metadata) => found.push((metadata.len(), path, kind, Stamp::of(&metadata))),
+            Err(_) => found.push((0, path, kind, None)),
+        }
+    }
+    // Data must not take the room of what somebody writes.
+    found.sort_by_key(|(size, ..)| *size);
+    let (mut sum, mut left_out) = (0, Vec::new());
+    for (size, path, kind, stamp) in found {
         let as_before = known.remove(path).filter(|known| {
             let is_same = stamp.is_some() && known.stamp == stamp;
             known.kind == kind && (is_same || known.is_lost) && known.is_copied()
         });
         is_changed |= as_before.is_none();
         let new = |was| UserFile { kind, was, stamp, is_lost: false };
+        let is_copied = as_before.as_ref().is_some_and(|known| known.was.is_some());
+        let is_ignored = kind == Kind::Ignored;
+        let fits = is_ignored || size <= MOST_COPIED && sum + size <= MOST_IN_SUM;
+        sum += if fits && !is_ignored { size } else { 0 };
         let file = match as_before {
-            Some(known) => known,
-            None if size > MOST_COPIED => new(None),
-            None => match state::of(tree, path) {
+            Some(known) if is_copied || !fits => known,
+            _ if !fits => new(None),
+            _ => match state::of(tree, path) {
                 Ok(Some(was)) => new(Some(was)),
                 Ok(None) => continue,
                 Err(error) => {
@@ -152,6 +119,7 @@ pub(super) fn before_command(
                 }
             },
         };
+        left_out.extend((!is_copied && !fits).then(|| path.clone()));
         now.insert(path.clone(), file);
     }
     if is_changed || !known.is_empty() {
@@ -159,7 +127,9 @@ pub(super) fn before_command(
     }
     own.ignored = Some(kept);
     own.known = Some(now);
-    Ok(())
+    drop(own);
+    let too_large = |path| note(tree, path, UserFileChangeKind::TooLarge { is_ignored: false });
+    left_out.into_iter().try_for_each(too_large)
 }
 
 /// Notes the modes of the folders above a file: a command that opened them to everybody, or made
@@ -316,6 +286,11 @@ pub(super) fn after_command(
         note(tree, path.clone(), kind)?;
     }
     put_folders_back(tree, &before);
+    for path in listed(tree, IGNORED) {
+        if ignored_files::is_empty_folder(tree, &path) {
+            note(tree, path, UserFileChangeKind::FolderEmptied)?;
+        }
+    }
     if is_lost {
         atomic_file::replace(&tree.state_dir.join(FILE), &serde_json::to_vec(&before)?)?;
     }
@@ -384,11 +359,10 @@ pub(super) fn note(
     }
     own.told.push(change.clone());
     let UserFileChange { path, kind } = &change;
-    if let (UserFileChangeKind::IgnoredChanged(_), Some(ignored)) = (kind, &mut own.ignored) {
-        // From now on the file is the command's.
-        ignored.retain(|other| other != path);
-        let list = serde_json::to_vec(ignored)?;
-        atomic_file::replace(&tree.state_dir.join(IGNORED), &list)?;
+    if let UserFileChangeKind::IgnoredChanged(_) | UserFileChangeKind::FolderEmptied = kind {
+        // From now on it is the command's.
+        own.ignored = None;
+        ignored_files::forget(tree, |other| other == path)?;
     }
     tree.user_file_changes.borrow_mut().push(change);
     Ok(())
@@ -407,38 +381,6 @@ pub(super) fn note_left<'a>(
         return Ok(());
     }
     atomic_file::replace(&tree.state_dir.join(LEFT), &serde_json::to_vec(left)?)
-}
-
-/// The paths in a file of the state directory. Without one the session began in a tree of its own,
-/// or with an older version.
-fn listed(tree: &WorkingTree, file: &str) -> BTreeSet<String> {
-    let list = std::fs::read(tree.state_dir.join(file)).unwrap_or_default();
-    serde_json::from_slice(&list).unwrap_or_default()
-}
-
-/// The ignored files to copy; the others are noted for the person.
-fn ignored_to_keep(tree: &WorkingTree, told: &mut Vec<UserFileChange>) -> Vec<String> {
-    let (mut kept, mut sum) = (Vec::new(), 0);
-    for path in listed(tree, IGNORED) {
-        let Ok(metadata) = tree.look(&path) else { continue };
-        let fits = metadata.len() <= MOST_COPIED && sum + metadata.len() <= MOST_IGNORED;
-        if !fits {
-            let change = UserFileChange { path, kind: UserFileChangeKind::IgnoredTooLarge };
-            if !told.contains(&change) {
-                told.push(change.clone());
-                tree.user_file_changes.borrow_mut().push(change);
-            }
-            continue;
-        }
-        sum += metadata.len();
-        kept.push(path);
-    }
-    kept
-}
-
-/// Returns the time of the last change to a file's content or name, if known.
-pub(super) fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
-    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(encoded(path))).ok()?)
 }
 
 /// Gives a file that was put back the time it had, so that build tools see no change.

@@ -6,10 +6,10 @@
 //! applies to one name in the directory reached.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::{Path, PathBuf};
-#[cfg(unix)]
-use std::{collections::BTreeSet, rc::Rc};
+use std::rc::Rc;
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
@@ -130,7 +130,6 @@ impl WorkingTree {
                 "Security: Access to .git is not allowed, and {path} is a hard link to a file in it"
             )));
         }
-        #[cfg(unix)]
         if self.is_hard_link_of_private(&metadata, path) {
             return Err(Refusal::private(path));
         }
@@ -138,10 +137,12 @@ impl WorkingTree {
     }
 
     /// True if a file with this metadata and name has the bytes of a private file.
-    #[cfg(unix)]
     fn is_hard_link_of_private(&self, metadata: &Metadata, path: &str) -> bool {
-        use cap_std::fs::MetadataExt as _;
-        if metadata.nlink() < 2 || !self.private.is_set() {
+        #[cfg(unix)]
+        let names = cap_std::fs::MetadataExt::nlink(metadata);
+        #[cfg(not(unix))]
+        let (names, _) = (1, metadata);
+        if names < 2 || !self.private.is_set() {
             return false;
         }
         let names = self.private_names.or_find((), || {

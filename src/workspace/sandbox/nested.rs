@@ -31,8 +31,18 @@ impl Nested {
             found.extend(Some(extra.join(".git")).filter(|path| path.symlink_metadata().is_ok()));
             search(extra, DEPTH_OF_EXTRAS, &BTreeSet::new(), &mut found);
         }
+        found.extend(linked(root));
+        // Somebody else may be at work in a linked working tree, so all of it is sealed.
+        let is_linked =
+            |path: &&PathBuf| pointed_to(path).is_some_and(|data| data.join("commondir").is_file());
+        let linked: Vec<_> = found
+            .iter()
+            .filter(is_linked)
+            .filter_map(|path| Some(path.parent()?.to_owned()))
+            .collect();
         let pointed: Vec<_> = found.iter().filter_map(|path| pointed_to(path)).collect();
         found.extend(pointed.into_iter().filter(|path| path.starts_with(root)));
+        found.extend(linked);
         let with_id = |path: PathBuf| {
             let id = id(&path)?;
             Some((path, id))
@@ -40,7 +50,7 @@ impl Nested {
         Self { found: found.into_iter().filter_map(with_id).collect() }
     }
 
-    /// The paths of the `.git` entries.
+    /// The paths of the `.git` entries, and of linked working trees.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.found.keys()
     }
@@ -81,6 +91,20 @@ fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<
             }
         }
     }
+}
+
+/// The `.git` of each linked working tree below the root, also in ignored folders.
+fn linked(root: &Path) -> Vec<PathBuf> {
+    let git = root.join(".git");
+    let own = pointed_to(&git).unwrap_or_else(|| git.clone());
+    let common = std::fs::read_to_string(own.join("commondir"));
+    let common = common.map_or_else(|_| own.clone(), |path| own.join(path.trim_end()));
+    let all = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let named = all.filter_map(|entry| {
+        let text = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+        entry.path().join(text.trim_end()).canonicalize().ok()
+    });
+    named.filter(|path| path.starts_with(root) && !path.starts_with(&git)).collect()
 }
 
 /// Resolves a `.git` that is a file or a link.

@@ -209,3 +209,17 @@ fn root_in_a_tree_of_another_user_writes_to_it() {
     let why = "by Landlock only: the working tree does not belong to root";
     assert!(shown.contains(why), "{shown}");
 }
+
+/// Node's own calls go through what it calls a binding, which is no socket's.
+#[test]
+fn a_check_to_which_landlock_refuses_a_new_folder_says_so() {
+    if !offers(Level::Landlock) {
+        return skipped("Landlock, which this kernel does not have");
+    }
+    let sandbox = sandbox(Level::Landlock);
+    sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n");
+    sandbox.write("suite.sh", "echo 'const result = binding.mkdir('; mkdir built\n");
+    sandbox.commit_all("a suite");
+    let told = sandbox.auto(&["--stop-after", "coding"]).stderr;
+    assert!(told.contains("not run (sandbox: a new file or folder was refused"), "{told}");
+}

@@ -5,7 +5,8 @@ use crate::support::Sandbox;
 use crate::support::confinement::{Level, confinement};
 use crate::support::skip::skipped;
 
-/// A submodule, a repository nobody tracks, one that is ignored, one whose data lies beside it.
+/// A submodule, a repository nobody tracks, one that is ignored, one whose data lies beside it, and a
+/// linked working tree deep in an ignored folder.
 fn with_others(level: Level) -> Sandbox {
     let mut sandbox = sandbox(level);
     sandbox.git(&["init", "-q", "../theirs"]);
@@ -13,7 +14,7 @@ fn with_others(level: Level) -> Sandbox {
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
     sandbox.enter(".");
     sandbox.git(&["submodule", "--quiet", "add", "../theirs", "lib/sub"]);
-    sandbox.write(".gitignore", "/ignored/\n");
+    sandbox.write(".gitignore", "/ignored/\n/trees/\n");
     sandbox.write("lib/dir/keep", "");
     sandbox.write("out/keep", "");
     sandbox.commit_all("a submodule");
@@ -21,6 +22,7 @@ fn with_others(level: Level) -> Sandbox {
         sandbox.git(&["clone", "-q", "../theirs", path]);
     }
     sandbox.git(&["clone", "-q", "--separate-git-dir=lib/data", "../theirs", "lib/apart"]);
+    sandbox.git(&["worktree", "add", "-q", "-b", "topic", "trees/deep/topic", "main"]);
     sandbox
 }
 
@@ -28,7 +30,14 @@ fn with_others(level: Level) -> Sandbox {
 fn repositories_below_the_tree_are_out_of_reach() {
     at_every_level(|level| {
         let sandbox = with_others(level);
-        let all = ["lib/own/.git", "lib/sub/.git", "ignored/.git", "lib/data", "lib/apart/.git"];
+        let all = [
+            "lib/own/.git",
+            "lib/sub/.git",
+            "ignored/.git",
+            "lib/data",
+            "lib/apart/.git",
+            "trees/deep/topic/.git",
+        ];
         let kept = |name: &str| {
             let path = sandbox.path(name);
             if path.is_dir() {
@@ -49,6 +58,8 @@ fn repositories_below_the_tree_are_out_of_reach() {
             "rm -f lib/sub/.git && ! test -e lib/sub/.git",
             "cd lib/sub && g=git && $g commit -q --allow-empty -m evil",
             "echo x >>ignored/.git/config",
+            "echo 'gitdir: /nowhere' >trees/deep/topic/.git",
+            "rm -f trees/deep/topic/.git && ! test -e trees/deep/topic/.git",
             "echo x >>lib/data/config",
             "rm -f lib/apart/.git && ! test -e lib/apart/.git",
             // Commands after one another, as a model would.
