@@ -9,8 +9,11 @@ use crate::spent::{Spent, tokens};
 /// Length of the longest bar, in units of the drawing.
 const LENGTH: u64 = 100;
 
-/// What the length of a bar can show: money if it is known, else tokens, else time.
-const MEASURES: [(&str, fn(&Spent) -> u64); 3] = [
+/// What the length of a bar shows: the heading of its column, and the amount.
+type Measure = (&'static str, fn(&Spent) -> u64);
+
+/// Money if it is known, else tokens, else time.
+const MEASURES: [Measure; 3] = [
     ("By cost", |spent| spent.micros),
     ("By tokens", Spent::tokens),
     ("By time", |spent| spent.millis),
@@ -29,8 +32,7 @@ pub(super) fn read(source: &Source<'_>, _room: &mut Room) -> anyhow::Result<Valu
         return Ok(Value::Null);
     }
     let [money, tokens, time] = MEASURES;
-    let known =
-        |measure: &(&str, fn(&Spent) -> u64)| rows.iter().any(|(_, one)| measure.1(one) > 0);
+    let known = |measure: &Measure| rows.iter().any(|(_, one)| measure.1(one) > 0);
     let (measure, amount) = [money, tokens].into_iter().find(known).unwrap_or(time);
     let most = rows.iter().map(|(_, spent)| amount(spent)).max().unwrap_or(0).max(1);
     let bar = |spent: &Spent| (amount(spent).saturating_mul(LENGTH) / most).max(1);
