@@ -206,7 +206,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = sandbox_helper::run() {
         return code;
     }
-    terminal::sudden_end::watch_panics();
+    terminal::signals::watch_panics();
     #[cfg(target_env = "gnu")]
     keep_freed_memory();
     // A shell's completion script runs this program again; that run prints candidates and exits

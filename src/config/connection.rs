@@ -1,17 +1,22 @@
 //! `[llm]` and `[models]`: what a model inherits from the default model, and the values that follow
 //! from its provider and its server.
+//!
+//! Also the extra headers, query parameters and body fields of requests to a model server: checks
+//! that they can be sent, and finds the secrets among them.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use serde_json::Map;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
 
 use super::settings::Values;
 use super::{
     AGENT, ANTHROPIC, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig,
-    endpoint, is_loopback, request_keys,
+    endpoint, is_loopback,
 };
 use crate::error::Error;
+use crate::secret;
 
 /// Reads `[llm]`.
 pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
@@ -93,10 +98,10 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     if model.api_key.chars().any(char::is_control) {
         return Err(values.wrong(&at("api_key"), "contains control characters"));
     }
-    if let Some(problem) = request_keys::header_problem(&model.headers) {
+    if let Some(problem) = header_problem(&model.headers) {
         return Err(values.wrong(&at("headers"), &problem));
     }
-    if let Some(problem) = request_keys::body_problem(&model.extra_body) {
+    if let Some(problem) = body_problem(&model.extra_body) {
         return Err(values.wrong(&at("extra_body"), &problem));
     }
     // The name becomes an argument of agent programs and part of a trailer.
@@ -146,4 +151,59 @@ fn has_key(values: &Values<'_>, path: &[&str], model: &ModelConfig) -> bool {
 
 fn trimmed(url: &str) -> &str {
     url.trim().trim_end_matches('/')
+}
+
+/// Headers that belong to the connection or that git-cowork sets itself.
+const OURS: [&str; 5] =
+    ["host", "content-length", "content-type", "transfer-encoding", "connection"];
+/// Body fields that git-cowork sets itself: they hold the request and the format of the answer.
+const ASKED: [&str; 5] = ["model", "messages", "input", "tools", "stream"];
+
+impl ModelConfig {
+    /// Returns the keys of the model's server: `api_key`, and those among the extra headers, query
+    /// parameters and body fields.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut keys = vec![self.api_key.clone()];
+        for (name, value) in self.headers.iter().chain(&self.query) {
+            keys.extend(secret::of_setting(name, value));
+        }
+        of_table(&self.extra_body, &mut keys);
+        keys.retain(|key| !key.is_empty());
+        keys
+    }
+}
+
+fn of_table(table: &Map<String, Value>, keys: &mut Vec<String>) {
+    table.iter().for_each(|(name, value)| of_value(name, value, keys));
+}
+
+fn of_value(name: &str, value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::String(text) => keys.extend(secret::of_setting(name, text)),
+        Value::Array(items) => items.iter().for_each(|item| of_value(name, item, keys)),
+        Value::Object(table) => of_table(table, keys),
+        _ => {}
+    }
+}
+
+/// Returns what is wrong with headers, without their values.
+pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<String> {
+    headers.iter().find_map(|(name, value)| {
+        let known = HeaderName::from_bytes(name.as_bytes());
+        let problem = match &known {
+            Err(_) => "which is not a valid header name",
+            Ok(name) if OURS.contains(&name.as_str()) => "which git-cowork sets itself",
+            Ok(_) if HeaderValue::from_str(value).is_err() => {
+                "whose value has characters that a header cannot contain"
+            }
+            Ok(_) => return None,
+        };
+        Some(format!("contains {name:?}, {problem}"))
+    })
+}
+
+/// Returns what is wrong with an extra body.
+pub(super) fn body_problem(body: &Map<String, Value>) -> Option<String> {
+    let asked = body.keys().find(|name| ASKED.contains(&name.as_str()))?;
+    Some(format!("contains {asked:?}, which git-cowork sets itself"))
 }

@@ -20,7 +20,6 @@ mod load;
 mod problem;
 mod project_file;
 pub mod project_tools;
-mod request_keys;
 mod schema;
 #[cfg(test)]
 mod server_tests;

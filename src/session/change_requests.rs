@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::bases::bases;
+use super::find::Unreadable;
 use super::merged::merged_in;
-use super::unreadable::Unreadable;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
     key, renumbered, renumberings,

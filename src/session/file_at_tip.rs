@@ -1,14 +1,19 @@
 //! `session.json` at a session's tip: read, converted to the current format, and restored if
 //! broken.
+//!
+//! Also the last commit with a readable version of an artifact, from which a broken one is restored.
 
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{SessionName, artifact_path, from_top, last_good};
-use crate::artifact::{Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read_json};
+use super::{SessionName, artifact_path};
+use crate::artifact::{
+    Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read_json, unreadable,
+};
 use crate::error::{About, Error, hints_of};
 use crate::git::{Git, Object, Oid, Reader};
+use crate::shell_quote::quoted;
 
 /// `session.json` at the tip, and the format version it was converted from.
 pub(super) fn session_file(
@@ -119,4 +124,34 @@ fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile>
         .hint("look at who committed it: git log -- .cowork/sessions")
         .into()),
     }
+}
+
+/// The newest ancestor of `tip` that changed the artifact at `path` and left it readable. Commits
+/// on the branch itself come first, then commits merged into it.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn last_good(
+    git: &Git,
+    tip: &Oid,
+    artifact: Artifact,
+    path: &str,
+) -> anyhow::Result<Option<Oid>> {
+    let reader = git.reader();
+    for which in ["--first-parent", "--full-history"] {
+        let list = git.read(["rev-list", "--topo-order", which, tip.as_str(), "--", path]);
+        for line in list.checked()?.text().lines() {
+            let commit: Oid = line.parse()?;
+            let bytes = reader.blob(Object::At(&commit, path))?;
+            if bytes.is_some_and(|bytes| unreadable(artifact, &bytes).is_none()) {
+                return Ok(Some(commit));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Quotes a path relative to the top of the working tree, so that it works in any subdirectory.
+pub fn from_top(path: &str) -> String {
+    quoted(&format!(":/{path}"))
 }

@@ -1,13 +1,14 @@
 //! Lists sessions, and finds the session that a command operates on. References are the only
 //! registry of sessions.
+//!
+//! Also names what looks like a session and cannot be read as one.
 
 use std::collections::HashSet;
 
 use super::change_requests::in_tree;
 use super::known_heads::KnownHeads;
-use super::unreadable::Unreadable;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
-use crate::error::Error;
+use crate::error::{About, Error, about};
 use crate::git::{self, Commit, Git, Head as At, Oid};
 use crate::stages;
 
@@ -230,5 +231,29 @@ pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionNam
             }
             Err(error.hint("start one: git cowork new \"what you want built\"").into())
         }
+    }
+}
+
+/// What is named like a session and cannot be read as one.
+#[derive(Debug, Default)]
+pub struct Unreadable {
+    /// The names of branches without a session.
+    pub others: Vec<String>,
+    /// The sessions that cannot be read, each with the reason.
+    pub broken: Vec<String>,
+}
+
+impl Unreadable {
+    /// Adds what `name` refers to.
+    pub fn add(&mut self, name: String, error: &anyhow::Error) {
+        match about(error) {
+            About::NoSession => self.others.push(name),
+            About::Moved | About::Other => self.broken.push(format!("{name}: {error:#}")),
+        }
+    }
+
+    /// True if everything could be read.
+    pub fn is_empty(&self) -> bool {
+        self.others.is_empty() && self.broken.is_empty()
     }
 }

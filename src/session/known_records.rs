@@ -1,13 +1,15 @@
 //! The records in a session's history: which ids were ever used, and their titles.
+//!
+//! Also the artifacts of a session as a commit contains them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    CommittedFiles, Entry, KeptDraft, Kind, Session, SessionName, Trailers, artifact_path,
-    change_requests, kept_draft, key,
+    Entry, KeptDraft, Kind, Session, SessionName, Trailers, artifact_path, change_requests,
+    kept_draft, key,
 };
 use crate::artifact::{Artifact, Files, History, IdFloors, Store, is_settled, named_records};
-use crate::git::{self, Git, Oid, Reader};
+use crate::git::{self, Git, Object, Oid, Reader};
 
 /// The ids of all versions of a session's records in its history, in that of its parent and of the
 /// change requests merged into it.
@@ -195,4 +197,32 @@ fn drafts<'a>(
     });
     let since = session.since_last_stage().iter().rev();
     Ok(saved.chain(since.map(|entry| Ok(entry.commit.clone()))))
+}
+
+/// Reads the artifacts of a session at a commit; writing fails.
+pub struct CommittedFiles {
+    reader: Box<dyn Reader>,
+    commit: Oid,
+    name: SessionName,
+}
+
+impl CommittedFiles {
+    /// The artifacts of `name` as they are in `commit`.
+    pub fn new(git: &Git, name: &SessionName, commit: &Oid) -> Self {
+        Self { reader: git.reader(), commit: commit.clone(), name: name.clone() }
+    }
+}
+
+impl Files for CommittedFiles {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        let path = artifact_path(&self.name, artifact);
+        match self.reader.blob(Object::At(&self.commit, &path))? {
+            Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            None => Ok(None),
+        }
+    }
+
+    fn write(&self, artifact: Artifact, _text: &str) -> anyhow::Result<()> {
+        anyhow::bail!("{} of a commit cannot be written", artifact.file_name())
+    }
 }

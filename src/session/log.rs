@@ -1,23 +1,19 @@
 //! What happened in a session, step by step, from its history, attempts, saved drafts and feedback.
 //! A clone shows what its refs contain.
 
-mod cost;
 mod entries;
 mod feedback;
 mod files;
 mod kept_changes;
-mod once;
 mod order;
 mod step;
 mod transcripts;
-mod way_back;
 mod words;
 
-pub use cost::Cost;
 pub use files::LineCounts;
 pub use kept_changes::wrong_changes;
-pub use once::once;
-pub use step::Step;
+pub use step::{Cost, Step};
+pub use words::once;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, UNIX_EPOCH};

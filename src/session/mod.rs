@@ -6,10 +6,7 @@ mod attempts;
 mod baseline;
 mod bases;
 mod change_requests;
-mod changed_files;
-mod committed_files;
 mod drafts;
-mod embedded;
 mod file_at_tip;
 mod find;
 mod head;
@@ -19,7 +16,6 @@ pub mod key;
 mod knowledge;
 mod known_heads;
 mod known_records;
-mod last_good;
 mod leftover;
 mod live;
 mod lock;
@@ -41,10 +37,8 @@ mod status;
 mod test_results;
 mod trailers;
 mod typed;
-mod unreadable;
 mod unrecorded;
 mod used;
-mod waiting;
 
 pub(crate) use adopted::adopted;
 pub use attempts::{Attempt, Back, attempts};
@@ -55,13 +49,13 @@ pub use change_requests::{
     merged_into, merged_tasks, own_tasks,
 };
 pub(crate) use change_requests::{place_of, related_commits};
-use changed_files::count_changes;
-pub use changed_files::{ChangedFile, changed_files, in_short};
-pub use committed_files::CommittedFiles;
+pub use drafts::Waiting;
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
-pub use embedded::embedded_repository;
+pub use file_at_tip::{from_top, last_good};
 use file_at_tip::{restorable, session_file};
-pub use find::{NameUse, Overview, default_session, exists, heads, name_use, names, overview};
+pub use find::{
+    NameUse, Overview, Unreadable, default_session, exists, heads, name_use, names, overview,
+};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
@@ -70,8 +64,7 @@ pub use knowledge::{
     undecided_knowledge,
 };
 pub use known_heads::wrong_head;
-pub use known_records::{KnownRecords, completed_files, recorded_files};
-pub use last_good::{from_top, last_good};
+pub use known_records::{CommittedFiles, KnownRecords, completed_files, recorded_files};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, RunLock};
@@ -85,12 +78,14 @@ pub use open_gate::{
     Asks, ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer,
     gates,
 };
-use project_files::is_code;
+pub use project_files::{
+    ChangedFile, ProjectFiles, changed_files, code_changes, embedded_repository, in_short,
+};
 pub(crate) use project_files::{
     CommittedCode, code, code_changes_with, code_digest, code_since_start, committed_code,
     start_of_code,
 };
-pub use project_files::{ProjectFiles, code_changes};
+use project_files::{count_changes, is_code};
 pub use ref_names::RefNames;
 pub use renumbered::{Renumbering, renumberings};
 pub use reviewer::{Reviewer, approval_of, as_of, reviewer_of};
@@ -101,10 +96,8 @@ pub(crate) use test_results::log_of_tests;
 pub use test_results::{TestResults, count_results};
 pub use trailers::Trailers;
 pub use typed::{TypedNote, TypedNotes};
-pub use unreadable::Unreadable;
 pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
-pub use waiting::Waiting;
 
 use std::collections::BTreeSet;
 

@@ -1,18 +1,27 @@
 //! Compares the documents of finished stages with the JSON derived from them.
+//!
+//! There is a cache of the trees of session folders whose documents match the JSON beside them.
+//! `status` and `log` check the same tree each time, and for a plan of 500 tasks the check takes
+//! longer than everything else they do. A tree never changes, so an entry stays valid; if the cache file is
+//! missing, the check only runs once more.
+//!
+//! The cache is not used if git may replace objects.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use super::finished::Finished;
-use super::known_readable::AskedTree;
 use super::problem::Problem;
 use crate::artifact::sections::{Document, RemarkKind, Writer};
 use crate::artifact::{
     Artifact, Compared, Files, Found, Known, Ledger, RECORDS, document_of, is_plainly_same,
 };
 use crate::error::Error;
-use crate::git::{self, Git, Oid};
+use crate::git::{self, Git, Object, Oid, Reader};
 use crate::record::{self, Recorded, Recorder};
-use crate::session::{CommittedFiles, KnownRecords, Session, artifact_path, recorded_files};
+use crate::replace_file::replace_file;
+use crate::session::{
+    CommittedFiles, KeptDraft, KnownRecords, Session, artifact_path, kept_draft, recorded_files,
+};
 
 /// Compares the documents of finished stages at the tip with the JSON.
 ///
@@ -212,4 +221,117 @@ fn merged_since(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
     let found = git.reader().walk(std::slice::from_ref(&session.tip), &newest)?;
     let merges = found.into_iter().filter(|commit| commit.parents.len() > 1);
     Ok(merges.flat_map(|commit| commit.parents).collect())
+}
+
+/// Name of the file in the state directory.
+const FILE: &str = "readable";
+
+/// The first line: format version and git-cowork version.
+const FIRST: &str = concat!("readable 1 git-cowork ", env!("CARGO_PKG_VERSION"));
+
+/// Maximum number of trees; then the file is started from scratch.
+const MOST: usize = 1024;
+
+/// The tree of a session's folder to check.
+pub(super) struct AskedTree {
+    tree: Oid,
+    path: PathBuf,
+    kept: Vec<String>,
+}
+
+impl AskedTree {
+    /// The tree at a session's tip; `None` if the cache cannot be used.
+    pub(super) fn at_tip(git: &Git, session: &Session) -> Option<Self> {
+        if !git::fallback::is_history_as_written(git) {
+            return None;
+        }
+        let folder = session.name.artifact_dir();
+        let [tree] = &mut git.reader().entries(&session.tip, &[&folder]).ok()?[..] else {
+            return None;
+        };
+        let tree = tree.take()?.oid;
+        let path = git.state_dir().join(FILE);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut lines = text.lines();
+        // A damaged file is started from scratch.
+        let is_ours = lines.next() == Some(FIRST) && text.ends_with('\n');
+        let kept = lines.filter(|_| is_ours).map(str::to_owned).collect();
+        Some(Self { tree, path, kept })
+    }
+
+    /// True if its documents are known to match the JSON.
+    pub(super) fn is_known(&self) -> bool {
+        self.kept.iter().any(|tree| *tree == self.tree.as_str())
+    }
+
+    /// Adds the tree to the cache. If the file cannot be written, the command still succeeds.
+    pub(super) fn keep(&self) {
+        let earlier = if self.kept.len() < MOST { &self.kept[..] } else { &[] };
+        let trees = earlier.iter().map(String::as_str).chain([self.tree.as_str()]);
+        let text: String = [FIRST].into_iter().chain(trees).flat_map(|line| [line, "\n"]).collect();
+        let made = self.path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| replace_file(&self.path, text.as_bytes())) {
+            tracing::debug!(%error, "cannot save the list of readable trees");
+        }
+    }
+
+    /// The problem for `verify` if the cache says the documents match the JSON, but they do not.
+    pub(super) fn problem(&self, session: &Session) -> Option<Problem> {
+        let details = "says that the documents match the JSON, but they do not";
+        self.is_known()
+            .then(|| Problem::to_remove(session, "kept-answer-differs", &self.path, details))
+    }
+}
+
+/// The artifacts that must exist.
+pub(super) struct Finished {
+    artifacts: Vec<Artifact>,
+    /// True if a squash removed the information about which stages are finished.
+    unknown: bool,
+}
+
+impl Finished {
+    pub(super) fn of(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
+        let done = session.done();
+        let mut artifacts = vec![Artifact::Session];
+        artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));
+        if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
+            // A change request edits the parent's files in place, so those that existed at its
+            // start must exist. The documents of the stage in progress are left out: they are its
+            // draft.
+            let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
+                Some(stage) if drafting(git, session, stage)? => session.row(stage).artifacts,
+                _ => &[],
+            };
+            for artifact in Artifact::ALL {
+                let path = artifact_path(&session.name, artifact);
+                if !drafted.contains(&artifact)
+                    && reader.blob(Object::At(&start.commit, &path))?.is_some()
+                {
+                    artifacts.push(artifact);
+                }
+            }
+        }
+        Ok(Self { artifacts, unknown: session.history.is_empty() })
+    }
+
+    /// True if the artifact belongs to a finished stage, or if that is unknown.
+    pub(super) fn has_left(&self, artifact: Artifact) -> bool {
+        self.unknown || self.leaves(artifact)
+    }
+
+    pub(super) fn leaves(&self, artifact: Artifact) -> bool {
+        self.artifacts.contains(&artifact)
+    }
+
+    /// The feedback file belongs to all stages, if it exists.
+    pub(super) fn always(&self, artifact: Artifact, there: bool) -> bool {
+        there && (artifact == Artifact::Feedback || self.unknown)
+    }
+}
+
+/// True if the stage has a draft, waiting or saved.
+fn drafting(git: &Git, session: &Session, stage: crate::stage::Stage) -> anyhow::Result<bool> {
+    Ok(session.waiting().is_some()
+        || matches!(kept_draft(git, session, stage)?, Some(KeptDraft::Live(_))))
 }

@@ -6,11 +6,9 @@ mod approved;
 mod both_sides;
 mod collisions;
 mod drafts;
-mod finished;
 mod history;
 mod json_edits;
 mod knowledge;
-mod known_readable;
 mod lost;
 mod passed_pieces;
 mod problem;
@@ -33,7 +31,7 @@ pub use working_tree::{Beside, in_progress, working_tree};
 
 use std::collections::BTreeSet;
 
-use self::known_readable::AskedTree;
+use self::both_sides::AskedTree;
 use self::working_tree::leads_to;
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};

@@ -4,8 +4,7 @@
 use std::fs::{Metadata, symlink_metadata};
 use std::path::Path;
 
-use super::both_sides;
-use super::finished::Finished;
+use super::both_sides::{self, Finished};
 use super::problem::Problem;
 use crate::artifact::{Artifact, Flaw, RECORDS, unreadable};
 use crate::error::Error;

@@ -17,7 +17,6 @@ mod room;
 mod source;
 mod template;
 mod timeline;
-mod versions;
 
 use serde_json::{Value, json};
 

@@ -14,20 +14,14 @@ mod heading;
 mod ids;
 mod indent;
 mod json;
-mod mentions;
 mod merge;
 mod merge_document;
 mod merge_records;
-mod open;
 mod parse;
-mod paths;
 mod reading;
 mod record;
-mod references;
 mod render;
-mod renumbered;
 mod save;
-mod table;
 mod text;
 mod values;
 
@@ -36,19 +30,18 @@ use std::collections::BTreeMap;
 use super::{Artifact, IdFloors, IdKind};
 
 pub use apply::{Change, apply};
+pub use checks::{Dangling, references};
 pub use compare::{different_fields, gives};
 pub use criteria::{criterion, item_of};
+pub use edit::renumbered;
 pub use ids::{Taken, floors_of, number, take, written};
 pub use json::RecordFiles;
-pub use merge::without_sections;
-pub use merge::{Conflict, MergeProse, Merged, Texts, merge};
+pub use merge::{Conflict, MergeProse, Merged, Texts, merge, without_sections};
 pub use merge_records::further_status;
 pub use parse::read;
 pub use reading::{Reading, Remark, RemarkKind, Section};
 pub use record::{Record, Records};
-pub use references::{Dangling, references};
 pub use render::{LEVEL, normal, render};
-pub use renumbered::renumbered;
 pub use save::{Extent, Saved, save, unfenced};
 
 /// A document that contains records.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::super::{Component, Feature, IdKind, Requirement, Task};
-use super::blocks::{Block, BlockKind, document_blocks, line_of};
+use super::blocks::{Block, BlockKind, document_blocks, line_of, never_closed};
 use super::body::{self, Body};
 use super::fields::{self, Value};
 use super::heading::{self, IdText, RecordHeading};
 use super::values::{self, Remarks};
-use super::{Context, Reading, Record, Remark, RemarkKind, Section, Writer, criteria, open, paths};
+use super::{Context, Reading, Record, Remark, RemarkKind, Section, Writer, criteria};
 
 /// A heading that starts a record; `at` is the index of its block.
 pub(super) struct Head {
@@ -32,7 +32,7 @@ pub fn read(text: &str, context: &Context<'_>) -> Reading {
     }
     reader.mentions();
     reader.ids();
-    paths::split(&mut reader.out.sections, context);
+    values::split_paths(&mut reader.out.sections, context);
     if context.by == Writer::Person {
         reader.nothing_left();
     }
@@ -106,7 +106,7 @@ impl Reader<'_> {
     /// Finds unclosed blocks, and conflict markers outside code.
     fn open_blocks(&mut self) {
         for block in self.blocks {
-            if let Some(what) = open::never_closed(self.text, block) {
+            if let Some(what) = never_closed(self.text, block) {
                 self.refuse(block.range.start, format!("the {what} opened here is never closed"));
             }
         }

@@ -2,9 +2,9 @@
 
 use super::super::IdFloors;
 use super::apply::{Change, apply, inserted, same};
-use super::blocks::{Block, BlockKind, document_blocks};
+use super::blocks::{Block, BlockKind, document_blocks, never_closed};
 use super::ids::{Taken, take};
-use super::{Context, IdKind, Reading, Remark, RemarkKind, Section, heading, open, read};
+use super::{Context, IdKind, Reading, Remark, RemarkKind, Section, heading, read};
 
 /// A document that a model saved.
 #[derive(Clone, Debug)]
@@ -130,8 +130,7 @@ pub fn unfenced(sent: &str) -> &str {
     if marks < 3 || !closes || !matches!(info.as_str(), "md" | "markdown") {
         return sent;
     }
-    let open =
-        document_blocks(inner).iter().any(|block| open::never_closed(inner, block).is_some());
+    let open = document_blocks(inner).iter().any(|block| never_closed(inner, block).is_some());
     if open { sent } else { inner }
 }
 

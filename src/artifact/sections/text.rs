@@ -2,14 +2,14 @@
 //!
 //! A text is a normalized slice of the source: wrapped lines are joined, and lists, code and
 //! headings have one form, so that wrapping and the choice of markers make no difference.
+//!
+//! Tables are formatted as all formatters do.
 
 use std::ops::Range;
 
-use super::blocks::{Block, BlockKind, blocks};
+use super::blocks::{Block, BlockKind, blocks, open_fence, unclosed};
 use super::heading;
 use super::indent::{dedented, marked, strip_columns};
-use super::open::{open_fence, unclosed};
-use super::table;
 
 /// The direction of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<
             Way::Read | Way::Keep => source.trim().to_owned(),
             Way::Write { .. } => format!("\\{}", source.trim()),
         },
-        BlockKind::Table => table::table(source),
+        BlockKind::Table => table(source),
         BlockKind::Html | BlockKind::Quote | BlockKind::Other => lines_trimmed(source),
     })
 }
@@ -371,4 +371,39 @@ fn lines_trimmed(source: &str) -> String {
 
 fn escaped_at(text: &str, at: usize) -> String {
     format!("{}\\{}", &text[..at], &text[at..])
+}
+
+/// Formats a table with one space around each cell.
+pub(super) fn table(source: &str) -> String {
+    let lines = source.lines().enumerate().map(|(number, line)| {
+        let cells = cells(line).into_iter();
+        let cells = cells.map(|cell| if number == 1 { alignment(cell) } else { cell.to_owned() });
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Splits a row into cells; a pipe after a backslash is text.
+fn cells(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let mut cells = Vec::new();
+    let (mut start, mut escaped) = (0, false);
+    for (at, c) in line.char_indices() {
+        if c == '|' && !escaped {
+            cells.push(line[start..at].trim());
+            start = at + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    if !line[start..].trim().is_empty() {
+        cells.push(line[start..].trim());
+    }
+    cells
+}
+
+/// Normalizes an alignment: `:-----` to `:---`.
+fn alignment(cell: &str) -> String {
+    let side = |is: bool| if is { ":" } else { "" };
+    format!("{}---{}", side(cell.starts_with(':')), side(cell.ends_with(':')))
 }

@@ -1,7 +1,11 @@
 //! Converts the values on a fields line to the fields of a record, and reports invalid ones.
+//! The paths of a task are one list in Markdown and two in JSON.
+
+use std::collections::BTreeSet;
 
 use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
 use super::fields::{Meaning, Value, is_other_scale};
+use super::{Context, Record, Section};
 
 /// Remarks about the values of one record: offset and text of notes and refusals.
 pub(super) struct Remarks {
@@ -229,4 +233,29 @@ pub(super) fn is_outside(path: &str) -> bool {
 /// The refusal of such a path.
 pub(super) fn outside(path: &str) -> String {
     format!("'{path}' is not a path inside the repository")
+}
+
+/// Splits the paths of each task into files to create and files to change.
+pub(super) fn split_paths(sections: &mut [Section], context: &Context<'_>) {
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for section in sections {
+        let Record::Task(task) = &mut section.record else { continue };
+        let old = match context.present.get(&task.id) {
+            Some(Record::Task(old)) => old,
+            _ => Task::default(),
+        };
+        let paths = std::mem::take(&mut task.files_to_create);
+        for path in paths {
+            let bare = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+            let created = if old.files_to_create.contains(&path) {
+                true
+            } else if old.files_to_change.contains(&path) {
+                false
+            } else {
+                !(context.in_base)(&bare) && !named.contains(&bare)
+            };
+            named.insert(bare);
+            if created { task.files_to_create.push(path) } else { task.files_to_change.push(path) }
+        }
+    }
 }

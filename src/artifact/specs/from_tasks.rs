@@ -1,8 +1,7 @@
 //! Makes the tasks of a plan from the groups of a `tasks.md`: a heading with several tasks becomes
 //! one task with sub-tasks, which share a commit.
 
-use super::markdown::short;
-use super::paths;
+use super::markdown::{named_paths, short};
 use super::tasks::{Group, Line};
 use crate::artifact::{IdKind, Task};
 
@@ -71,7 +70,7 @@ fn task(id: String, line: &Line, is_file: &dyn Fn(&str) -> bool) -> Task {
     Task {
         id,
         title: short(named.trim(), TITLE),
-        files_to_create: paths::named(&line.text, is_file),
+        files_to_create: named_paths(&line.text, is_file),
         ..Task::default()
     }
 }

@@ -8,7 +8,6 @@ mod from_spec_kit;
 mod from_tasks;
 mod markdown;
 mod openspec;
-mod paths;
 mod plan;
 mod spec_kit;
 mod tasks;

@@ -11,7 +11,7 @@ use crate::cli::commands::verify;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock;
-use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid, RefName};
 use crate::record;

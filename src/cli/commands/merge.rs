@@ -7,7 +7,7 @@ use crate::artifact::record_diff::count;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{approved, delivered, preflight};
 use crate::clock;
 use crate::error::Error;

@@ -12,7 +12,7 @@ use crate::cli::remote::push::{self, refused};
 use crate::cli::session_cmd::approved;
 use crate::cli::session_cmd::delivered;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{find, lock, preflight, restore};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};

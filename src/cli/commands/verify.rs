@@ -12,7 +12,7 @@ use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::recorder::recorder_of;
+use crate::cli::session_cmd::workspace::recorder_of;
 use crate::config::StageTags;
 use crate::error::{Error, Kind, kind_of};
 use crate::event::{Event, Sink as _};

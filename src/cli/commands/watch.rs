@@ -13,7 +13,7 @@ use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::watched_gate::{Left, at_gate};
 use crate::cli::session_cmd::{find, next_step};
-use crate::cli::terminal::log_details::as_it_happens;
+use crate::cli::terminal::log_table::as_it_happens;
 use crate::cli::terminal::paint::Paint;
 use crate::git::{Git, Oid, Ref};
 use crate::moment;

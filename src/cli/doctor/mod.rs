@@ -5,7 +5,6 @@ mod compare;
 mod configuration;
 mod finding;
 mod models;
-mod programs;
 mod project;
 mod remote;
 mod repository;

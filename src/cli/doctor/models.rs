@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::finding::{Finding, State};
-use super::programs;
+use super::tools;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{options, unless_interrupted};
@@ -60,7 +60,7 @@ pub(super) fn look(
 /// The agent programs on `PATH` that could be configured as a model.
 pub(super) fn agents(context: &Context) -> Finding {
     let there =
-        agent_programs::programs().filter(|(_, file)| programs::find(context, file).is_some());
+        agent_programs::programs().filter(|(_, file)| tools::find_program(context, file).is_some());
     let there: Vec<&str> = there.map(|(name, _)| name).collect();
     let text = match there.as_slice() {
         [] => "no known agent program is on PATH; none is needed".to_owned(),

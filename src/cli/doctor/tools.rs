@@ -1,7 +1,10 @@
 //! Checks git itself and the user's tools: the name on commits, editor, pager, terminal.
+//!
+//! Also finds programs on the user's `PATH`.
+
+use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
-use super::programs;
 use crate::cli::context::Context;
 use crate::git::{self, Git};
 
@@ -37,8 +40,8 @@ fn editor(context: &Context, git: &Git) -> Finding {
         return Finding::warning("editor", "there is none: drafts cannot be edited in a review")
             .fix(CHOOSE);
     };
-    match programs::of_command(&command) {
-        Some(program) if programs::find(context, program).is_none() => {
+    match program_of(&command) {
+        Some(program) if find_program(context, program).is_none() => {
             Finding::warning("editor", format!("'{program}' is not installed")).fix(CHOOSE)
         }
         Some(program) if returns_at_once(program, &command) => {
@@ -60,8 +63,8 @@ fn returns_at_once(program: &str, command: &str) -> bool {
 
 fn pager(context: &Context, git: &Git) -> Finding {
     let command = git::settings::own_pager(git).unwrap_or_else(|_| "cat".to_owned());
-    match programs::of_command(&command) {
-        Some(program) if programs::find(context, program).is_none() => {
+    match program_of(&command) {
+        Some(program) if find_program(context, program).is_none() => {
             Finding::warning("pager", format!("'{program}' is not installed; nothing is paged"))
                 .fix("git config --global cowork.pager false")
         }
@@ -76,4 +79,45 @@ fn terminal(context: &Context) -> Finding {
         false => "none here: drafts wait for git cowork review",
     };
     Finding::ok("terminal", text)
+}
+
+/// The file of a program, if there is one that can be run.
+pub(super) fn find_program(context: &Context, program: &str) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return Some(context.cwd.join(path)).filter(|path| is_executable(path));
+    }
+    let folders = context.env.get("PATH")?;
+    std::env::split_paths(folders).map(|dir| dir.join(program)).find(|path| is_executable(path))
+}
+
+/// The program that a shell command starts; `None` if only a shell could tell.
+pub(super) fn program_of(command: &str) -> Option<&str> {
+    let first = command.split_whitespace().next()?;
+    let plain = |c: char| c.is_alphanumeric() || "/._+-".contains(c);
+    first.chars().all(plain).then_some(first)
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_commands_name_their_program() {
+        assert_eq!(program_of("vim -f"), Some("vim"));
+        assert_eq!(program_of("/usr/bin/code --wait"), Some("/usr/bin/code"));
+        for command in ["", "'my editor' x", "$EDITOR", "~/bin/ed", "A=b vim"] {
+            assert_eq!(program_of(command), None, "{command}");
+        }
+    }
 }

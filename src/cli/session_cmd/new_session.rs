@@ -7,11 +7,9 @@ use anyhow::Context as _;
 
 use crate::artifact::{Artifact, SessionFile, render_json};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::pending_start::{self, FirstDraft, PendingStart};
-use crate::cli::session_cmd::recorder::recorder_of;
-use crate::cli::session_cmd::tree_lock;
-use crate::cli::session_cmd::workspace;
+use crate::cli::session_cmd::workspace::{self, recorder_of};
 use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -71,10 +69,10 @@ pub(crate) fn begin(
     let added = linked.is_some();
     match linked {
         Some(path) => {
-            let path = path.unwrap_or_else(|| tree_lock::default_path(&held.git, name));
+            let path = path.unwrap_or_else(|| lock::default_path(&held.git, name));
             held.git = git::worktree::add(&held.git, &path, &branch, Some(start))?;
             let command = held.lock.holder().command.clone();
-            held.tree = Some(tree_lock::lock(context, &held.git, name, &command)?);
+            held.tree = Some(lock::lock_tree(context, &held.git, name, &command)?);
             let text = format!("working in {}", held.git.top().display());
             context.ui.emit(Event::Note { text });
         }

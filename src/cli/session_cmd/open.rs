@@ -5,7 +5,7 @@ use crate::artifact::record_diff::count;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::recorder::recorder_of;
+use crate::cli::session_cmd::workspace::recorder_of;
 use crate::cli::session_cmd::{find, new_session, pending_start};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};

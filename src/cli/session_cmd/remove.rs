@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{find, preflight};
 use crate::error::{Error, hints_of};
 use crate::event::{Event, Sink as _};

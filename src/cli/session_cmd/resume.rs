@@ -3,8 +3,8 @@
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
-use crate::cli::session_cmd::recorder::with_recorder;
 use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{
     choose_depth, dependencies, find, from_files, models, open, preflight,
 };

@@ -1,17 +1,18 @@
-//! The working tree of a session.
+//! The working tree of a session, and a recorder for commands that run no pipeline.
 
 use std::rc::Rc;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::watch;
-use crate::cli::session_cmd::confinement;
 use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::{confinement, workspace};
 use crate::error::Error;
-use crate::git::Git;
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, Oid};
 use crate::private::PrivateFiles;
-use crate::record::Tracked;
-use crate::session::SessionName;
-use crate::workspace::{Workspace, WorkspaceOptions};
+use crate::record::{Recorder, Scope, Tracked};
+use crate::session::{Session, SessionName};
+use crate::workspace::{Workspace, WorkspaceOptions, user_files};
 
 /// Opens the working tree for the tools of this session.
 pub(crate) fn open(
@@ -50,4 +51,42 @@ pub(crate) fn options(context: &Context, git: &Git) -> anyhow::Result<WorkspaceO
 fn private(context: &Context) -> anyhow::Result<PrivateFiles> {
     let globs = &context.config()?.project.private;
     PrivateFiles::new(globs).map_err(|problem| Error::model(problem).into())
+}
+
+/// Calls `with` with a recorder for a session that is locked but not run.
+pub(crate) fn with_recorder<T>(
+    context: &Context,
+    held: &LockedSession,
+    name: &SessionName,
+    tip: &Oid,
+    with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    recorder_of(context, held, &Session::load(&held.git, name, tip)?, with)
+}
+
+/// Like [`with_recorder`], for a session that is already loaded.
+pub(crate) fn recorder_of<T>(
+    context: &Context,
+    held: &LockedSession,
+    session: &Session,
+    with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let name = &session.name;
+    let refs = context.refs()?;
+    let workspace = workspace::open(context, held, name)?;
+    // What a command left that was killed together with an earlier run.
+    for text in user_files::told(workspace.command_effects().take_user_files()) {
+        context.ui.emit(Event::Warning { text });
+    }
+    with(&Recorder {
+        git: &held.git,
+        refs: &refs,
+        project: &context.config()?.project,
+        state: &held.state,
+        workspace: &workspace,
+        name,
+        id: &session.file.id,
+        scope: Scope::Code,
+        edited: Vec::new(),
+    })
 }

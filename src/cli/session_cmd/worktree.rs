@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock;
-use crate::cli::session_cmd::tree_lock::{default_path, in_use, with_option};
+use crate::cli::session_cmd::lock::{default_path, in_use, with_option};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose};

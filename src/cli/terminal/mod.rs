@@ -1,7 +1,6 @@
 //! The terminal: output of events, colours, signals, panics.
 
 pub(crate) mod lanes;
-pub(crate) mod log_details;
 pub(crate) mod log_row;
 pub(crate) mod log_table;
 pub(crate) mod origin;
@@ -11,5 +10,4 @@ pub(crate) mod runtime;
 pub(crate) mod said;
 pub(crate) mod signals;
 pub(crate) mod stage_table;
-pub(crate) mod sudden_end;
 pub(crate) mod ui;

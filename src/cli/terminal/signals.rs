@@ -2,8 +2,16 @@
 //! only requests a stop: git-cowork finishes its write, saves the draft, removes temporary files
 //! and stops. A second signal, or any signal at other times, ends the process at once; `resume`
 //! then continues as after a crash.
+//!
+//! Also the cleanup when the process ends without running destructors: on a second signal, and on a panic
+//! (`panic = "abort"`).
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::gate::tty;
+use crate::ui::above;
+use crate::{keyboard, workspace};
 
 static HELD: AtomicBool = AtomicBool::new(false);
 /// True if there are temporary files to remove, but no session is locked.
@@ -55,8 +63,8 @@ mod unix {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
+    use super::put_right;
     use super::{HELD, REMOVES};
-    use crate::cli::terminal::sudden_end;
     use crate::error::Kind;
     use crate::gate::editor;
     use crate::interrupt;
@@ -149,7 +157,7 @@ mod unix {
 
     #[expect(clippy::exit, reason = "the main thread may be waiting for a hook or a disk")]
     fn stop_at_once(held: bool) {
-        sudden_end::put_right();
+        put_right();
         if held && !REMOVES.load(Ordering::SeqCst) {
             say("stopped immediately; files are unchanged; continue: git cowork resume");
         }
@@ -160,4 +168,32 @@ mod unix {
         // If the terminal is gone, nothing can be done.
         let _ = write!(std::io::stderr(), "{}", above(text));
     }
+}
+
+/// Resets the terminal for the shell, and kills running commands. Can be called from any thread.
+pub(crate) fn put_right() {
+    tty::restore();
+    keyboard::give_back_for_good();
+    workspace::abandon_commands();
+}
+
+/// From now on a panic cleans up, and prints that nothing recorded is lost, before the process
+/// aborts.
+pub(crate) fn watch_panics() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        put_right();
+        // Print the message below a live status line.
+        let _ = write!(std::io::stderr(), "{}", above(""));
+        told(panic);
+        let goes_on = match is_session_held() {
+            true => "; continue: git cowork resume",
+            false => "",
+        };
+        let text = format!("this is a bug in git-cowork; nothing recorded is lost{goes_on}");
+        // If the terminal is gone, nothing can be done.
+        let _ = writeln!(std::io::stderr(), "{text}");
+        // Abort even in a build that would unwind: otherwise other threads could wait for this one.
+        std::process::abort();
+    }));
 }

@@ -1,10 +1,9 @@
-//! One step of a session, as `log` shows it.
+//! One step of a session, as `log` shows it, and its usage for `log --json`.
 
 use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
-use super::cost::Cost;
 use crate::git::Oid;
 use crate::session::ChangedFile;
 use crate::spent::Spent;
@@ -104,3 +103,35 @@ fn paths<S: Serializer>(files: &[ChangedFile], to: S) -> Result<S::Ok, S::Error>
 
 /// Sort key: time, stage, draft, and a rank among steps of the same draft.
 pub(super) type Order = (i64, Option<Stage>, u32, u8);
+
+/// The usage of a step, in the format of `log --json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    tokens: Tokens,
+    requests: u64,
+    millis: u64,
+    /// `None` if it is not known.
+    usd: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Tokens {
+    #[serde(rename = "in")]
+    input: u64,
+    out: u64,
+    cached: u64,
+}
+
+impl Cost {
+    /// Converts counted usage.
+    pub(super) fn of(spent: &Spent) -> Self {
+        let usage = spent.usage;
+        let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;
+        Self {
+            tokens: Tokens { input: usage.input, out: usage.output, cached: usage.cached },
+            requests: spent.requests,
+            millis: spent.millis,
+            usd: known.then_some(spent.micros as f64 / 1e6),
+        }
+    }
+}
